@@ -6,16 +6,18 @@ import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 export interface History extends AsyncDisposable {
   /** Of the claim, oldest first; the last state of a deleted one is the one with which it went. */
   readonly of: (name: string) => readonly DynamicObject[];
+  /** Of those that are meant, of all names; oldest first. */
+  readonly where: (isMeant: (object: DynamicObject) => boolean) => readonly DynamicObject[];
 }
 
 /** A claim may rest while others are worked on. */
 const idleTimeoutMs = 900_000;
 
-/** Watches one kind in a namespace from now on. Resolves when the first event cannot be missed any more. */
+/** Watches one kind from now on, in a namespace or in the whole cluster. Resolves when the first event cannot be missed any more. */
 export async function recordHistory(
   client: KubeClient,
   type: ResourceType,
-  namespace: string,
+  namespace?: string,
 ): Promise<History> {
   const stop = new AbortController();
   const states: DynamicObject[] = [];
@@ -32,11 +34,13 @@ export async function recordHistory(
     opened.reject(error);
   });
   await opened.promise;
+  const where: History["where"] = (isMeant) => {
+    if (failure !== undefined) throw new Error(`the watch of ${type.plural} failed`, { cause: failure });
+    return states.filter(isMeant);
+  };
   return {
-    of(name) {
-      if (failure !== undefined) throw new Error(`the watch of ${type.plural} failed`, { cause: failure });
-      return states.filter(({ metadata }) => metadata.name === name);
-    },
+    where,
+    of: (name) => where(({ metadata }) => metadata.name === name),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await following;

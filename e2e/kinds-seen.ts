@@ -68,11 +68,13 @@ export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: Seen
   await waitFor("the examples to be applied", () => kubectl("apply", ...files), { timeoutMs: 60_000 });
   const captures: string[] = [];
   for (const [plural, titles] of columns) {
-    const rows = await waitFor(`${plural} to be ${reasonOf(plural)}`, async () => {
+    const isSeen = async (): Promise<string> => {
       const printed = await kubectl("get", plural);
       if (!printed.includes(reasonOf(plural))) throw new Error(printed);
       return printed;
-    });
+    };
+    const what = `${plural} to be ${reasonOf(plural)}`;
+    const rows = await waitFor(what, isSeen, { timeoutMs: 120_000 });
     assert.deepEqual(rows.split("\n", 1)[0]?.trim().split(/ {2,}/), titles, plural);
     captures.push(section(`kubectl get ${plural}`, rows));
     const field = plural.endsWith("instances") ? `${plural}.spec.plan` : `${plural}.spec`;

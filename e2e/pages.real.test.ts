@@ -4,8 +4,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { resolveDebian } from "@klutch/engines";
+import { codeIn, typed } from "@klutch/sandbox";
 import { startOwnSandbox } from "./own-sandbox.ts";
-import { codeIn, typed } from "./page.ts";
 import { backendUrlIn, cliFilesIn } from "./sandbox-process.ts";
 
 const sandbox = await startOwnSandbox("pages");
@@ -38,7 +38,7 @@ test("a service is added by one table, bound, backed up, restored, and taken awa
     APP_CLUSTER: kubeconfigs.appA,
     BINDING_PAGE: `${backendUrlIn(sandbox.printed())}/export`,
   });
-  const [[, table] = ["", ""], ...rest] = await codeIn("add-a-service.md");
+  const [[, table] = ["", ""], ...rest] = await codeIn("docs/add-a-service.md");
   await writeFile(join(work, "example.yaml"), table);
   const printed: string[] = [];
   for (const [language, text] of rest) {
@@ -75,7 +75,7 @@ test("a developer gets from a bound cluster to a connected application, and give
   const { work, person } = await personAt("database", variables, dirname(psql.path("psql")));
   await sandbox.bind("postgresqlinstances", "servicebindings");
   const printed: string[] = [];
-  for (const [language, text] of await codeIn("first-database.md")) {
+  for (const [language, text] of await codeIn("docs/first-database.md")) {
     assert.equal(language, "sh");
     printed.push(await typed(text, work, person));
   }
@@ -95,7 +95,7 @@ test("a developer gets from a bound cluster to a connected application, and give
 test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
   timeout: 240_000,
 }, async () => {
-  const [[, block] = ["", ""]] = await codeIn("remove.md");
+  const [[, block] = ["", ""]] = await codeIn("docs/remove.md");
   const { work, person } = await personAt("removal", { APP_CLUSTER: kubeconfigs.appA });
   const printed = await typed(block, work, person);
   assert.match(printed, /namespace "klutch-bind" deleted/);

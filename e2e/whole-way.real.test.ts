@@ -78,8 +78,8 @@ test("from nothing to rows that a restore brought back, for each service, and ba
 /** The demo did with this service, in this order, what a developer does. */
 function assertChain(text: string, title: string): void {
   const lines = text.split("\n").flatMap((line) => {
-    const [, lane, words = ""] = /^ +(\w+) +(.*)$/.exec(line) ?? [];
-    return lane === title ? [words] : [];
+    const [, whose, words = ""] = /^ +(\w+) +(.*)$/.exec(line) ?? [];
+    return whose === title ? [words] : [];
   });
   const steps = [
     /^servicebinding\.anynines\.com\/\S+ created$/,

@@ -178,13 +178,18 @@ async function writeKubeconfig(cluster: TestCluster, name: string, config: Clust
 }
 
 async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
-  for (const object of [...crds, databaseCrd])
-    await client.create<KubeObject>(customResourceDefinitions, object);
+  for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
   await installRights(
     client,
     shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml")),
   );
+  await offerDatabases(client);
+}
+
+/** Installs the kind, and offers it to app clusters. */
+export async function offerDatabases(client: KubeClient): Promise<void> {
+  await client.create<KubeObject>(customResourceDefinitions, databaseCrd);
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
 }
 

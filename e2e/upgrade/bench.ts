@@ -1,17 +1,18 @@
 /**
  * `npm run bench:upgrade`: what users notice when programs end while they work. Two konnectors and two backends run; the one that leads is
- * told to end (SIGTERM) or killed (SIGKILL) in the midst of a burst of edits, again and again. `--claims 500`, `--rounds 5`.
+ * told to end (SIGTERM) or killed (SIGKILL) in the midst of a burst of edits, again and again; then the API server of either side is told to
+ * end and started again. `--claims 500`, `--rounds 5`, `--only words` of the lines to measure.
  */
-import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { join } from "node:path";
 import { consumerNamespace } from "@klutch/api";
 import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
 import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { type BoundWorld, databases, startBoundWorld, type StartedProgram } from "../security/bound-world.ts";
-import { makeLivingClaims, namespace, serviceNamespace, useNewNamespace } from "./living-claims.ts";
-import { type Seen, startTraffic, type Traffic } from "./traffic.ts";
-import { lookAtAll, writtenBetween } from "./written.ts";
+import { loadText, machineText } from "../figures.ts";
+import { type BoundWorld, startBoundWorld, type StartedProgram } from "../security/bound-world.ts";
+import { editClaims, makeLivingClaims } from "./living-claims.ts";
+import { type Measured, measureStretch } from "./measured.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** A process that may be ended in order or not. */
 interface Replica {
@@ -31,11 +32,15 @@ const leaseOf: Readonly<Record<Part, ObjectRef>> = {
 async function main(): Promise<number> {
   const { values } = parseArgs({
     args: process.argv.slice(2).filter((argument) => argument !== "--"),
-    options: { claims: { type: "string", default: "500" }, rounds: { type: "string", default: "5" } },
+    options: {
+      claims: { type: "string", default: "500" },
+      rounds: { type: "string", default: "5" },
+      only: { type: "string", default: "" },
+    },
   });
   const claims = wholeNumber("claims", values.claims);
   const rounds = wholeNumber("rounds", values.rounds);
-  console.log(`machine ${availableParallelism()} × ${cpus()[0]?.model}, Node ${process.version}`);
+  console.log(machineText());
   await using stack = new AsyncDisposableStack();
   const replicas = new Replicas();
   const first = replicas.nextOf("backend");
@@ -45,18 +50,11 @@ async function main(): Promise<number> {
   const names = await makeLivingClaims(world, { claims, secrets: Math.min(100, claims) });
   await replicas.start(world, "konnector");
   await replicas.start(world, "backend");
-  const { client: consumer } = world.appCluster;
-  const { client: provider } = world.controlPlane;
-  const options = { consumer, provider, type: databases, namespace, serviceNamespace };
-  const traffic = stack.use(startTraffic({ ...options, names: names.slice(0, 50) }));
-  console.log(`${claims} claims, two replicas of each part; load ${load()}`);
+  const traffic = stack.use(editClaims(world, { names: names.slice(0, 50), serversEnd: true }));
+  console.log(`${claims} claims, two replicas of each part; load ${loadText()}`);
   const bench: Bench = { world, traffic, replicas, rounds };
-  await measure(bench, "nothing ends", undefined);
-  await measure(bench, "konnector, SIGTERM", { part: "konnector", how: "stop" });
-  await measure(bench, "konnector, SIGKILL", { part: "konnector", how: "kill" });
-  await measure(bench, "backend, SIGTERM", { part: "backend", how: "stop" });
-  await measure(bench, "backend, SIGKILL", { part: "backend", how: "kill" });
-  console.log(`load ${load()}`);
+  for (const [title, ending] of endings) if (title.includes(values.only)) await measure(bench, title, ending);
+  console.log(`load ${loadText()}`);
   return 0;
 }
 
@@ -68,39 +66,52 @@ interface Bench {
   readonly rounds: number;
 }
 
-/** How the leader of a part ends. */
-interface Ending {
+/** How the leader of a part ends, or whose API server ends and starts again. */
+type Ending = PartEnding | { readonly server: "appCluster" | "controlPlane" };
+
+interface PartEnding {
   readonly part: Part;
   readonly how: "stop" | "kill";
 }
 
-/** Prints one line. An edit that fails ends the program. */
+const endings: readonly (readonly [title: string, ending: Ending | undefined])[] = [
+  ["nothing ends", undefined],
+  ["konnector, SIGTERM", { part: "konnector", how: "stop" }],
+  ["konnector, SIGKILL", { part: "konnector", how: "kill" }],
+  ["backend, SIGTERM", { part: "backend", how: "stop" }],
+  ["backend, SIGKILL", { part: "backend", how: "kill" }],
+  ["API server of the app cluster, SIGTERM", { server: "appCluster" }],
+  ["API server of the control plane, SIGTERM", { server: "controlPlane" }],
+];
+
+/** Prints one line. An edit that does not come through ends the program. */
 async function measure(
   { world, traffic, replicas, rounds }: Bench,
   title: string,
   ending: Ending | undefined,
 ): Promise<void> {
-  const seen: Seen[] = [];
-  let needless = 0;
+  const seen: Measured[] = [];
+  const happens = async (): Promise<void> => {
+    if (ending !== undefined) await end(world, replicas, ending);
+  };
   for (let round = 1; round <= rounds; round++) {
-    const before = await lookAtAll(world);
-    const edits = new Map(traffic.edits);
-    traffic.go();
-    await untilEdited(traffic, 20);
-    if (ending !== undefined) await replicas.end(world, ending);
-    await useNewNamespace(world, `${title.toLowerCase().replaceAll(/[ ,]+/g, "-")}-${round}`);
-    await untilEdited(traffic, 20);
-    seen.push(await traffic.settle());
-    const made = new Map(traffic.edits.entries().map(([name, all]) => [name, all - (edits.get(name) ?? 0)]));
-    needless += writtenBetween(before, await lookAtAll(world), made).needless.length;
-    if (ending !== undefined) await replicas.start(world, ending.part);
+    seen.push(await measureStretch(world, traffic, { name: `${title} ${round}`, happens }));
+    if (ending !== undefined && "part" in ending) await replicas.start(world, ending.part);
   }
+  const sum = (count: (one: Measured) => number): number => seen.reduce((all, one) => all + count(one), 0);
   const slowest = seen.map(({ slowestMs }) => slowestMs.toFixed(0)).join(", ");
-  const sum = seen.reduce((all, one) => all + one.edits, 0);
   const unready = Math.max(...seen.map(({ unreadyMs }) => unreadyMs)).toFixed(0);
   console.log(
-    `${title}: ${sum} edits, none failed; slowest of each round ${slowest} ms; not ready ${unready} ms; ${needless} needless writes`,
+    `${title}: ${sum(({ edits }) => edits)} edits, ${sum(({ failed }) => failed)} failed tries, none lost; ` +
+      `slowest of each round ${slowest} ms; not ready ${unready} ms; ${sum(({ needless }) => needless.length)} needless writes`,
   );
+}
+
+async function end(world: BoundWorld, replicas: Replicas, ending: Ending): Promise<void> {
+  if ("part" in ending) return replicas.end(world, ending);
+  const cluster = world[ending.server];
+  await cluster.apiServer.stop();
+  await cluster.restart("apiserver");
 }
 
 /** The processes of both parts, by the names that they hold leases with. */
@@ -124,7 +135,7 @@ class Replicas {
   }
 
   /** Ends the one that leads. */
-  async end(world: BoundWorld, { part, how }: Ending): Promise<void> {
+  async end(world: BoundWorld, { part, how }: PartEnding): Promise<void> {
     const { client } = part === "konnector" ? world.appCluster : world.controlPlane;
     const leader = await waitFor("a leader", async () => {
       const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";
@@ -133,17 +144,6 @@ class Replicas {
     this.#running[part] = this.#running[part].filter((one) => one !== leader);
     await leader[how]();
   }
-}
-
-async function untilEdited({ edits }: Traffic, more: number): Promise<void> {
-  const sum = (): number => edits.values().reduce((all, one) => all + one, 0);
-  const enough = sum() + more;
-  await waitFor("some more edits", () => sum() >= enough, { timeoutMs: 120_000 });
-}
-
-/** Of the last minute. */
-function load(): string {
-  return (loadavg()[0] ?? 0).toFixed(1);
 }
 
 process.exitCode = await exitCodeOf(main);

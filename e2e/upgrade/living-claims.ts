@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { serviceNamespaceName } from "@klutch/api";
 import { type DynamicObject, namespaces, numberAt, secrets } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
-import { namespaceObject, secretObject, waitFor } from "@klutch/kube-testing";
+import { namespaceObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { type BoundWorld, databases, databasesName, tenants } from "../security/bound-world.ts";
-import { answerSpecs } from "./traffic.ts";
+import { answerSpecs, startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
 
 /** Where the claims are, and their upstream objects. */
 export const namespace = "team";
@@ -18,10 +18,16 @@ export interface ClaimCounts {
   readonly secrets: number;
 }
 
+/** What is used of a world: two clusters, a tenant that has logged in, and a person who binds. */
+export interface LivingWorld extends Pick<BoundWorld, "kubectlBind" | "kubeconfigFile"> {
+  readonly appCluster: Pick<TestCluster, "client" | "dataDir">;
+  readonly controlPlane: Pick<TestCluster, "client">;
+}
+
 const patience = { timeoutMs: 240_000 };
 
 /** Binds the API in a world in which a konnector runs. Gives back the names of the claims. */
-export async function makeLivingClaims(world: BoundWorld, counts: ClaimCounts): Promise<readonly string[]> {
+export async function makeLivingClaims(world: LivingWorld, counts: ClaimCounts): Promise<readonly string[]> {
   const { client: consumer } = world.appCluster;
   const { client: provider } = world.controlPlane;
   await bindDatabases(world);
@@ -42,6 +48,16 @@ export async function makeLivingClaims(world: BoundWorld, counts: ClaimCounts): 
   return names;
 }
 
+/** Edits claims of that world until it is disposed. */
+export function editClaims(
+  { appCluster, controlPlane }: LivingWorld,
+  options: Pick<TrafficOptions, "names" | "serversEnd">,
+): Traffic {
+  const { client: consumer } = appCluster;
+  const { client: provider } = controlPlane;
+  return startTraffic({ ...options, consumer, provider, type: databases, namespace, serviceNamespace });
+}
+
 /** A claim. */
 export function claimObject(inNamespace: string, name: string): DynamicObject {
   const metadata = { namespace: inNamespace, name };
@@ -49,7 +65,7 @@ export function claimObject(inNamespace: string, name: string): DynamicObject {
 }
 
 /** For a claim in another namespace backend and konnector have to agree anew. Resolves when it has come through. */
-export async function useNewNamespace(world: BoundWorld, name: string): Promise<void> {
+export async function useNewNamespace(world: LivingWorld, name: string): Promise<void> {
   await world.appCluster.client.create(namespaces, namespaceObject(name));
   await world.appCluster.client.create(databases, claimObject(name, "new"));
   const ref = { namespace: serviceNamespaceName(tenants.a, name), name: "new" };
@@ -57,7 +73,7 @@ export async function useNewNamespace(world: BoundWorld, name: string): Promise<
   await waitFor("the claim in a new namespace", async () => (await isThere()) !== undefined, patience);
 }
 
-async function bindDatabases(world: BoundWorld): Promise<void> {
+async function bindDatabases(world: LivingWorld): Promise<void> {
   const manifest = join(world.appCluster.dataDir, "request.yaml");
   const request = {
     apiVersion: "klutch.anynines.com/v1alpha1",
@@ -71,7 +87,7 @@ async function bindDatabases(world: BoundWorld): Promise<void> {
   await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
 
-async function areReady({ appCluster: { client } }: BoundWorld, counts: ClaimCounts): Promise<true> {
+async function areReady({ appCluster: { client } }: LivingWorld, counts: ClaimCounts): Promise<true> {
   const { items } = await client.list<DynamicObject>(databases, { namespace });
   const ready = items.filter(({ status }) => numberAt(status, "size") === 1);
   const copies = await client.list(secrets, { namespace });

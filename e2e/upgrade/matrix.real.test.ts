@@ -7,12 +7,11 @@ import { after, test, type TestContext } from "node:test";
 import { join } from "node:path";
 import { bindCrds } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
-import { type BoundWorld, databases, type StartedProgram, startBoundWorld } from "../security/bound-world.ts";
+import { type BoundWorld, type StartedProgram, startBoundWorld } from "../security/bound-world.ts";
 import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
-import { makeLivingClaims, namespace, serviceNamespace, useNewNamespace } from "./living-claims.ts";
-import { startTraffic, type Traffic } from "./traffic.ts";
-import { lookAtAll, writtenBetween } from "./written.ts";
+import { editClaims, makeLivingClaims } from "./living-claims.ts";
+import { measureStretch } from "./measured.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** So many of the claims are edited. */
 const edited = 25;
@@ -57,16 +56,7 @@ async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
   const world = stack.use(await startBoundWorld("Namespaced", options));
   const konnector = await world.startKonnector(start("konnector", "earlier"));
   const names = (await makeLivingClaims(world, { claims: 500, secrets: 100 })).slice(0, edited);
-  const traffic = stack.use(
-    startTraffic({
-      consumer: world.appCluster.client,
-      provider: world.controlPlane.client,
-      type: databases,
-      namespace,
-      serviceNamespace,
-      names,
-    }),
-  );
+  const traffic = stack.use(editClaims(world, { names }));
   const end = {
     backend: async () => world.backend[Symbol.asyncDispose](),
     konnector: () => konnector.stop(),
@@ -93,28 +83,11 @@ async function stage(
   name: string,
   change: () => Promise<void>,
 ): Promise<void> {
-  const before = await lookAtAll(world);
-  const editsBefore = new Map(traffic.edits);
-  traffic.go();
-  await change();
-  await useNewNamespace(world, name.replaceAll(/[ ,]+/g, "-"));
-  await untilEdited(traffic);
-  const seen = await traffic.settle();
-  const edits = new Map(
-    traffic.edits.entries().map(([claim, count]) => [claim, count - (editsBefore.get(claim) ?? 0)]),
-  );
-  const { changed, needless } = writtenBetween(before, await lookAtAll(world), edits);
+  const seen = await measureStretch(world, traffic, { name, edits: edited, happens: change });
   t.diagnostic(
     `${name}: ${seen.edits} edits, slowest ${seen.slowestMs.toFixed(0)} ms, longest not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
-      `of ${before.size} objects ${changed.length} changed, ${needless.length} needlessly`,
+      `${seen.changed.length} objects changed, ${seen.needless.length} needlessly`,
   );
-  assert.deepEqual(needless, [], name);
-  assert.equal(changed.length, 2 * edited, "each edited claim and its upstream object");
-}
-
-/** Each claim was edited twice more. */
-async function untilEdited({ edits }: Traffic): Promise<void> {
-  const sum = (): number => edits.values().reduce((all, one) => all + one, 0);
-  const enough = sum() + 2 * edited;
-  await waitFor("some more edits", () => sum() >= enough, { timeoutMs: 60_000 });
+  assert.deepEqual(seen.needless, [], name);
+  assert.equal(seen.changed.length, 2 * edited, "each edited claim and its upstream object");
 }

@@ -14,6 +14,8 @@ import { waitFor } from "@klutch/kube-testing";
 /** What was seen since the last `take`. Times in milliseconds. */
 export interface Seen {
   readonly edits: number;
+  /** Tries of edits that the user's API server did not take; each was tried again until it did. */
+  readonly failed: number;
   /** From an edit until the provider has it. */
   readonly slowestMs: number;
   /** Longest that an edited claim said something else than that it is ready. */
@@ -29,6 +31,8 @@ export interface TrafficOptions {
   readonly serviceNamespace: string;
   /** Those that are edited, in turn. */
   readonly names: readonly string[];
+  /** Whether API servers may end meanwhile. Default: whatever fails ends the traffic. */
+  readonly serversEnd?: boolean | undefined;
 }
 
 /** Edits until it is disposed. */
@@ -41,10 +45,16 @@ export interface Traffic extends AsyncDisposable {
 }
 
 const betweenEditsMs = 60;
+const betweenTriesMs = 250;
 
 /** Answers every change of an upstream object's spec in its status, as a controller does. Runs until the signal aborts. */
 export async function answerSpecs(
-  { provider, type, serviceNamespace }: Pick<TrafficOptions, "provider" | "type" | "serviceNamespace">,
+  {
+    provider,
+    type,
+    serviceNamespace,
+    serversEnd,
+  }: Pick<TrafficOptions, "provider" | "type" | "serviceNamespace" | "serversEnd">,
   signal: AbortSignal,
   onSeen: (name: string, size: number) => void,
 ): Promise<void> {
@@ -56,19 +66,42 @@ export async function answerSpecs(
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }];
     const patch = { status: { size, conditions } };
     const ref = { namespace: serviceNamespace, name };
-    const sent = provider.mergePatch(type, ref, patch, { subresource: "status" });
+    const send = (): Promise<unknown> => provider.mergePatch(type, ref, patch, { subresource: "status" });
+    const sent = serversEnd === true ? untilTaken(send, signal, () => {}) : send();
     const answered = sent.finally(() => answers.delete(answered));
     answers.add(answered);
   };
-  await follow(provider, type, serviceNamespace, signal, answer);
+  await follow({ client: provider, type, namespace: serviceNamespace, serversEnd }, signal, answer);
   await Promise.all(answers);
+}
+
+/** Tries until it succeeds or the signal aborts. */
+async function untilTaken(
+  send: () => Promise<unknown>,
+  signal: AbortSignal,
+  onFailure: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await send();
+      return;
+    } catch {
+      onFailure();
+      await sleep(betweenTriesMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+interface Followed {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  readonly namespace: string;
+  readonly serversEnd: boolean | undefined;
 }
 
 /** Every state of the objects, from now on, until the signal aborts. A server ends a watch whenever it likes. */
 async function follow(
-  client: KubeClient,
-  type: ResourceType,
-  namespace: string,
+  { client, type, namespace, serversEnd }: Followed,
   signal: AbortSignal,
   seen: (object: DynamicObject) => void,
 ): Promise<void> {
@@ -78,19 +111,21 @@ async function follow(
       for await (const event of client.watch<DynamicObject>(type, options))
         if (event.type === "ADDED" || event.type === "MODIFIED") seen(event.object);
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (signal.aborted) return;
+      if (serversEnd !== true) throw error;
+      await sleep(betweenTriesMs);
     }
   }
 }
 
 /** Starts it, without an edit until `go` is called. Every claim must be ready. */
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { consumer, type, namespace, names } = options;
+  const { consumer, type, namespace, names, serversEnd } = options;
   const stop = new AbortController();
   const edits = new Map<string, number>();
   const pending = new Map<string, { readonly size: number; readonly at: number }>();
   const unready = new Map<string, number>();
-  const seen = { edits: 0, slowestMs: 0, unreadyMs: 0 };
+  const seen = { edits: 0, failed: 0, slowestMs: 0, unreadyMs: 0 };
   let goes = false;
   const note = (name: string, size: number): void => {
     const edit = pending.get(name);
@@ -107,7 +142,9 @@ export function startTraffic(options: TrafficOptions): Traffic {
       pending.set(name, { size, at: performance.now() });
       edits.set(name, size - 1);
       seen.edits++;
-      await consumer.mergePatch<KubeObject>(type, { namespace, name }, { spec: { size } });
+      const send = (): Promise<unknown> =>
+        consumer.mergePatch<KubeObject>(type, { namespace, name }, { spec: { size } });
+      await (serversEnd === true ? untilTaken(send, stop.signal, () => seen.failed++) : send());
     }
   };
   const noteReadiness = (claim: DynamicObject): void => {
@@ -121,7 +158,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   };
   const all = [
     edit(),
-    follow(consumer, type, namespace, stop.signal, noteReadiness),
+    follow({ client: consumer, type, namespace, serversEnd }, stop.signal, noteReadiness),
     answerSpecs(options, stop.signal, note),
   ];
   const running = Promise.allSettled(all);
@@ -148,7 +185,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
         return items.every((one) => numberAt(one.spec, "size") === numberAt(one.status, "size"));
       });
       const taken = { ...seen };
-      Object.assign(seen, { edits: 0, slowestMs: 0, unreadyMs: 0 });
+      Object.assign(seen, { edits: 0, failed: 0, slowestMs: 0, unreadyMs: 0 });
       return taken;
     },
     async [Symbol.asyncDispose]() {

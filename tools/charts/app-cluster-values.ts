@@ -2,7 +2,15 @@
 import { consumerNamespace, konnectorManifests, type Registry } from "@klutch/api";
 import { recordAt, recordsAt } from "@klutch/kube-core";
 import { disruptionValues, imageValues, monitorValues, namespaceValues, podValues } from "./shared-values.ts";
-import { type JsonSchema, oneOf, optionalNumber, toggle, type ValueTable, wholeNumber } from "./value.ts";
+import {
+  type JsonSchema,
+  oneOf,
+  optionalNumber,
+  optionalToggle,
+  toggle,
+  type ValueTable,
+  wholeNumber,
+} from "./value.ts";
 
 const deployment = konnectorManifests({ image: "" }).find(({ kind }) => kind === "Deployment");
 const [container] = recordsAt(deployment, "spec", "template", "spec", "containers");
@@ -65,6 +73,16 @@ export const appClusterValues = (registry: Registry): ValueTable => [
     },
     0,
   ),
+  {
+    path: "admissionPolicy",
+    about:
+      "The ValidatingAdmissionPolicy behind the konnector's roles, as the plugin writes it: the account writes only what is bound.",
+  },
+  optionalToggle({
+    path: "admissionPolicy.enabled",
+    about:
+      "Make it; null is yes where Helm sees the cluster or `bindings` binds something. Where only files are rendered, as Argo CD does, it does not know what the plugin has bound: set it to false there if the plugin binds, too.",
+  }),
   { path: "networkPolicy", about: "Who reaches the Pods." },
   toggle({ path: "networkPolicy.enabled", about: "Make a NetworkPolicy that lets only metrics be read." }),
   ...disruptionValues(false),

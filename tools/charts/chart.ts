@@ -1,12 +1,18 @@
 /** What a chart is. */
 import { klutchVersion, type Registry } from "@klutch/api";
+import type { CustomResourceDefinition } from "@klutch/schema";
 import type { ValueTable } from "./value.ts";
 
 /** Folder of all charts. */
 export const chartsFolder = "deploy/charts";
 
-/** On the kinds that charts install: the release they came with. */
+/** On the kinds that charts and bundles install: the release they came with. */
 export const releaseAnnotation = "klutch.anynines.com/release";
+
+/** The kind as it came with this release, so that a chart can tell it from an older one. */
+export function released<Kind extends Pick<CustomResourceDefinition, "metadata">>(crd: Kind): Kind {
+  return { ...crd, metadata: { ...crd.metadata, annotations: { [releaseAnnotation]: klutchVersion } } };
+}
 
 /** A chart of ours. */
 export interface ChartDefinition {

@@ -53,7 +53,7 @@ const programs = { klutch: backendProgram, "klutch-konnector": konnectorProgram 
 
 for (const { name, values } of charts) {
   test(`${name}: each flag of the program has a value, is set by the template, or is left out on purpose`, () => {
-    const template = ["deployment.yaml", "_deployment.tpl"]
+    const template = ["deployment.yaml", "_deployment.tpl", "_container.tpl"]
       .map((file) => join(repositoryRoot, chartsFolder, name, "templates", file))
       .filter((path) => existsSync(path))
       .map((path) => readFileSync(path, "utf8"))

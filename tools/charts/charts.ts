@@ -2,17 +2,21 @@
 import {
   apiServiceBindingCrd,
   bindCrds,
+  crossingSecretTypes,
   klutchVersion,
   konnectorManifests,
+  konnectorPolicyOf,
   type Registry,
   releaseRegistry,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
+import { recordsAt, textAt } from "@klutch/kube-core";
 import type { CustomResourceDefinition } from "@klutch/schema";
+import { backendDeploymentBase } from "../generate/backend-deployment.ts";
 import { backendRbac } from "../generate/backend-rbac.ts";
 import { appClusterValues } from "./app-cluster-values.ts";
 import { controlPlaneValues } from "./control-plane-values.ts";
-import { type ChartDefinition, chartsFolder, chartVersion, releaseAnnotation } from "./chart.ts";
+import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";
 import { chartPage } from "./page.ts";
 import { baseTemplate, flagsTemplate, sharedTemplates, verbatim } from "./print-templates.ts";
 import { valuesSchema, valuesYaml } from "./print-values.ts";
@@ -75,7 +79,7 @@ function kind(crd: object): string {
 
 function controlPlaneChart(registry: Registry): ChartDefinition {
   const [namespace, ...rbac] = backendRbac();
-  const kinds = bindCrds.map(({ metadata }) => metadata.name);
+  const kinds = Object.fromEntries(bindCrds.map((crd) => [crd.metadata.name, storedVersion(crd)]));
   return {
     name: "klutch",
     description: "The control plane of Klutch: login, binding page and controllers for app clusters",
@@ -84,15 +88,19 @@ function controlPlaneChart(registry: Registry): ChartDefinition {
     values: controlPlaneValues(registry),
     templates: {
       "templates/rbac.yaml": `# ${generatedBy}\n${verbatim(rbac)}`,
+      "templates/_deployment.tpl": `{{/* ${generatedBy} */}}\n${baseTemplate("klutch.deployment", backendDeploymentBase)}`,
       "templates/_kinds.tpl": `{{/* ${generatedBy} */}}\n${baseTemplate("klutch.kinds", kinds)}`,
       ...Object.fromEntries(bindCrds.map((crd) => [`crds/${crd.metadata.name}.yaml`, kind(released(crd))])),
     },
   };
 }
 
-/** The kind as it came with this release, so that the chart can tell it from an older one. */
-function released(crd: CustomResourceDefinition): object {
-  return { ...crd, metadata: { ...crd.metadata, annotations: { [releaseAnnotation]: klutchVersion } } };
+/** The version that the release's programs ask for. */
+function storedVersion({ metadata, spec }: CustomResourceDefinition): string {
+  const version = recordsAt(spec, "versions").find(({ storage }) => storage === true);
+  const name = textAt(version, "name");
+  if (name === undefined) throw new Error(`${metadata.name} stores no version`);
+  return name;
 }
 
 function appClusterChart(registry: Registry): ChartDefinition {
@@ -110,6 +118,16 @@ function appClusterChart(registry: Registry): ChartDefinition {
       "crds/apiservicebindings.yaml": kind(released(apiServiceBindingCrd)),
       "templates/rbac.yaml": `# ${generatedBy}\n${verbatim(rbac)}`,
       "templates/_deployment.tpl": `{{/* ${generatedBy} */}}\n${baseTemplate("klutch-konnector.deployment", deployment)}`,
+      "templates/_policy.tpl": `{{/* ${generatedBy} */}}\n${policyTemplates()}`,
     },
   };
+}
+
+/** The konnector's admission policy without what it allows, which follows from what is bound. */
+function policyTemplates(): string {
+  const names = { apis: "%APIS%", claims: "%CLAIMS%", secretTypes: "%TYPES%" };
+  return [
+    baseTemplate("klutch-konnector.policy", konnectorPolicyOf(names)),
+    baseTemplate("klutch-konnector.secretTypes", crossingSecretTypes),
+  ].join("\n");
 }

@@ -6,33 +6,39 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import {
+  type APIServiceBinding,
   apiServiceBindingCrd,
   apiServiceBindings,
+  apiServiceExports,
   backendPolicyName,
-  bindCrds,
   consumerNamespace,
   klutchVersion,
   konnectorManifests,
   konnectorName,
+  konnectorPolicyName,
+  packageType,
   providerName,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import { formatYaml, parseYamlDocuments } from "@klutch/kube";
 import {
+  apiVersionOf,
   clusterRoles,
   customResourceDefinitions,
   deployments,
   type DynamicObject,
   isRecord,
+  listAt,
   recordsAt,
-  type ResourceType,
   textAt,
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
-import { installKinds, namespaceObject, startCluster } from "@klutch/kube-testing";
+import { installKinds, namespaceObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { backendSettings } from "../release/bundle-backend.ts";
+import { bundleObjects, bundleText } from "../release/bundles.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { foreignKinds } from "./testing/foreign-kinds.ts";
-import { chartPath, type Rendered, startHelm } from "./testing/helm.ts";
+import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
 
 const run = promisify(execFile);
@@ -43,16 +49,32 @@ const helm = stack.use(await startHelm(cluster.kubeconfig));
 const kubectl = await resolveEngine("kubectl");
 const { client } = cluster;
 
+const kubectlEnvironment = {
+  PATH: "/usr/bin:/bin",
+  HOME: helm.folder,
+  KUBECONFIG: join(helm.folder, "kubeconfig"),
+};
+
 const bindings = [{ name: "dbs.example.org", secretName: "kubeconfig-x" }];
 const konnector = { namespace: consumerNamespace, name: konnectorName };
+const exportsKind = `${apiServiceExports.plural}.${apiServiceExports.group}`;
 const backend = { namespace: backendPolicyName, name: backendPolicyName };
-const providers: ResourceType = {
-  group: "pkg.crossplane.io",
-  version: "v1",
-  plural: "providers",
-  kind: "Provider",
-  namespaced: false,
+const providers = packageType("Provider", "providers");
+
+/** Beside those of values. */
+const boundByPlugin: APIServiceBinding = {
+  apiVersion: apiVersionOf(apiServiceBindings),
+  kind: apiServiceBindings.kind,
+  metadata: { name: "caches.example.org", namespace: consumerNamespace },
+  spec: {
+    kubeconfigSecretRef: { name: "kubeconfig-y", namespace: consumerNamespace, key: "kubeconfig" },
+  },
 };
+
+async function policyText(): Promise<string> {
+  const ref = { name: konnectorPolicyName };
+  return JSON.stringify(await client.get<DynamicObject>(validatingAdmissionPolicies, ref));
+}
 
 /** Server-side apply by kubectl; with `dryRun` the server only answers, and refuses unknown fields. */
 async function apply(objects: readonly object[], options: { readonly dryRun?: boolean } = {}): Promise<void> {
@@ -60,7 +82,7 @@ async function apply(objects: readonly object[], options: { readonly dryRun?: bo
   await writeFile(file, objects.map(formatYaml).join("---\n"));
   const dry = options.dryRun === true ? ["--dry-run=server", "--validate=strict"] : [];
   await run(kubectl, ["apply", "--server-side", "--force-conflicts", ...dry, "-f", file], {
-    env: { PATH: "/usr/bin:/bin", HOME: helm.folder, KUBECONFIG: join(helm.folder, "kubeconfig") },
+    env: kubectlEnvironment,
   });
 }
 
@@ -87,6 +109,11 @@ test("a konnector that the plugin installed is taken over, and bindings come wit
   const after = await client.get<DynamicObject>(deployments, konnector);
   assert.equal(after.metadata.uid, before.metadata.uid);
   assert.notDeepEqual(after.spec, before.spec, "it has the chart's image");
+  await client.create(apiServiceBindings, boundByPlugin);
+  await install("klutch-konnector", chart, { bindings });
+  assert.match(await policyText(), /variables\.resource in \['caches\.example\.org', 'dbs\.example\.org'\]/);
+  await install("klutch-konnector", chart, {});
+  assert.match(await policyText(), /variables\.resource in \['caches\.example\.org', 'dbs\.example\.org'\]/);
   await helm.run("uninstall", "klutch-konnector", ...atHome["klutch-konnector"]);
   assert.equal(await client.find(deployments, konnector), undefined);
   const ref = { namespace: consumerNamespace, name: "dbs.example.org" };
@@ -105,6 +132,38 @@ test("the API server takes every object of every variant", async () => {
   rendered.push(...(await helm.template(chartPath("klutch-konnector"), values, ...home)));
   await apply(rendered, { dryRun: true });
   await assert.rejects(apply([{ ...rendered[0], misspelled: true }], { dryRun: true }), /misspelled/);
+});
+
+test("who installed by the bundle goes on with the chart: the same Deployment, with the Secret that it has", async () => {
+  const file = join(helm.folder, "bundle.yaml");
+  await writeFile(file, bundleText("install", bundleObjects().install));
+  await run(kubectl, ["apply", "-f", file], { env: kubectlEnvironment });
+  const before = await client.get<DynamicObject>(deployments, backend);
+  const values = {
+    ...minimal.klutch,
+    oidc: { ...minimal.klutch.oidc, secretName: backendPolicyName, secretKey: "oidc-client-secret" },
+    cookies: { secretName: backendPolicyName, signingKey: "cookie-signing-key" },
+    packages: { enabled: true },
+  };
+  await assert.rejects(install("klutch", chartPath("klutch"), values), /invalid ownership metadata/);
+  await install("klutch", chartPath("klutch"), values, "--take-ownership");
+  // Helm merges the list of variables with the one that is there.
+  const left = Object.keys(backendSettings).map((name) => `${name}-`);
+  const unset = ["set", "env", "--namespace", backendPolicyName, `deployment/${backendPolicyName}`, ...left];
+  await run(kubectl, unset, { env: kubectlEnvironment });
+  const after = await client.get<DynamicObject>(deployments, backend);
+  assert.equal(after.metadata.uid, before.metadata.uid);
+  const rendered = await helm.template(chartPath("klutch"), values, ...atHome.klutch);
+  const containerIn = (object: unknown): unknown =>
+    recordsAt(object, "spec", "template", "spec", "containers")[0];
+  const names = (container: unknown): readonly string[] =>
+    recordsAt(container, "env")
+      .map((variable) => textAt(variable, "name") ?? "")
+      .toSorted();
+  const wanted = containerIn(objectOf(rendered, "Deployment"));
+  assert.deepEqual(names(containerIn(after)), names(wanted), "nothing is left of the bundle's settings");
+  assert.deepEqual(listAt(containerIn(after), "args"), listAt(wanted, "args"));
+  await helm.run("uninstall", "klutch", ...atHome.klutch);
 });
 
 test("kinds come first and only go forward; a rollback takes the rest back; removing leaves kinds and packages", async () => {
@@ -148,10 +207,29 @@ test("kinds come first and only go forward; a rollback takes the rest back; remo
   assert.ok(await client.find(deployments, backend), "what stayed is no obstacle");
 });
 
+test("kinds of a newer release are refused by name: by the chart, and by the API server when older ones are applied over them", async () => {
+  const name = { name: exportsKind };
+  const { spec } = await client.get<DynamicObject>(customResourceDefinitions, name);
+  const [version] = recordsAt(spec, "versions");
+  const versions = [
+    { ...version, served: false, storage: false },
+    { ...version, name: "v1beta1" },
+  ];
+  await client.mergePatch(customResourceDefinitions, name, { spec: { versions } });
+  await waitFor("the version to be stored", async () => {
+    const { status } = await client.get<DynamicObject>(customResourceDefinitions, name);
+    return listAt(status, "storedVersions").includes("v1beta1");
+  });
+  const newer =
+    /^crds\.check: is true, and the cluster has kinds of a newer release, .*: apiserviceexports\.\S+ \(serves v1beta1, not v1alpha1\); must be the chart of/m;
+  await assert.rejects(install("klutch", chartPath("klutch"), minimal.klutch), newer);
+  const refused = /status\.storedVersions\[1\]: Invalid value: "v1beta1": missing from spec\.versions/;
+  await assert.rejects(upgradeKinds(chartPath("klutch")), refused);
+});
+
 /** How many columns `kubectl get` shows of an export. The older chart's kinds have none. */
 async function columns(): Promise<number> {
-  const name = bindCrds.find(({ metadata }) => metadata.name.startsWith("apiserviceexports."))?.metadata.name;
-  const crd = await client.get<DynamicObject>(customResourceDefinitions, { name: name ?? "" });
+  const crd = await client.get<DynamicObject>(customResourceDefinitions, { name: exportsKind });
   return recordsAt(recordsAt(crd.spec, "versions")[0], "additionalPrinterColumns").length;
 }
 

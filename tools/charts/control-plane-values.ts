@@ -1,6 +1,7 @@
 /** The values of the chart for the control plane. */
 import { backendProgram } from "@klutch/backend";
 import type { Registry } from "@klutch/api";
+import { backendResources, backendSpread } from "../generate/backend-deployment.ts";
 import { disruptionValues, imageValues, monitorValues, namespaceValues, podValues } from "./shared-values.ts";
 import {
   type ChartValue,
@@ -18,6 +19,9 @@ import {
 /** The namespace of the backend, its account and its lease. */
 export const controlPlaneNamespace = "klutch-backend";
 
+/** Secrets are named and not known here, so no checksum can restart the Pods. */
+const readAtStart = "which is read when a Pod starts: `kubectl rollout restart` after a change";
+
 const login: ValueTable = [
   text({
     path: "publicUrl",
@@ -32,7 +36,10 @@ const login: ValueTable = [
     "oidc-issuer-client-id",
     "Client ID at the identity provider, with the redirect URL `<publicUrl>/callback`.",
   ),
-  text({ path: "oidc.secretName", about: `Secret in \`${controlPlaneNamespace}\` with the client secret.` }),
+  text({
+    path: "oidc.secretName",
+    about: `Secret in \`${controlPlaneNamespace}\` with the client secret, ${readAtStart}.`,
+  }),
   text({ path: "oidc.secretKey", about: "Key of the client secret in it." }, "client-secret"),
   text({
     path: "oidc.ca",
@@ -45,7 +52,10 @@ const login: ValueTable = [
     about: "URLs besides a person's own machine that a login may return to.",
   }),
   { path: "cookies", about: "The keys of the cookies of a login, the same for all replicas." },
-  text({ path: "cookies.secretName", about: `Secret in \`${controlPlaneNamespace}\` with the keys.` }),
+  text({
+    path: "cookies.secretName",
+    about: `Secret in \`${controlPlaneNamespace}\` with the keys, ${readAtStart}.`,
+  }),
   text(
     {
       path: "cookies.signingKey",
@@ -115,7 +125,10 @@ const network: ValueTable = [
     about:
       "The certificate of the public URL. TLS ends at the Ingress when there is one, else at the backend.",
   },
-  text({ path: "tls.secretName", about: "Secret of the type kubernetes.io/tls that you keep." }),
+  text({
+    path: "tls.secretName",
+    about: "Secret of the type kubernetes.io/tls that you keep; a renewed one is taken without a restart.",
+  }),
   {
     path: "tls.certManager",
     about: "cert-manager makes and renews the certificate; its kinds must be there.",
@@ -228,8 +241,8 @@ export const controlPlaneValues = (registry: Registry): ValueTable => [
   ...disruptionValues(true),
   ...monitorValues(),
   ...podValues({
-    resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
-    spread: [{ maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" }],
+    resources: backendResources(),
+    spread: backendSpread(),
   }),
 ];
 

@@ -1,10 +1,12 @@
 /** The programs take the arguments and the environment that the charts give them. */
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type BackendConfig, backendProgram } from "@klutch/backend";
+import { openAuthority, tlsFilesIn } from "@klutch/data-servers";
 import { konnectorProgram } from "@klutch/konnector";
+import { systemClock } from "@klutch/kube";
 import { listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -31,12 +33,26 @@ function environmentOf(objects: readonly Rendered[]): Readonly<Record<string, st
   return Object.fromEntries(variables);
 }
 
+/** A Secret of the type kubernetes.io/tls. */
+async function certificate(folder: string): Promise<Readonly<Record<"tls.crt" | "tls.key", string>>> {
+  const home = join(folder, "issued");
+  await mkdir(home, { recursive: true });
+  const now = (): Date => new Date(systemClock.now());
+  await (await openAuthority(join(folder, "authority"), { name: "authority", now })).issue(home);
+  const paths = tlsFilesIn(home);
+  return {
+    "tls.crt": await readFile(paths.certificate, "utf8"),
+    "tls.key": await readFile(paths.key, "utf8"),
+  };
+}
+
 /** Files of the ConfigMap and the Secret are below `folder` instead of the root. */
 async function argumentsOf(objects: readonly Rendered[], folder: string): Promise<readonly string[]> {
   const env = environmentOf(objects);
   await mkdir(join(folder, "etc/klutch/tls"), { recursive: true });
   await mkdir(join(folder, "etc/klutch/authorities"), { recursive: true });
-  for (const file of ["tls/tls.crt", "tls/tls.key"]) await writeFile(join(folder, "etc/klutch", file), file);
+  for (const [name, content] of Object.entries(await certificate(folder)))
+    await writeFile(join(folder, "etc/klutch/tls", name), content);
   const authorities = objects.find(({ kind }) => kind === "ConfigMap");
   for (const [name, content] of Object.entries(recordAt(authorities, "data")))
     await writeFile(join(folder, "etc/klutch/authorities", name), String(content));
@@ -77,7 +93,7 @@ test("the backend takes what every variant gives it", async () => {
   assert.ok(gateway.controlPlaneMode && gateway.servesLogin);
   assert.deepEqual(gateway.allowedImagePrefixes, ["registry.example.org/klutch"]);
   const backend = await backendConfig(variants.backend);
-  assert.deepEqual(backend.tls, { cert: "tls/tls.crt", key: "tls/tls.key" });
+  assert.match(backend.tls?.files.key ?? "", /\/etc\/klutch\/tls\/tls\.key$/);
   assert.match(backend.external.ca ?? "", /^-----BEGIN CERTIFICATE-----\n/);
   assert.equal(backend.external.serverName, "kubernetes");
   assert.deepEqual(backend.allowedRedirects, ["https://a.example.org/b"]);

@@ -12,6 +12,8 @@ import {
   functionName,
   klutchVersion,
   konnectorManifests,
+  konnectorPolicyManifests,
+  konnectorScopeOf,
   namespacedConfigurationName,
   packageArtefacts,
   parseRegistry,
@@ -103,6 +105,30 @@ test("a binding from values has the rights that the plugin would give it", async
     kubeconfigSecretRef: { name: "kubeconfig-x", namespace: "klutch-bind", key: "kubeconfig" },
     permissionClaims: answered,
   });
+});
+
+test("the konnector is confined as the plugin confines it, by what is bound and accepted", async () => {
+  const types = {
+    fieldSelectors: ["type=example.org/z,metadata.name=a", " type == b", "type==Opaque , type=A.b/c"],
+  };
+  const secrets = { resource: "secrets", version: "v1", state: "Accepted", selector: types } as const;
+  const bound = [
+    { name: "dbs.example.org", claims: answered },
+    {
+      name: "caches.example.org",
+      claims: [secrets, { ...secrets, state: "Rejected", selector: { fieldSelectors: ["type=no"] } }],
+    },
+  ] as const;
+  const bindings = bound.map(({ name, claims }) => ({ name, secretName: "x", permissionClaims: claims }));
+  const rendered = await konnector({ bindings });
+  for (const manifest of konnectorPolicyManifests(konnectorScopeOf(bound)))
+    assert.deepEqual(objectOf(rendered, manifest.kind), plain(manifest));
+  const isPolicy = (kind: string): boolean => kind.startsWith("Validating");
+  assert.ok(!kinds(await konnector({ bindings, admissionPolicy: { enabled: false } })).some(isPolicy));
+  assert.ok(!kinds(await konnector({})).some(isPolicy), "the plugin may have bound what files do not show");
+  const [empty] = konnectorPolicyManifests({ apis: [], claims: [], secretTypes: [] });
+  const asked = await konnector({ admissionPolicy: { enabled: true } });
+  assert.deepEqual(objectOf(asked, "ValidatingAdmissionPolicy"), plain(empty));
 });
 
 test("the konnector's values reach its Pods, large numbers as they are", async () => {

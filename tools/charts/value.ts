@@ -48,6 +48,11 @@ export function toggle(words: Words, standard = false): ChartValue {
   return { ...words, kind: "true or false", schema: { type: "boolean" }, default: standard };
 }
 
+/** True, false, or null for what the chart finds out. */
+export function optionalToggle(words: Words): ChartValue {
+  return { ...words, kind: "true, false or null", schema: { type: ["boolean", "null"] }, default: null };
+}
+
 /** A whole number. */
 export function wholeNumber(words: Words, standard: number, minimum = 1): ChartValue {
   return { ...words, kind: "number", schema: { type: "integer", minimum }, default: standard };

@@ -23,6 +23,7 @@ const anything = [
   "crossplane",
   "oci",
   "engines",
+  "certificates",
   "data-servers",
   "nodes",
 ];
@@ -48,10 +49,11 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
   "packages/oci": pure,
   "packages/engines": pure,
-  "packages/data-servers": { parts: ["engines"], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
+  "packages/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
+  "packages/data-servers": { parts: ["certificates", "engines", "kube-runtime"], thirdParty: [] },
   "packages/nodes": {
-    parts: ["kube-testing", "kube", "kube-core", "oci", "engines"],
-    thirdParty: ["@peculiar/x509", "reflect-metadata"],
+    parts: ["kube-testing", "kube", "kube-core", "oci", "engines", "certificates"],
+    thirdParty: [],
   },
   "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "apps/backend": {
@@ -79,8 +81,19 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["pg"],
   },
   "apps/sandbox": {
-    parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "nodes", "oci"],
-    thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
+    parts: [
+      "services",
+      "api",
+      "engines",
+      "certificates",
+      "kube",
+      "kube-core",
+      "kube-runtime",
+      "kube-testing",
+      "nodes",
+      "oci",
+    ],
+    thirdParty: ["pg"],
   },
   // Manifests and flags of the apps are printed.
   tools: {

@@ -5,16 +5,19 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
+import { releaseRegistry } from "@klutch/api";
 import { AptFault, unpackForeign } from "@klutch/engines";
 import { buildIndex, buildXpkg } from "@klutch/oci";
+import { chartVersion } from "../charts/chart.ts";
 import { replace, replaceFile } from "./beside.ts";
 import { writeImage } from "./build-images.ts";
+import { packCharts } from "./charts.ts";
 import type { ReleasedImage } from "./released-image.ts";
 import { neededLibraries } from "./elf.ts";
 import { buildNodeLayer } from "./node-layer.ts";
-import { signWith } from "./signing.ts";
+import { runSigner, signWith } from "./signing.ts";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-bad-release-"));
@@ -76,26 +79,43 @@ function someImage(bytes: number): ReleasedImage {
   return { definition, built, index: buildIndex(built) };
 }
 
-test("on a full disk the error says where, and what was there before is as it was", async (t) => {
-  const disk = join(folder, "disk");
+/** A disk of this size; undefined for whom is not root. */
+async function smallDisk(t: TestContext, size: string): Promise<string | undefined> {
+  const disk = join(folder, `disk-${size}`);
   await mkdir(disk);
-  const mounted = await run("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]).then(
-    () => true,
-    () => false,
-  );
-  if (!mounted) return t.skip("only root can mount a small disk");
   try {
-    await writeImage(someImage(1000), disk, undefined);
-    const before = await readFile(join(disk, "packages", "broker", "index.json"), "utf8");
-    await assert.rejects(writeImage(someImage(2_000_000), disk, undefined), {
-      name: "ReleaseError",
-      message: `${join(disk, "packages", "broker")} cannot be written: the disk is full. What was there before is as it was; make room, or name another folder with --out`,
-    });
-    assert.deepEqual(await readdir(join(disk, "packages")), ["broker"]);
-    assert.equal(await readFile(join(disk, "packages", "broker", "index.json"), "utf8"), before);
-  } finally {
-    await run("umount", [disk]);
+    await run("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", disk]);
+  } catch {
+    t.skip("only root can mount a small disk");
+    return undefined;
   }
+  t.after(() => run("umount", [disk]));
+  return disk;
+}
+
+test("on a disk that is full while charts are packed the archive of before stays whole", async (t) => {
+  const disk = await smallDisk(t, "48k");
+  if (disk === undefined) return;
+  const path = join(disk, "charts", `klutch-${chartVersion}.tgz`);
+  await mkdir(join(disk, "charts"));
+  await writeFile(path, randomBytes(30_000));
+  const before = await readFile(path);
+  const packing = packCharts({ out: disk, registry: releaseRegistry, say: () => undefined });
+  await assert.rejects(packing, /^ReleaseError: \S+charts cannot be written: the disk is full\./);
+  assert.deepEqual(await readFile(path), before);
+});
+
+test("on a full disk the error says where, and what was there before is as it was", async (t) => {
+  const disk = await smallDisk(t, "1m");
+  if (disk === undefined) return;
+  await writeImage(someImage(1000), disk, undefined);
+  const before = await readFile(join(disk, "packages", "broker", "index.json"), "utf8");
+  await assert.rejects(writeImage(someImage(2_000_000), disk, undefined), {
+    name: "ReleaseError",
+    message: `${join(disk, "packages", "broker")} cannot be written: the disk is full. What was there before is as it was; make room, or name another folder with --out`,
+  });
+  assert.deepEqual(await readdir(join(disk, "packages")), ["broker"]);
+  assert.equal(await readFile(join(disk, "packages", "broker", "index.json"), "utf8"), before);
 });
 
 test("what cannot be written leaves nothing beside it; what can takes the old one's place", async () => {
@@ -133,6 +153,24 @@ test("each image is signed before it stands in its place, and not at all when it
   });
   await assert.rejects(writeImage(image, out, signWith(join(folder, "no-such"))), /no-such/);
   assert.deepEqual(await readdir(join(out, "packages")), []);
+});
+
+test("a signer that cannot be run, and one that says nothing, are named with their flag and what is not signed", async () => {
+  const signed = "the executable for darwin/arm64";
+  for (const [program, reason] of [
+    [join(folder, "no-such"), "ENOENT"],
+    ["false", "Command failed: false"],
+  ] as const) {
+    const signing = runSigner({ flag: "--sign-executables-command", program, args: [], signed });
+    await assert.rejects(signing, ({ name, message }: Error) => {
+      assert.equal(name, "ReleaseError");
+      assert.ok(
+        message.startsWith(`--sign-executables-command: ${program} did not sign ${signed}: `),
+        message,
+      );
+      return message.includes(reason);
+    });
+  }
 });
 
 test("a program's file says which libraries it needs, any other file none", async (t) => {

@@ -4,6 +4,7 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
+import { runtimeUser } from "@klutch/api";
 import type { UnpackedPackage } from "@klutch/engines";
 import { type Layer, layerOf } from "@klutch/oci";
 import { entriesOf, type FileEntry, libraryEntry } from "./files.ts";
@@ -15,9 +16,6 @@ export interface BaseLayer {
   /** Names of the libraries in it. */
   readonly libraries: readonly string[];
 }
-
-/** Whoever runs in our images. */
-export const runtimeUser = 65_532;
 
 /** Libraries that Node is linked to, by package; the loader is one of libc's. The last one has the licences of those before it. */
 const libraries: Readonly<Record<string, RegExp | undefined>> = {

@@ -1,5 +1,5 @@
 /** Builds one image for one platform, and the documents about it. */
-import { klutchVersion } from "@klutch/api";
+import { klutchVersion, runtimeUser } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
 import {
   type Annotations,
@@ -13,7 +13,6 @@ import {
   type Referrer,
 } from "@klutch/oci";
 import type { AppLayer } from "./app-layer.ts";
-import { runtimeUser } from "./base-layer.ts";
 import type { Foundation } from "./foundation.ts";
 import type { ImageDefinition } from "./images.ts";
 import { nodePath } from "./node-layer.ts";

@@ -1,15 +1,9 @@
 /** The backend as a Deployment of the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
-import { artefact, type ArtefactOptions, backendPolicyName, type Manifest } from "@klutch/api";
+import { artefact, type ArtefactOptions, type Manifest } from "@klutch/api";
+import { listAt, recordAt, recordsAt } from "@klutch/kube-core";
+import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-deployment.ts";
 
-/** Name of everything of the backend, and of its namespace. */
-export const backendName: string = backendPolicyName;
-
-/** Where it listens in its Pod. */
-const loginPort = 8080;
-const probePort = 8081;
-
-const labels = { "app.kubernetes.io/name": backendName };
-const metadata = { name: backendName, namespace: backendName, labels };
+const metadata = { name: backendName, namespace: backendName, labels: backendLabels };
 
 /** Keys of the ConfigMap, by the variable of the Pod that they become. */
 export const backendSettings = {
@@ -30,49 +24,32 @@ export const backendService: Manifest = {
   apiVersion: "v1",
   kind: "Service",
   metadata,
-  spec: { selector: labels, ports: [{ name: "http", port: 80, targetPort: "login" }] },
+  spec: {
+    type: "ClusterIP",
+    selector: backendLabels,
+    ports: [{ name: "http", port: 80, targetPort: "login" }],
+  },
 };
 
-/** Its Deployment: two replicas, of which one leads; both serve logins. */
+/** Its Deployment. */
 export function backendDeployment(
   image: string,
   konnector: Pick<ArtefactOptions, "registry" | "digest">,
 ): Manifest {
+  const spec = recordAt(backendDeploymentBase, "spec");
+  const pod = recordAt(spec, "template", "spec");
+  const [container = {}] = recordsAt(pod, "containers");
+  const ours = {
+    ...container,
+    image,
+    args: [...listAt(container, "args"), ...backendArguments(artefact("konnector", konnector))],
+    env: [...listAt(container, "env"), ...variables()],
+  };
   return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata,
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-      template: {
-        metadata: { labels },
-        spec: {
-          serviceAccountName: backendName,
-          securityContext: restrictedPod,
-          containers: [{ ...container(image), args: backendArguments(artefact("konnector", konnector)) }],
-        },
-      },
-    },
+    ...backendDeploymentBase,
+    spec: { ...spec, template: { ...recordAt(spec, "template"), spec: { ...pod, containers: [ours] } } },
   };
 }
-
-/** For every Pod of the bundles: the images run as this user, and as nobody else. */
-export const restrictedPod: Readonly<Record<string, unknown>> = {
-  runAsNonRoot: true,
-  runAsUser: 65_532,
-  runAsGroup: 65_532,
-  fsGroup: 65_532,
-  seccompProfile: { type: "RuntimeDefault" },
-};
-
-/** For every container of them. */
-export const restrictedContainer: Readonly<Record<string, unknown>> = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ["ALL"] },
-};
 
 /** A variable that the kubelet fills from a key of a ConfigMap or Secret; without it the Pod does not start and says why. */
 export function variable(
@@ -86,9 +63,6 @@ export function variable(
 
 function backendArguments(konnectorImage: string): readonly string[] {
   return [
-    `--listen-address=:${loginPort}`,
-    `--probe-port=${probePort}`,
-    "--lease-namespace=$(POD_NAMESPACE)",
     `--konnector-image=${konnectorImage}`,
     "--oidc-issuer-url=$(OIDC_ISSUER_URL)",
     "--oidc-issuer-client-id=$(OIDC_CLIENT_ID)",
@@ -97,36 +71,11 @@ function backendArguments(konnectorImage: string): readonly string[] {
   ];
 }
 
-function container(image: string): Readonly<Record<string, unknown>> {
-  const fromField = (name: string, fieldPath: string): unknown => ({
-    name,
-    valueFrom: { fieldRef: { fieldPath } },
-  });
-  const probe = (path: string, periodSeconds: number): unknown => ({
-    httpGet: { path, port: "probes" },
-    periodSeconds,
-    timeoutSeconds: 5,
-  });
-  return {
-    name: "backend",
-    image,
-    env: [
-      fromField("POD_NAME", "metadata.name"),
-      fromField("POD_NAMESPACE", "metadata.namespace"),
-      ...Object.entries(backendSettings).map(([name, key]) =>
-        variable(name, "configMapKeyRef", backendName, key),
-      ),
-      ...Object.entries(backendSecrets).map(([name, key]) =>
-        variable(name, "secretKeyRef", backendName, key),
-      ),
-    ],
-    ports: [
-      { name: "login", containerPort: loginPort },
-      { name: "probes", containerPort: probePort },
-    ],
-    livenessProbe: probe("/healthz", 10),
-    readinessProbe: probe("/readyz", 5),
-    resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
-    securityContext: restrictedContainer,
-  };
+function variables(): readonly object[] {
+  return [
+    ...Object.entries(backendSettings).map(([name, key]) =>
+      variable(name, "configMapKeyRef", backendName, key),
+    ),
+    ...Object.entries(backendSecrets).map(([name, key]) => variable(name, "secretKeyRef", backendName, key)),
+  ];
 }

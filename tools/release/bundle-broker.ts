@@ -1,11 +1,27 @@
-/** The broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. */
-import type { Manifest } from "@klutch/api";
-import { backendName, restrictedContainer, restrictedPod, variable } from "./bundle-backend.ts";
+/**
+ * The broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. App
+ * clusters reach its databases at node ports; why so: designs/0014.
+ */
+import {
+  httpProbe,
+  type Manifest,
+  nodeAddress,
+  type NodePorts,
+  nodePortService,
+  restrictedContainer,
+  restrictedPod,
+  runtimeUser,
+} from "@klutch/api";
+import { backendName } from "../generate/backend-deployment.ts";
+import { variable } from "./bundle-backend.ts";
 import { dataFolder } from "./images.ts";
 
 const name = "klutch-broker";
 const labels = { "app.kubernetes.io/name": name };
 const metadata = { name, namespace: backendName, labels };
+
+/** One for all PostgreSQL instances, and one for each instance of the other services. */
+const dataPorts: NodePorts = { first: 30_010, last: 30_049 };
 
 /** In the order in which they have to be applied; the namespace is the backend's. */
 export function brokerManifests(image: string): readonly Manifest[] {
@@ -22,6 +38,7 @@ export function brokerManifests(image: string): readonly Manifest[] {
       metadata,
       spec: { selector: labels, ports: [{ name: "http", port: 80, targetPort: "http" }] },
     },
+    nodePortService({ ...metadata, name: `${name}-data` }, labels, dataPorts),
     {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -38,14 +55,10 @@ export function brokerManifests(image: string): readonly Manifest[] {
 }
 
 function podSpec(image: string): Readonly<Record<string, unknown>> {
-  const probe = (path: string): unknown => ({
-    httpGet: { path, port: "probes" },
-    periodSeconds: 10,
-    timeoutSeconds: 5,
-  });
   return {
     automountServiceAccountToken: false,
-    securityContext: restrictedPod,
+    // initdb and its like write to the volume.
+    securityContext: { ...restrictedPod, fsGroup: runtimeUser },
     containers: [
       {
         name: "broker",
@@ -54,13 +67,16 @@ function podSpec(image: string): Readonly<Record<string, unknown>> {
           variable("BROKER_USERNAME", "secretKeyRef", name, "username"),
           variable("BROKER_PASSWORD", "secretKeyRef", name, "password"),
           variable("BROKER_SECRET_KEY", "secretKeyRef", name, "secret-key"),
+          { name: "BROKER_DATA_LISTEN", value: "0.0.0.0" },
+          nodeAddress("BROKER_DATA_HOST"),
+          { name: "BROKER_DATA_PORTS", value: `${dataPorts.first}-${dataPorts.last}` },
         ],
         ports: [
           { name: "http", containerPort: 8080 },
           { name: "probes", containerPort: 8081 },
         ],
-        livenessProbe: probe("/healthz"),
-        readinessProbe: probe("/readyz"),
+        livenessProbe: httpProbe("/healthz", "probes"),
+        readinessProbe: httpProbe("/readyz", "probes"),
         resources: { requests: { cpu: "100m", memory: "256Mi" }, limits: { memory: "2Gi" } },
         securityContext: restrictedContainer,
         volumeMounts: [

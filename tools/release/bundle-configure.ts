@@ -11,7 +11,8 @@ import {
   legacy,
   providerConfigName,
 } from "@klutch/services";
-import { backendName, backendSecrets, backendSettings, backendService } from "./bundle-backend.ts";
+import { backendName } from "../generate/backend-deployment.ts";
+import { backendSecrets, backendSettings, backendService } from "./bundle-backend.ts";
 
 /** Something of a site, as the bundle writes it. */
 const site = (name: string): string => `\${${name}}`;

@@ -6,11 +6,20 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { parseRegistry, providerCrds } from "@klutch/api";
+import { apiServiceExports, parseRegistry, providerCrds } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import { discoverResource, formatYaml } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, namespaces, refOfObject, textAt } from "@klutch/kube-core";
-import { namespaceObject, startCluster, untilServed } from "@klutch/kube-testing";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  listAt,
+  namespaces,
+  recordsAt,
+  refOfObject,
+  textAt,
+} from "@klutch/kube-core";
+import { namespaceObject, startCluster, untilServed, waitFor } from "@klutch/kube-testing";
 import { variablesOf } from "./bundle-configure.ts";
 import { bundleObjects, bundleText } from "./bundles.ts";
 
@@ -191,4 +200,23 @@ test("install-dev and the konnector's bundle are applied in one pass, too", asyn
     const lines = await apply(name, bundleText(name, bundles[name]));
     assert.equal(lines.length, bundles[name].length);
   }
+});
+
+test("kinds of a newer release are not put back by an older bundle: the API server names the version that is stored", async () => {
+  const name = { name: `${apiServiceExports.plural}.${apiServiceExports.group}` };
+  const { spec } = await client.get<DynamicObject>(customResourceDefinitions, name);
+  const [version] = recordsAt(spec, "versions");
+  const versions = [
+    { ...version, storage: false },
+    { ...version, name: "v1beta1" },
+  ];
+  await client.mergePatch(customResourceDefinitions, name, { spec: { versions } });
+  await waitFor("the version to be stored", async () => {
+    const { status } = await client.get<DynamicObject>(customResourceDefinitions, name);
+    return listAt(status, "storedVersions").includes("v1beta1");
+  });
+  const refused = /status\.storedVersions\[1\]: Invalid value: "v1beta1": missing from spec\.versions/;
+  await assert.rejects(apply("install", install), refused);
+  const { spec: left } = await client.get<DynamicObject>(customResourceDefinitions, name);
+  assert.equal(recordsAt(left, "versions").length, 2);
 });

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { artefact, type ArtefactName, klutchVersion, parseRegistry, releaseRegistry } from "@klutch/api";
 import { backendProgram } from "@klutch/backend";
-import { type KubeObject, listAt, recordsAt, textAt } from "@klutch/kube-core";
+import { brokerProgram } from "@klutch/broker";
+import { type KubeObject, listAt, numberAt, recordsAt, textAt } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { variablesOf } from "./bundle-configure.ts";
 import { type BundleName, bundleNames, bundleObjects, bundleText } from "./bundles.ts";
+import { imageDefinitions } from "./images.ts";
 
 const bundles = bundleObjects();
 
@@ -91,6 +93,13 @@ test("a Pod of a bundle runs as nobody, writes nothing to its root and cannot be
   }
 });
 
+test("a Pod of the backend that goes serves on until nobody is sent to it, and has time to answer", () => {
+  const backend = bundles.install.find(({ kind }) => kind === "Deployment");
+  const [container] = recordsAt(backend, "spec", "template", "spec", "containers");
+  assert.equal(numberAt(container, "lifecycle", "preStop", "sleep", "seconds"), 5);
+  assert.equal(numberAt(backend, "spec", "template", "spec", "terminationGracePeriodSeconds"), 30);
+});
+
 test("the backend understands what the bundles start it with", async () => {
   const [container] = recordsAt(bundles.update[0], "spec", "template", "spec", "containers");
   const values: Readonly<Record<string, string>> = {
@@ -111,6 +120,32 @@ test("the backend understands what the bundles start it with", async () => {
   assert.equal(config.konnectorImage, artefact("konnector"));
   assert.equal(config.oidc.callbackUrl, "https://klutch.example.org/callback");
   assert.equal(config.leaseNamespace, "klutch-backend");
+});
+
+test("the broker is told the node's address and the ports that its Service opens there, each under its own number", async () => {
+  const named = (kind: string, name: string): KubeObject | undefined =>
+    bundles["install-dev"].find((one) => one.kind === kind && one.metadata.name === name);
+  const [container] = recordsAt(
+    named("Deployment", "klutch-broker"),
+    "spec",
+    "template",
+    "spec",
+    "containers",
+  );
+  const given = recordsAt(container, "env").map((one) => {
+    const field = textAt(one, "valueFrom", "fieldRef", "fieldPath");
+    const value = field === "status.hostIP" ? "192.0.2.7" : (textAt(one, "value") ?? "k".repeat(32));
+    return [textAt(one, "name") ?? "", value] as const;
+  });
+  const image = imageDefinitions(parseRegistry(releaseRegistry)).find(({ name }) => name === "broker");
+  const env = { ...image?.program?.env, ...Object.fromEntries(given) };
+  const { reach } = await brokerProgram.readConfig({ args: [], env, randomName: () => "x" });
+  assert.deepEqual(reach, { listen: "0.0.0.0", host: "192.0.2.7", ports: { first: 30_010, last: 30_049 } });
+  const ports = recordsAt(named("Service", "klutch-broker-data"), "spec", "ports");
+  assert.equal(ports.length, 40);
+  for (const [index, port] of ports.entries())
+    for (const field of ["port", "targetPort", "nodePort"])
+      assert.equal(numberAt(port, field), 30_010 + index);
 });
 
 test("configure lists what a site has to say; the other bundles ask for nothing", () => {

@@ -20,6 +20,7 @@ import {
 import { formatYaml } from "@klutch/kube";
 import { type KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
+import { released } from "../charts/chart.ts";
 import { backendRbac } from "../generate/backend-rbac.ts";
 import { replaceFile } from "./beside.ts";
 import type { ReleasedImage } from "./released-image.ts";
@@ -55,7 +56,7 @@ export function bundleObjects(
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
   const install = [
     ...rights.filter((object) => !isPolicy(object)),
-    ...bindCrds.map((crd) => ({ ...crd })),
+    ...bindCrds.map(released),
     backendService,
     deployment,
     ...packages,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
@@ -13,8 +13,10 @@ const say = (): void => undefined;
 
 test("charts are packed twice with the same bytes, and Helm's linter passes the archives", async () => {
   await using helm = await startHelm();
-  const pack = (name: string): Promise<readonly string[]> =>
-    packCharts({ out: join(helm.folder, name), registry: releaseRegistry, say });
+  const pack = async (name: string): Promise<readonly string[]> => {
+    const packed = await packCharts({ out: join(helm.folder, name), registry: releaseRegistry, say });
+    return packed.map(({ path }) => path);
+  };
   const [first, second] = [await pack("first"), await pack("second")];
   assert.deepEqual(
     first.map((path) => basename(path)),
@@ -23,6 +25,18 @@ test("charts are packed twice with the same bytes, and Helm's linter passes the 
   for (const [index, path] of first.entries())
     assert.deepEqual(await readFile(second[index] ?? ""), await readFile(path), path);
   await helm.run("lint", "--strict", ...first);
+});
+
+test("an archive of an older version does not stay beside those of this one", async () => {
+  await using helm = await startHelm();
+  const charts = join(helm.folder, "charts");
+  await mkdir(charts);
+  await writeFile(join(charts, "klutch-0.0.1.tgz"), "old");
+  const packed = await packCharts({ out: helm.folder, registry: releaseRegistry, say });
+  assert.deepEqual(
+    (await readdir(charts)).toSorted(),
+    packed.map(({ path }) => basename(path)),
+  );
 });
 
 test("`helm push` takes the archives, and charts are rendered out of the registry with its images", async () => {
@@ -39,7 +53,7 @@ test("`helm push` takes the archives, and charts are rendered out of the registr
     ready: async () => (await fetch(`http://${address}/v2/`)).ok,
   });
   const registry = parseRegistry(`${address}/klutch`);
-  for (const path of await packCharts({ out: helm.folder, registry, say }))
+  for (const { path } of await packCharts({ out: helm.folder, registry, say }))
     await helm.run("push", path, `oci://${registry}/charts`, "--plain-http");
   const fromRegistry = ["--version", chartVersion, "--plain-http"];
   for (const name of ["klutch", "klutch-konnector"] as const) {

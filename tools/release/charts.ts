@@ -2,10 +2,14 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Registry } from "@klutch/api";
-import { layerOf } from "@klutch/oci";
+import { parseYaml } from "@klutch/kube";
+import { isRecord, textAt } from "@klutch/kube-core";
+import { blob, buildArtifact, jsonBlob, layerOf, type NamedImage } from "@klutch/oci";
 import { type ChartDefinition, chartsFolder, chartVersion } from "../charts/chart.ts";
 import { chartDefinitions, printedFiles } from "../charts/charts.ts";
 import { repositoryRoot } from "../root.ts";
+import { replace } from "./beside.ts";
+import { ReleaseError } from "./errors.ts";
 import { entriesOf } from "./files.ts";
 
 /** Where the archives go, and what they name. */
@@ -18,18 +22,43 @@ export interface ChartsOptions {
   readonly say: (line: string) => void;
 }
 
-/** Writes an archive for each chart; gives back their paths. */
-export async function packCharts({ out, registry, say }: ChartsOptions): Promise<readonly string[]> {
+/** A chart as an archive, and as it is in a registry. */
+export interface PackedChart {
+  readonly path: string;
+  readonly image: Required<NamedImage>;
+}
+
+/** Writes an archive for each chart, and nothing else stays in the folder. */
+export async function packCharts({ out, registry, say }: ChartsOptions): Promise<readonly PackedChart[]> {
   const folder = join(out, "charts");
-  await mkdir(folder, { recursive: true });
-  return Promise.all(
-    chartDefinitions(registry).map(async (chart) => {
-      const path = join(folder, `${chart.name}-${chartVersion}.tgz`);
-      await writeFile(path, await archiveOf(chart));
-      say(`charts/${chart.name}:${chartVersion}`);
-      return path;
-    }),
+  const packed: PackedChart[] = [];
+  await replace(folder, async (target) => {
+    await mkdir(target, { recursive: true });
+    for (const chart of chartDefinitions(registry)) {
+      const archive = await archiveOf(chart);
+      const file = `${chart.name}-${chartVersion}.tgz`;
+      await writeFile(join(target, file), archive);
+      packed.push({ path: join(folder, file), image: imageOf(chart, archive) });
+    }
+  });
+  for (const { image } of packed) say(image.name);
+  return packed;
+}
+
+/** As `helm push` would make it, below a folder `charts` of the registry (Helm: OCI-based registries), without the time. */
+function imageOf(chart: ChartDefinition, archive: Uint8Array): Required<NamedImage> {
+  const metadata: unknown = parseYaml(printedFiles(chart)["Chart.yaml"] ?? "");
+  if (!isRecord(metadata)) throw new ReleaseError(`${chart.name}: Chart.yaml is no object`);
+  const image = buildArtifact(
+    jsonBlob(metadata, "application/vnd.cncf.helm.config.v1+json"),
+    blob(archive, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"),
+    {
+      "org.opencontainers.image.title": chart.name,
+      "org.opencontainers.image.version": chartVersion,
+      "org.opencontainers.image.description": textAt(metadata, "description") ?? "",
+    },
   );
+  return { name: `charts/${chart.name}:${chartVersion}`, image };
 }
 
 /** What is printed is printed anew, for the registry; the rest is as it stands in the tree. */

@@ -17,6 +17,7 @@ import { allPlatforms, type Platform, platformName, platformOfProgram } from "./
 import { ReleaseError } from "./errors.ts";
 import { lockedPackage } from "./lock-file.ts";
 import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
+import { runSigner } from "./signing.ts";
 
 const run = promisify(execFile);
 
@@ -123,13 +124,12 @@ async function assertPinnedNode(): Promise<void> {
     );
 }
 
-async function sign(program: string, path: string, platform: Platform): Promise<void> {
-  try {
-    await run(program, [path, platformName(platform)]);
-  } catch (cause) {
-    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
-    throw new ReleaseError(`${program} did not sign the executable for ${platformName(platform)}: ${said}`, {
-      cause,
-    });
-  }
+function sign(program: string, path: string, platform: Platform): Promise<void> {
+  const name = platformName(platform);
+  return runSigner({
+    flag: "--sign-executables-command",
+    program,
+    args: [path, name],
+    signed: `the executable for ${name}`,
+  });
 }

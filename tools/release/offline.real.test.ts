@@ -11,7 +11,11 @@ import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { buildIndex, buildReferrer, buildXpkg, digestOf, jsonBlob } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 import type { ReleasedImage } from "./released-image.ts";
+import { chartVersion } from "../charts/chart.ts";
+import { startHelm } from "../charts/testing/helm.ts";
+import { atHome, minimal } from "../charts/testing/values.ts";
 import { bundleNames, writeBundles } from "./bundles.ts";
+import { packCharts } from "./charts.ts";
 import { imageDefinitions } from "./images.ts";
 import { offlineName, writeOffline } from "./offline.ts";
 
@@ -47,12 +51,24 @@ const released = imageDefinitions(releaseRegistry).map((definition): ReleasedIma
   return { definition, index: buildIndex(built), built };
 });
 const registry = parseRegistry(`${address}/team/klutch`);
+const chartNames = ["klutch", "klutch-konnector"] as const;
+
+function partition(
+  lines: readonly string[],
+  isFirst: (line: string) => boolean,
+): readonly [readonly string[], readonly string[]] {
+  return [lines.filter(isFirst), lines.filter((line) => !isFirst(line))];
+}
 
 /** Writes bundles and archive, and unpacks it as people do. */
 async function unpacked(name: string): Promise<string> {
   const out = join(folder, name);
   await writeBundles({ out, registry: releaseRegistry }, released);
-  await writeOffline(out, released);
+  await writeOffline(
+    out,
+    released,
+    await packCharts({ out, registry: releaseRegistry, say: () => undefined }),
+  );
   await run("tar", ["-xf", join(out, "offline", `${offlineName}.tar`), "-C", out]);
   return join(out, offlineName);
 }
@@ -80,7 +96,12 @@ test("everything is in the other registry, whole and with its documents, and the
   const references = released.map(
     ({ definition, index }) => `${registry}/${definition.name}:${klutchVersion}@${index.manifest.digest}`,
   );
-  assert.deepEqual(stdout.trim().split("\n").toSorted(), references.toSorted());
+  const [charts, others] = partition(stdout.trim().split("\n"), (line) => line.includes("/charts/"));
+  assert.deepEqual(others.toSorted(), references.toSorted());
+  assert.deepEqual(
+    charts.map((line) => line.split("@")[0]),
+    chartNames.map((name) => `${registry}/charts/${name}:${chartVersion}`),
+  );
   for (const { definition, index, built } of released) {
     const at = `${registry}/${definition.name}`;
     assert.equal(
@@ -96,6 +117,19 @@ test("everything is in the other registry, whole and with its documents, and the
     assert.ok(!text.includes(releaseRegistry), name);
     for (const [reference = ""] of text.matchAll(/[^\s=]+:v\d+\.\d+\.\d+\S*/g))
       assert.ok(references.includes(reference), `${name}: ${reference}`);
+  }
+});
+
+test("Helm takes the charts out of the other registry, with images of there", async () => {
+  await using helm = await startHelm();
+  for (const name of chartNames) {
+    const values = { ...minimal[name], image: { registry } };
+    const flags = [...atHome[name], "--version", chartVersion, "--plain-http"];
+    const objects = await helm.template(`oci://${registry}/charts/${name}`, values, ...flags);
+    assert.ok(
+      JSON.stringify(objects).includes(`${registry}/${name === "klutch" ? "backend" : "konnector"}:`),
+    );
+    assert.ok(!JSON.stringify(objects).includes(releaseRegistry));
   }
 });
 

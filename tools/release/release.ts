@@ -22,8 +22,8 @@ export async function buildRelease(options: ReleaseOptions): Promise<readonly Re
   try {
     const images = await buildImages(options, await sourceOfRelease(), folder);
     await writeBundles(options, images);
-    await packCharts(options);
-    await writeOffline(options.out, images);
+    const charts = await packCharts(options);
+    await writeOffline(options.out, images, charts);
     return images;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -17,31 +17,10 @@ export interface Contents {
 
 /** The document. Its namespace follows from its content, so no two different ones share one. */
 export function spdxDocument(contents: Contents): object {
-  const { name, version, architecture, debian, npm, created } = contents;
-  const root = {
-    ...packageOf(
-      "image",
-      name,
-      version,
-      `pkg:oci/${name.split("/").at(-1)}?arch=${architecture}&tag=${version}`,
-    ),
-    licenseDeclared: "Apache-2.0",
-  };
-  const parts = [
-    ...debian.map((each, index) =>
-      packageOf(
-        `debian-${index}`,
-        each.name,
-        each.version,
-        `pkg:deb/debian/${encodeURIComponent(each.name)}@${encodeURIComponent(each.version)}?arch=${architecture}`,
-      ),
-    ),
-    ...npm.map((each, index) => ({
-      ...packageOf(`npm-${index}`, each.name, each.version, `pkg:npm/${npmName(each.name)}@${each.version}`),
-      licenseDeclared: each.license ?? "NOASSERTION",
-      checksums: [{ algorithm: "SHA512", checksumValue: sha512Of(each) }],
-    })),
-  ];
+  const { name, version, architecture, created } = contents;
+  const locator = `pkg:oci/${name.split("/").at(-1)}?arch=${architecture}&tag=${version}`;
+  const root = { ...packageOf("image", name, version, locator), licenseDeclared: "Apache-2.0" };
+  const parts = partsOf(contents);
   const relationships = [
     relation("SPDXRef-DOCUMENT", "DESCRIBES", root.SPDXID),
     ...parts.map(({ SPDXID }) => relation(root.SPDXID, "CONTAINS", SPDXID)),
@@ -58,6 +37,21 @@ export function spdxDocument(contents: Contents): object {
     packages,
     relationships,
   };
+}
+
+/** What of Debian's and npm's packages is in the image. */
+function partsOf({ architecture, debian, npm }: Contents): readonly ReturnType<typeof packageOf>[] {
+  return [
+    ...debian.map(({ name, version }, index) => {
+      const locator = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}`;
+      return packageOf(`debian-${index}`, name, version, locator);
+    }),
+    ...npm.map((each, index) => ({
+      ...packageOf(`npm-${index}`, each.name, each.version, `pkg:npm/${npmName(each.name)}@${each.version}`),
+      licenseDeclared: each.license ?? "NOASSERTION",
+      checksums: [{ algorithm: "SHA512", checksumValue: sha512Of(each) }],
+    })),
+  ];
 }
 
 function packageOf(id: string, name: string, versionInfo: string, locator: string) {

@@ -1,4 +1,4 @@
-/** Signatures are made by a program that whoever releases names: keys are no business of this tool. */
+/** Signatures are made by programs that whoever releases names: keys are no business of this tool. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { ReleaseError } from "./errors.ts";
@@ -9,19 +9,36 @@ const run = promisify(execFile);
 export type Sign = (layout: string, digest: string, name: string) => Promise<void>;
 
 /**
- * Runs the program with the layout's folder, the digest and the image's name as its arguments, without a shell. It may add signatures to the
- * layout. Throws `ReleaseError` when it fails.
+ * Runs the program with the layout's folder, the digest and the image's name as its arguments. It may add signatures to the layout. Throws
+ * `ReleaseError` when it fails.
  */
 export function signWith(program: string): Sign {
-  return async (layout, digest, name) => {
-    try {
-      await run(program, [layout, digest, name]);
-    } catch (cause) {
-      const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
-      const reason = said === "" && cause instanceof Error ? cause.message : said;
-      throw new ReleaseError(`--sign-command: ${program} did not sign ${name}@${digest}: ${reason}`, {
-        cause,
-      });
-    }
-  };
+  return (layout, digest, name) =>
+    runSigner({
+      flag: "--sign-command",
+      program,
+      args: [layout, digest, name],
+      signed: `${name}@${digest}`,
+    });
+}
+
+/** A program that signs one thing. */
+export interface Signer {
+  /** The flag that names the program, for messages. */
+  readonly flag: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** What it is to sign, for messages. */
+  readonly signed: string;
+}
+
+/** Runs it without a shell. Throws `ReleaseError` with what it wrote to its standard error, else with why it could not be run. */
+export async function runSigner({ flag, program, args, signed }: Signer): Promise<void> {
+  try {
+    await run(program, args);
+  } catch (cause) {
+    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
+    const reason = said === "" && cause instanceof Error ? cause.message : said;
+    throw new ReleaseError(`${flag}: ${program} did not sign ${signed}: ${reason}`, { cause });
+  }
 }

@@ -1,5 +1,6 @@
 /** Flags of the operator. */
 import { klutchVersion } from "@klutch/api";
+import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
 import {
   type ControllersConfig,
   controllersConfig,
@@ -13,8 +14,11 @@ import {
 export interface OperatorConfig extends ControllersConfig {
   /** Holds the servers' data and the dumps. One operator works in it. */
   readonly folder: string;
+  /** Where the servers are reached. */
+  readonly reach: Reach;
 }
 
+const reach = reachFlags();
 const flags = {
   ...controllersFlags({ probes: "127.0.0.1:0", namespace: "a8s-system" }),
   "data-folder": text({
@@ -22,6 +26,7 @@ const flags = {
     help: "Folder of the servers and the backups, of one operator only",
     default: "/var/lib/a8s-operator",
   }),
+  ...reach,
 };
 
 /** The operator and its flags. */
@@ -30,8 +35,12 @@ export const operatorProgram: Program<OperatorConfig> = {
   version: klutchVersion,
   summary: "runs PostgreSQL servers on this machine from the kinds of a8s",
   flags,
-  readConfig(source) {
+  async readConfig(source) {
     const values = requireFlags(flags, source);
-    return { ...controllersConfig(values, source), folder: values["data-folder"] };
+    return {
+      ...controllersConfig(values, source),
+      folder: values["data-folder"],
+      reach: await reachOf(reach, values),
+    };
   },
 };

@@ -8,7 +8,7 @@ import { operatorProgram } from "./config.ts";
 import { addOperator } from "./operator.ts";
 
 await runProcess(operatorProgram, process, async (config, { signal, env, ...runtime }) => {
-  const { namespace, identity } = config;
+  const { namespace, identity, reach } = config;
   const folder = resolve(config.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await using lock = await tryFileLock(join(folder, "operator.lock"));
@@ -26,7 +26,8 @@ await runProcess(operatorProgram, process, async (config, { signal, env, ...runt
   const authority = await openAuthority(join(folder, "authority"), {
     name: operatorProgram.name,
     now: () => new Date(runtime.clock.now()),
+    host: reach.host,
   });
-  addOperator(manager, { client, folder, authority });
+  addOperator(manager, { client, folder, authority, reach });
   await manager.start({ signal });
 });

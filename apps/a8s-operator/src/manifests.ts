@@ -1,5 +1,14 @@
 /** What a control plane needs to run the operator: its kinds, account, rights and Deployment. */
-import type { Manifest } from "@klutch/api";
+import {
+  httpProbe,
+  type Manifest,
+  nodeAddress,
+  type NodePorts,
+  nodePortService,
+  podIdentity,
+  restrictedContainer,
+  runtimeUser,
+} from "@klutch/api";
 import type { PolicyRule, ResourceType } from "@klutch/kube-core";
 import { a8sCrds, backups, postgresqls, restores, serviceBindings } from "./kinds.ts";
 
@@ -7,6 +16,8 @@ const name = "a8s-operator";
 const namespace = "a8s-system";
 const rbac = "rbac.authorization.k8s.io";
 const probePort = 8081;
+/** One for each instance; beside those of the broker for trying out. */
+const dataPorts: NodePorts = { first: 30_050, last: 30_069 };
 
 const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
   // `patch` is for the finalizer.
@@ -24,7 +35,11 @@ export const operatorRules: readonly PolicyRule[] = [
 
 /** Of the operator in its own namespace: its lease. */
 export const operatorNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["get", "watch", "create", "update", "patch"],
+  },
 ];
 
 /** In the order in which they have to be applied. */
@@ -58,6 +73,7 @@ export function operatorManifests({ image }: { readonly image: string }): readon
       metadata: inNamespace,
       spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "20Gi" } } },
     },
+    nodePortService({ ...inNamespace, name: `${name}-data` }, { app: name }, dataPorts),
     { apiVersion: "apps/v1", kind: "Deployment", metadata: inNamespace, spec: deploymentSpec(image) },
   ];
 }
@@ -74,8 +90,8 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
         serviceAccountName: name,
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: 65_532,
-          fsGroup: 65_532,
+          runAsUser: runtimeUser,
+          fsGroup: runtimeUser,
           seccompProfile: { type: "RuntimeDefault" },
         },
         containers: [container(image)],
@@ -89,15 +105,6 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
 }
 
 function container(image: string): Readonly<Record<string, unknown>> {
-  const fromField = (variable: string, fieldPath: string): unknown => ({
-    name: variable,
-    valueFrom: { fieldRef: { fieldPath } },
-  });
-  const probe = (path: string): unknown => ({
-    httpGet: { path, port: probePort },
-    periodSeconds: 10,
-    timeoutSeconds: 5,
-  });
   return {
     name,
     image,
@@ -105,17 +112,16 @@ function container(image: string): Readonly<Record<string, unknown>> {
       "--leader-election",
       "--data-folder=/var/lib/a8s-operator",
       `--health-probe-bind-address=:${probePort}`,
+      "--data-listen=0.0.0.0",
+      "--data-host=$(NODE_ADDRESS)",
+      `--data-ports=${dataPorts.first}-${dataPorts.last}`,
     ],
-    env: [fromField("POD_NAME", "metadata.name"), fromField("POD_NAMESPACE", "metadata.namespace")],
+    env: [...podIdentity, nodeAddress("NODE_ADDRESS")],
     ports: [{ name: "health", containerPort: probePort }],
-    livenessProbe: probe("/healthz"),
-    readinessProbe: probe("/readyz"),
+    livenessProbe: httpProbe("/healthz", probePort),
+    readinessProbe: httpProbe("/readyz", probePort),
     resources: { requests: { cpu: "100m", memory: "256Mi" } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
-    },
+    securityContext: restrictedContainer,
     volumeMounts: [
       { name: "data", mountPath: "/var/lib/a8s-operator" },
       { name: "tmp", mountPath: "/tmp" },

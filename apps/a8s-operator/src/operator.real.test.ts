@@ -34,6 +34,7 @@ test("rows that were destroyed are back after a restore, and the login that made
   await bound("app", "orders");
   const secret = await world.cluster.client.get<DynamicObject>(secrets, at("app-service-binding"));
   assert.deepEqual(Object.keys(recordAt(secret, "data")).toSorted(), [
+    "cacrt",
     "host",
     "hosts",
     "name",

@@ -1,5 +1,5 @@
 /** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
-import type { Authority } from "@klutch/data-servers";
+import type { Authority, Reach } from "@klutch/data-servers";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
@@ -30,10 +30,13 @@ export interface OperatorOptions {
   readonly folder: string;
   /** Signs the servers' certificates. */
   readonly authority: Authority;
+  /** Where the servers are reached. */
+  readonly reach: Reach;
 }
 
 /** Adds everything. */
-export function addOperator(manager: Manager, { client, folder, authority }: OperatorOptions): void {
+export function addOperator(manager: Manager, options: OperatorOptions): void {
+  const { client, folder } = options;
   const { runtime } = manager;
   const cache = <T extends KubeObject>(type: ResourceType): Informer<T> =>
     new Informer<T>({ ...runtime, client, type });
@@ -45,7 +48,7 @@ export function addOperator(manager: Manager, { client, folder, authority }: Ope
     for (const instance of instances.list())
       if (instance.metadata.uid === uid) instanceController.enqueue(keyOf(instance));
   };
-  const servers = manager.own(new Servers({ folder, authority, onEnd }));
+  const servers = manager.own(new Servers({ ...options, onEnd }));
   const recorder = createEventRecorder({ ...runtime, client, component });
   const parts = { ...runtime, client, servers, instances, bindings, recorder, folder };
   const controller = (name: string, reconcile: ReturnType<typeof createInstanceReconcile>): Controller =>

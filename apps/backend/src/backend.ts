@@ -52,7 +52,7 @@ export interface BackendOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** Ends what people asked for when the process stops. */
+  /** Ends what people asked for. */
   readonly signal: AbortSignal;
 }
 

@@ -57,18 +57,28 @@ export function cookieKey(words: FlagWords, lengths: readonly number[]): Flag<Se
 
 /** The content of a file; undefined when none is named. */
 export function fileContent(words: FlagWords): Flag<string | undefined> {
+  return { value: "path", ...words, read: ([path = ""]) => (path === "" ? undefined : contentOf(path)) };
+}
+
+/** The path of a file that can be read, for what is read again later; undefined when none is named. */
+export function readableFile(words: FlagWords): Flag<string | undefined> {
   return {
     value: "path",
     ...words,
     read([path = ""]) {
       if (path === "") return undefined;
-      try {
-        return readFileSync(path, "utf8");
-      } catch {
-        throw new FlagFault(`${path} cannot be read; it must be a file`, { showsValue: false });
-      }
+      contentOf(path);
+      return path;
     },
   };
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new FlagFault(`${path} cannot be read; it must be a file`, { showsValue: false });
+  }
 }
 
 /** An https URL without more rules; empty when there is none. */

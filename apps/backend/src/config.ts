@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { artefact, type ClusterScopedIsolation, type InformerScope, klutchVersion } from "@klutch/api";
 import {
   address,
+  CertificateError,
   ConfigError,
   identityFlag,
   kubeconfigFlag,
@@ -11,6 +12,8 @@ import {
   port,
   type Program,
   readFlags,
+  readServedCertificate,
+  type ServedCertificate,
   text,
   toggle,
   type ValuesOf,
@@ -24,6 +27,7 @@ import {
   httpsAddress,
   imagePrefixes,
   lifetime,
+  readableFile,
   secureUrl,
   secureUrls,
 } from "./config-values.ts";
@@ -60,7 +64,8 @@ export interface BackendConfig {
   /** Undefined: all interfaces. */
   readonly host: string | undefined;
   readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** As it is when the process starts; it is followed from then on. */
+  readonly tls: ServedCertificate | undefined;
   readonly probePort: number;
   readonly leaseNamespace: string;
   /** Exact URLs besides loopback that a login may return to. */
@@ -122,8 +127,10 @@ const backendFlags = {
     [16, 24, 32],
   ),
   "listen-address": address({ help: "Where login and binding page are served", default: "127.0.0.1:8080" }),
-  "tls-cert-file": fileContent({ help: "Certificate of that server; goes together with --tls-key-file" }),
-  "tls-key-file": fileContent({ help: "Its key; without both it serves plain HTTP" }),
+  "tls-cert-file": readableFile({
+    help: "Certificate of that server; goes together with --tls-key-file. Both are read again while it runs",
+  }),
+  "tls-key-file": readableFile({ help: "Its key; without both it serves plain HTTP" }),
   "control-plane-mode": toggle({
     help: "Serve AppClusterBindings; a login is then served only with its flags",
   }),
@@ -173,7 +180,7 @@ export async function readConfig(
   // As in the existing backend: any flag of the login asks for all of them.
   const servesLogin = !controlPlaneMode || [...given].some((name) => name.startsWith("oidc-"));
   if (servesLogin) requireLogin(values, faults);
-  const tls = tlsFiles(values, given, faults);
+  const tls = await certificateOf(values, given, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     ...ofControlPlane(values),
@@ -208,14 +215,25 @@ function requireLogin(values: Values, faults: string[]): void {
   }
 }
 
-function tlsFiles(values: Values, given: ReadonlySet<string>, faults: string[]): BackendConfig["tls"] {
+async function certificateOf(
+  values: Values,
+  given: ReadonlySet<string>,
+  faults: string[],
+): Promise<BackendConfig["tls"]> {
   if (given.has("tls-cert-file") !== given.has("tls-key-file")) {
     faults.push(
       "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
     );
   }
   const { "tls-cert-file": cert, "tls-key-file": key } = values;
-  return cert === undefined || key === undefined ? undefined : { cert, key };
+  if (cert === undefined || key === undefined) return undefined;
+  try {
+    return await readServedCertificate({ cert, key });
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    faults.push(`--tls-${error.file}-file: ${error.message}`);
+    return undefined;
+  }
 }
 
 function ofControlPlane(

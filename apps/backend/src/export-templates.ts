@@ -1,34 +1,8 @@
 /** What may be bound: CRDs that a template offers. */
-import {
-  type APIServiceExportTemplate,
-  crdNameOf,
-  type ExportSnapshot,
-  exportFromCrd,
-  ExportError,
-  type InformerScope,
-  type PermissionClaim,
-  serviceTypeLabel,
-} from "@klutch/api";
-import { type KubeObject, recordAt, textAt } from "@klutch/kube-core";
+import { type APIServiceExportTemplate, crdNameOf, type InformerScope, serviceTypeLabel } from "@klutch/api";
+import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-
-/** An API as the page and the binding need it. */
-export interface OfferedApi {
-  readonly resource: string;
-  readonly group: string;
-  readonly kind: string;
-  readonly scope: ExportSnapshot["scope"];
-  readonly description: string;
-  /** Of the spec, first level. */
-  readonly fields: readonly OfferedField[];
-  readonly permissionClaims: readonly PermissionClaim[];
-}
-
-/** A field that its schema describes. */
-export interface OfferedField {
-  readonly name: string;
-  readonly about: string;
-}
+import { offeredApi, type OfferedApi } from "./offered-api.ts";
 
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
@@ -64,19 +38,8 @@ export class ExportTemplates {
     const template = this.template(group, resource);
     const crd = this.#crds.get(crdNameOf({ group, resource }));
     if (template === undefined || crd === undefined) return undefined;
-    const snapshot = snapshotOf(crd);
-    if (snapshot === undefined) return undefined;
-    if (snapshot.scope === "Cluster" && this.#consumerScope !== "Cluster") return undefined;
-    const schema = snapshot.versions[0]?.schema.openAPIV3Schema;
-    return {
-      resource,
-      group,
-      kind: snapshot.names.kind,
-      scope: snapshot.scope,
-      description: textAt(schema, "description") ?? "",
-      fields: describedFields(schema),
-      permissionClaims: template.spec.permissionClaims ?? [],
-    };
+    const offer = offeredApi(template, crd);
+    return offer?.scope === "Cluster" && this.#consumerScope !== "Cluster" ? undefined : offer;
   }
 
   /** Of several templates for one resource the first by namespace and name counts, always the same. */
@@ -99,23 +62,5 @@ export class ExportTemplates {
     const keyOf = ({ metadata }: APIServiceExportTemplate): string =>
       `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
     return [...this.#templates.list()].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
-  }
-}
-
-/** What nobody describes is for machines, such as what Crossplane adds to a claim. */
-function describedFields(schema: unknown): readonly OfferedField[] {
-  const fields = recordAt(schema, "properties", "spec", "properties");
-  return Object.entries(fields).flatMap(([name, field]) => {
-    const about = textAt(field, "description");
-    return about === undefined ? [] : [{ name, about }];
-  });
-}
-
-function snapshotOf(crd: KubeObject): ExportSnapshot | undefined {
-  try {
-    return exportFromCrd(crd).spec;
-  } catch (error) {
-    if (error instanceof ExportError) return undefined;
-    throw error;
   }
 }

@@ -1,13 +1,25 @@
-/** The HTTP server of login, binding page and renewal, as a part of the process. */
+/** The HTTP server of login, binding page and renewal, as a part of the process. A renewed certificate is for connections that begin later. */
 import { createServer as createSecureServer } from "node:https";
 import { serve } from "@hono/node-server";
-import { ListenError, type Runnable } from "@klutch/kube-runtime";
+import {
+  certificateFollower,
+  ListenError,
+  type Runnable,
+  type Runtime,
+  type ServedCertificate,
+} from "@klutch/kube-runtime";
 import type { Backend } from "./backend.ts";
 import type { BackendConfig } from "./config.ts";
+import { drainable } from "./drain.ts";
 
-/** Listens until the signal aborts; requests in flight are cut off then. Fails with `ListenError` when its port is taken. */
-export function httpServer(backend: Backend, config: Pick<BackendConfig, "host" | "port" | "tls">): Runnable {
+/** Listens until the signal aborts; requests in flight are answered then. Fails with `ListenError` when its port is taken. */
+export function httpServer(
+  backend: Pick<Backend, "app" | "problem">,
+  config: Pick<BackendConfig, "host" | "port" | "tls">,
+  runtime: Pick<Runtime, "logger" | "metrics" | "clock">,
+): Runnable {
   const { host, port, tls } = config;
+  const follow = certificateFollower(runtime);
   return {
     name: "backend",
     runs: "process",
@@ -18,14 +30,20 @@ export function httpServer(backend: Backend, config: Pick<BackendConfig, "host" 
         fetch: backend.app.fetch,
         port,
         ...(host === undefined ? {} : { hostname: host }),
-        ...(tls === undefined ? {} : { createServer: createSecureServer, serverOptions: tls }),
+        ...(tls === undefined ? {} : { createServer: createSecureServer, serverOptions: optionsOf(tls) }),
       });
       server.on("error", (cause) => reject(new ListenError("the server of the login", config, cause)));
-      signal.addEventListener("abort", () => {
-        if ("closeAllConnections" in server) server.closeAllConnections();
-        server.close(() => resolve());
-      });
-      await closed;
+      const drain =
+        "closeAllConnections" in server ? drainable(server, runtime.clock) : () => Promise.resolve();
+      signal.addEventListener("abort", () => void drain().then(resolve));
+      if (tls !== undefined && "setSecureContext" in server) {
+        const following = follow(tls, (renewed) => server.setSecureContext(optionsOf(renewed)), { signal });
+        await Promise.all([closed, following]);
+      } else await closed;
     },
   };
+}
+
+function optionsOf({ cert, key }: ServedCertificate): { readonly cert: string; readonly key: string } {
+  return { cert, key: key.reveal() };
 }

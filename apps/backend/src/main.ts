@@ -16,8 +16,18 @@ await runProcess(backendProgram, process, async (config, { signal, env, ...runti
   const manager = new Manager({ ...runtime, connection, probes });
   // What people ask for is answered by every replica.
   const client = manager.own(connection.clientFor({ ...cluster, name: "provider" }, { guarded: false }));
+  // What they asked for ends when the server has had its time to answer.
+  const people = new AbortController();
+  manager.own({ [Symbol.asyncDispose]: async () => people.abort(new Error("the backend has stopped")) });
   const { client: controllerClient } = connection;
-  const backend = createBackend({ ...runtime, config, cluster, client, controllerClient, signal });
-  manager.add(httpServer(backend, config), ...backend.parts);
+  const backend = createBackend({
+    ...runtime,
+    config,
+    cluster,
+    client,
+    controllerClient,
+    signal: people.signal,
+  });
+  manager.add(httpServer(backend, config, runtime), ...backend.parts);
   await manager.start({ signal });
 });

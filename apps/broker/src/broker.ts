@@ -34,13 +34,13 @@ export async function startBroker(
   const maintenance = new Maintenance(url, logger);
   const store = new Store(maintenance.pool);
   await store.prepare();
-  const databases = new Databases({ maintenance, url, secretKey: config.secretKey });
-  const { dataFolder, secretKey } = config;
+  const { dataFolder, secretKey, published = { url, authority: undefined } } = config;
+  const databases = new Databases({ maintenance, secretKey, ...published });
   const bindingsOf = (instanceId: string): Promise<readonly Binding[]> => store.bindingsOf(instanceId);
   const servers =
     dataFolder === undefined
       ? undefined
-      : await openServers({ folder: dataFolder, secretKey, bindingsOf, logger });
+      : await openServers({ folder: dataFolder, reach: config.reach, secretKey, bindingsOf, logger });
   const services = new Map<ServiceType, ServiceDefinition>([
     ["postgresql", { backend: databases, parameters: postgresParameters }],
     ...(servers?.definitions ?? []),

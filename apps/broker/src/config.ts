@@ -1,5 +1,6 @@
 /** Environment of the broker. Credentials come only from the environment, never from the command line. */
 import { klutchVersion } from "@klutch/api";
+import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
 import {
   type Address,
   address,
@@ -27,13 +28,26 @@ export interface BrokerConfig {
   readonly password: string;
   /** Holds the servers of services whose instances have one each; without it PostgreSQL alone is offered. */
   readonly dataFolder?: string | undefined;
+  /** Where these servers are reached. Default: on loopback. */
+  readonly reach?: Reach | undefined;
+  /** How bindings reach the server of `postgresUrl`. Default: by that, which says nothing about its certificate. */
+  readonly published?: PublishedServer | undefined;
   /** From it and a stored salt each binding's password is derived. */
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
   readonly backups?: BackupConfig | undefined;
 }
 
+/** A server as applications know it. */
+export interface PublishedServer {
+  /** Its host and port. */
+  readonly url: URL;
+  /** PEM of the authority of its certificate. */
+  readonly authority: string;
+}
+
 const leastKeyLength = 32;
+const reach = reachFlags({ prefix: "BROKER" });
 const credential = (env: string, help: string): Flag<string> =>
   text({ help, env, envOnly: true, secret: true });
 
@@ -61,6 +75,7 @@ const flags = {
     env: "BROKER_DATA_FOLDER",
     envOnly: true,
   }),
+  ...reach,
   username: credential("BROKER_USERNAME", "User of the broker's API"),
   password: credential("BROKER_PASSWORD", "Password of that user"),
   "secret-key": longEnough(
@@ -106,7 +121,8 @@ const flags = {
 };
 
 /** How the process runs. */
-export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl"> {
+export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | "published"> {
+  readonly reach: Reach;
   /** The server that holds the instances: one that is there, or one of the broker's own. */
   readonly postgres: { readonly url: string } | { readonly folder: string };
   /** Where /healthz, /readyz and /metrics are served. */
@@ -120,13 +136,14 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
   version: klutchVersion,
   summary: "the sandbox's service broker for PostgreSQL, MariaDB and a key-value store",
   flags,
-  readConfig(source) {
+  async readConfig(source) {
     const values = requireFlags(flags, source);
     return {
       ...values.listen,
       probes: values["health-probe-bind-address"],
       postgres: postgresOf(values),
       dataFolder: values["data-folder"],
+      reach: await reachOf(reach, values),
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],

@@ -4,6 +4,7 @@
  * tenant's: its owner could lift its limits and invite others. Every step can be repeated after a crash.
  */
 import { randomBytes } from "node:crypto";
+import { hostInUrl } from "@klutch/data-servers";
 import { escapeIdentifier, escapeLiteral } from "pg";
 import type { Backend } from "./backend.ts";
 import { type DatabasePlan, plans } from "./catalog.ts";
@@ -16,6 +17,7 @@ import type { Binding, Instance } from "./store.ts";
 
 /** What a binding's user needs; the keys are those of a9s PostgreSQL. */
 interface Credentials {
+  readonly cacrt?: string;
   readonly host: string;
   readonly hosts: readonly string[];
   readonly name: string;
@@ -30,6 +32,8 @@ export interface DatabasesOptions {
   readonly maintenance: Maintenance;
   /** Of the server, as bindings reach it. */
   readonly url: URL;
+  /** PEM of the authority of the server's certificate. Default: bindings are told none. */
+  readonly authority?: string | undefined;
   readonly secretKey: string;
 }
 
@@ -37,11 +41,13 @@ export interface DatabasesOptions {
 export class Databases implements Backend {
   readonly #maintenance: Maintenance;
   readonly #url: URL;
+  readonly #authority: string | undefined;
   readonly #secretKey: string;
 
   constructor(options: DatabasesOptions) {
     this.#maintenance = options.maintenance;
     this.#url = options.url;
+    this.#authority = options.authority;
     this.#secretKey = options.secretKey;
   }
 
@@ -144,10 +150,12 @@ export class Databases implements Backend {
     const name = namesOf(binding.instanceId).database;
     const username = userOf(binding.id);
     const password = passwordOf(binding, this.#secretKey);
-    const host = this.#url.hostname;
+    // An IPv6 address stands in brackets in a URL only.
+    const host = this.#url.hostname.replace(/^\[(.*)\]$/, "$1");
     const port = Number(this.#url.port);
-    const uri = `postgres://${username}:${password}@${host}:${port}/${name}`;
-    return { host, hosts: [host], name, password, port, uri, username };
+    const uri = `postgres://${username}:${password}@${hostInUrl(host)}:${port}/${name}`;
+    const authority = this.#authority === undefined ? {} : { cacrt: this.#authority };
+    return { ...authority, host, hosts: [host], name, password, port, uri, username };
   }
 }
 

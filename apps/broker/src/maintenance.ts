@@ -3,8 +3,9 @@
  * and what a stranger's open transaction blocks goes on after a moment: the session that blocks is ended.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, DatabaseError, escapeIdentifier, type ClientBase, Pool } from "pg";
+import { type ClientBase, DatabaseError, escapeIdentifier, Pool } from "pg";
 import type { Logger } from "@klutch/telemetry";
+import { safeSettings, withSession } from "./session.ts";
 
 /** Name of the broker's own database. */
 export const adminDatabase = "klutch_broker";
@@ -12,22 +13,6 @@ export const adminDatabase = "klutch_broker";
 /** Matches names of instances' databases, and of bindings' logins. */
 const instanceDatabase = "^i[0-9a-f]{32}$";
 export const bindingLogin = "^u[0-9a-f]{32}$";
-
-/** They come with the connection and win over what is set for a database or a role. */
-export const safeSettings: string = Object.entries({
-  search_path: "pg_catalog",
-  role: "none",
-  local_preload_libraries: "",
-  default_transaction_read_only: "off",
-  default_transaction_isolation: "read\\ committed",
-  row_security: "off",
-  session_replication_role: "origin",
-  lock_timeout: "30s",
-  statement_timeout: "5min",
-  idle_in_transaction_session_timeout: "0",
-})
-  .map(([name, value]) => `-c ${name}=${value}`)
-  .join(" ");
 
 /** A strange session may block us for this long, and is searched for as often. */
 const patienceMs = 1_000;
@@ -68,15 +53,7 @@ export class Maintenance implements AsyncDisposable {
   /** The same in another database, which is taken from its tenant before. */
   async runIn(database: string, ...statements: readonly string[]): Promise<void> {
     await this.seize(database);
-    const client = new Client({ connectionString: this.#urlOf(database), options: safeSettings });
-    // A login that ends, or a server that stops, ends the session; the query that runs then says so.
-    client.on("error", () => undefined);
-    await client.connect();
-    try {
-      await this.#watched(client, statements);
-    } finally {
-      await client.end();
-    }
+    await withSession(this.#urlOf(database), (client) => this.#watched(client, statements));
   }
 
   async exists(table: "pg_roles" | "pg_database", name: string): Promise<boolean> {

@@ -1,7 +1,19 @@
 /** A PostgreSQL server of the broker's own, for where nobody else runs one: in a container there are only the broker and its data. */
 import { createHmac } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  hostInUrl,
+  keepPort,
+  openAuthority,
+  outsideDoor,
+  postgresTls,
+  readIfThere,
+  writeOwn,
+} from "@klutch/data-servers";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
 import type { BrokerConfig, BrokerProcessConfig } from "./config.ts";
+import { recordedPorts } from "./servers/record.ts";
 
 /** The configuration of a broker, and what has to run as long as it does. */
 export interface PreparedBroker extends AsyncDisposable {
@@ -19,7 +31,7 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
       lost: Promise.withResolvers<never>().promise,
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
-  const server = await startPostgres({ dataDir: postgres.folder, password: superuserPassword(config) });
+  const { server, authority } = await startOwn(config, postgres.folder);
   const lost = server.process.exited.then((code) => {
     throw new Error(
       `the broker's PostgreSQL server ended with code ${code}; its log is ${server.process.logFile}`,
@@ -27,15 +39,57 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
   });
   // Nobody may be listening any more when it happens.
   lost.catch(() => undefined);
+  const url = new URL(`postgres://${hostInUrl(config.reach.host)}:${server.port}`);
   return {
-    config: { ...config, postgresUrl: server.url, backups: backupsAt(config, server) },
+    config: {
+      ...config,
+      postgresUrl: server.url,
+      published: { url, authority },
+      backups: backupsAt(config, server),
+    },
     lost,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
+/** At the port that it had, with a certificate for the host of now. */
+async function startOwn(
+  config: BrokerProcessConfig,
+  folder: string,
+): Promise<{ readonly server: PostgresServer; readonly authority: string }> {
+  const { reach, dataFolder } = config;
+  // The folder itself belongs to the server's user.
+  const beside = `${folder}.broker`;
+  await mkdir(beside, { recursive: true, mode: 0o700 });
+  const authority = await openAuthority(join(beside, "authority"), {
+    name: "klutch-broker-postgresql",
+    now: () => new Date(),
+    host: reach.host,
+  });
+  const portFile = join(beside, "port");
+  const kept = Number((await readIfThere(portFile)) ?? Number.NaN);
+  const others = dataFolder === undefined ? new Set<number>() : await recordedPorts(dataFolder);
+  await using stack = new AsyncDisposableStack();
+  const { port } = stack.use(await keepPort(reach, Number.isInteger(kept) ? kept : undefined, others));
+  await writeOwn(portFile, String(port));
+  const server = stack.use(
+    await startPostgres({
+      dataDir: folder,
+      port,
+      password: superuserPassword(config),
+      settings: await postgresTls(authority, folder),
+      outside: outsideDoor(reach),
+    }),
+  );
+  const owned = stack.move();
+  return {
+    server: { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() },
+    authority: authority.certificate,
+  };
+}
+
 /** Follows from the key, so that it is written nowhere and the same at each start. */
-function superuserPassword({ secretKey }: BrokerProcessConfig): string {
+export function superuserPassword({ secretKey }: Pick<BrokerProcessConfig, "secretKey">): string {
   return createHmac("sha256", secretKey).update("superuser of the broker's PostgreSQL").digest("base64url");
 }
 

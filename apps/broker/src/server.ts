@@ -1,17 +1,14 @@
 /** What the broker does to its PostgreSQL server before it uses it. */
-import { Client } from "pg";
-import { adminDatabase, bindingLogin, safeSettings } from "./maintenance.ts";
+import type { Client } from "pg";
+import { adminDatabase, bindingLogin } from "./maintenance.ts";
+import { withSession } from "./session.ts";
 
 /** Databases that everybody could enter otherwise; a session in template1 even keeps others from making databases. */
 const closedDatabases = ["template1", "postgres", adminDatabase] as const;
 
 /** Makes the broker's own database and closes those that are nobody's. Throws when the server is set up so that tenants could harm others. */
 export async function prepareServer(url: string): Promise<void> {
-  const client = new Client({ connectionString: url, options: safeSettings });
-  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  await withSession(url, async (client) => {
     await requireNoPreparedTransactions(client);
     const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [adminDatabase]);
     if (rowCount === 0)
@@ -21,9 +18,7 @@ export async function prepareServer(url: string): Promise<void> {
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = any ($1) and usename ~ $2",
       [closedDatabases, bindingLogin],
     );
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** They hold locks without a session that could be ended. */

@@ -132,12 +132,31 @@ function mirrorCommand(context: CliContext, tools: CommandTools): Command {
     .argument("<folder>", "folder that the offline archive of the release was unpacked to")
     .requiredOption("--registry <host[/path]>", "registry that gets the artefacts")
     .option("--out <folder>", "folder that gets the manifests", "klutch-bundles")
-    .action(async (folder: string, { out, ...values }: { readonly out: string }) => {
+    .option("--username <name>", "who logs in at the registry; without it whoever did by docker login")
+    .option("--password-stdin", "read the password from standard input; goes together with --username")
+    .option(
+      "--token-server <host[:port]>",
+      "server besides the registry's own that may get the password, for tokens; may be repeated",
+      (host: string, before: readonly string[]) => [...before, host],
+      [],
+    )
+    .action(async (folder: string, values: MirrorFlags) => {
       const registry = registryOption(values);
       if (registry === undefined) throw new CliError("Usage", "--registry is missing.");
-      await mirror(context, { folder, registry, out });
+      const { out, username, tokenServer: tokenServers } = values;
+      if ((username === undefined) === (values.passwordStdin === true))
+        throw new CliError("Usage", "--username and --password-stdin belong together.");
+      await mirror(context, { folder, registry, out, username, tokenServers });
     });
 }
+
+/** As commander gives them. */
+type MirrorFlags = Values & {
+  readonly out: string;
+  readonly username?: string;
+  readonly passwordStdin?: true;
+  readonly tokenServer: readonly string[];
+};
 
 function common(values: Values, { env }: CliContext): CommonOptions {
   return commonOptions(values, env);

@@ -34,3 +34,15 @@ export class NotFilledError extends Error {
     this.name = "NotFilledError";
   }
 }
+
+/** The cluster's kind of bindings is a newer release's, which no longer serves the version that this konnector knows. */
+export class KindTooNewError extends Error {
+  readonly code = "KindTooNew";
+
+  constructor(name: string, served: readonly string[], known: string) {
+    super(
+      `CustomResourceDefinition ${name} serves ${served.join(", ") || "no version"}, and this konnector knows ${known} only, because it is older than what was installed here: use the konnector of that release`,
+    );
+    this.name = "KindTooNewError";
+  }
+}

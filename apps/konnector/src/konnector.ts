@@ -17,7 +17,7 @@ import {
   type ManagerOptions,
   type Runtime,
 } from "@klutch/kube-runtime";
-import type { Digest } from "@klutch/sync";
+import { type Digest, servedVersions } from "@klutch/sync";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type RuntimeDependencies } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
@@ -25,6 +25,7 @@ import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/rec
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
 import { asDynamic } from "./decode.ts";
 import type { ClusterCaches } from "./digests.ts";
+import { KindTooNewError } from "./errors.ts";
 import { konnectorMetrics } from "./metrics.ts";
 
 /** What the agent needs besides the Manager's runtime. */
@@ -151,7 +152,7 @@ async function createAgent(
 
 /**
  * The resource of the bindings. Its CRD is created when it is absent and installing is wanted; without the right to, it must be there.
- * One of version 1.5 or older is cluster-scoped, which cannot be changed, and works as it is.
+ * One of version 1.5 or older is cluster-scoped, which cannot be changed, and works as it is. Throws `KindTooNewError` for that of a newer release.
  */
 async function bindingResource(
   client: KubeClient,
@@ -170,6 +171,9 @@ async function bindingResource(
       await clock.sleep(100, { signal });
       crd = await client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
     }
+    const served = crd === undefined ? undefined : servedVersions(crd);
+    if (served?.has(apiServiceBindings.version) === false)
+      throw new KindTooNewError(name, [...served], apiServiceBindings.version);
     const isClusterScoped = isRecord(crd?.spec) && crd.spec["scope"] === "Cluster";
     return { ...apiServiceBindings, namespaced: !isClusterScoped };
   } catch (error) {

@@ -8,20 +8,18 @@ import { recordedCall } from "./backup-manager/record.ts";
 import { configNameOf } from "./config-reference.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
-import type { ControllerParts } from "./controllers.ts";
+import { type ControllerParts, useConfig } from "./controllers.ts";
 import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
-import { refuseEnding } from "./provider-config-use.ts";
-import { ensureUsage } from "./usage.ts";
 
 /** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
 const restMs = 600_000;
 
 /** Makes backups at their backup managers. */
 export function createBackupController(parts: ControllerParts): Controller {
-  const { client, caches, backupCaches, managers, usages, clock } = parts;
+  const { caches, backupCaches, managers, clock } = parts;
   return createLaneController(parts, {
     name: controllerName(caches.generation.backups),
     informer: backupCaches.backups,
@@ -33,9 +31,8 @@ export function createBackupController(parts: ControllerParts): Controller {
       neverCreated: (managed) =>
         recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (recordedCall(backupCall(managed)).kind === "nothing")
-          refuseEnding(caches.configs.get(configNameOf(managed)));
-        await ensureUsage(client, managed, usages, { signal });
+        const isNew = recordedCall(backupCall(managed)).kind === "nothing";
+        await useConfig(parts, managed, { isNew, signal });
         return new BackupClient({
           managed,
           manager: await managers.get(configNameOf(managed), { signal }),
@@ -56,7 +53,7 @@ export function createBackupController(parts: ControllerParts): Controller {
 
 /** Runs restores at their backup managers, each once. */
 export function createRestoreController(parts: ControllerParts): Controller {
-  const { client, caches, backupCaches, managers, usages, clock } = parts;
+  const { caches, backupCaches, managers, clock } = parts;
   return createLaneController(parts, {
     name: controllerName(caches.generation.restores),
     informer: backupCaches.restores,
@@ -68,9 +65,8 @@ export function createRestoreController(parts: ControllerParts): Controller {
       neverCreated: (managed) =>
         recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (recordedCall(restoreCall(managed)).kind === "nothing")
-          refuseEnding(caches.configs.get(configNameOf(managed)));
-        await ensureUsage(client, managed, usages, { signal });
+        const isNew = recordedCall(restoreCall(managed)).kind === "nothing";
+        await useConfig(parts, managed, { isNew, signal });
         return new RestoreClient({
           managed,
           manager: await managers.get(configNameOf(managed), { signal }),

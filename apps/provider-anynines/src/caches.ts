@@ -26,7 +26,7 @@ const missingByConfig = "missing";
 /** What caches need; `generation`: default the cluster-scoped one. */
 export type CacheOptions = Pick<
   InformerOptions<ServiceInstance>,
-  "client" | "logger" | "clock" | "random"
+  "client" | "logger" | "clock" | "random" | "mayBeAbsent"
 > & {
   readonly generation?: Generation | undefined;
 };

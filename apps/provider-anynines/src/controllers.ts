@@ -49,9 +49,22 @@ export interface ControllerParts extends Runtime {
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
+/**
+ * Comes before a backend is asked for anything: what is new is refused while its ProviderConfig is being deleted, and whoever looks sees that
+ * the ProviderConfig is used. Throws `ExternalError`.
+ */
+export async function useConfig(
+  { client, caches, usages }: Pick<ControllerParts, "client" | "caches" | "usages">,
+  managed: Managed,
+  { isNew, signal }: { readonly isNew: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  if (isNew) refuseEnding(caches.configs.get(configNameOf(managed)));
+  await ensureUsage(client, managed, usages, { signal });
+}
+
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
-  const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
+  const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
     name: controllerName(caches.generation.instances),
@@ -62,8 +75,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (wasNeverProvisioned(managed)) refuseEnding(caches.configs.get(configNameOf(managed)));
-        await ensureUsage(client, managed, usages, { signal });
+        await useConfig(parts, managed, { isNew: wasNeverProvisioned(managed), signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceInstanceClient({
           managed,
@@ -86,7 +98,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
 
 /** Makes bindings at the brokers of their instances. */
 export function createBindingController(parts: ControllerParts): Controller {
-  const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
+  const { client, caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
     name: controllerName(caches.generation.bindings),
@@ -97,11 +109,9 @@ export function createBindingController(parts: ControllerParts): Controller {
       informer: caches.bindings,
       neverCreated: wasNeverBound,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (wasNeverBound(managed)) {
-          checkServiceType(managed, instanceOf(caches, managed));
-          refuseEnding(caches.configs.get(configNameOf(managed)));
-        }
-        await ensureUsage(client, managed, usages, { signal });
+        const isNew = wasNeverBound(managed);
+        if (isNew) checkServiceType(managed, instanceOf(caches, managed));
+        await useConfig(parts, managed, { isNew, signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceBindingClient({
           managed,

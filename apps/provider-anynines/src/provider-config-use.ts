@@ -4,7 +4,7 @@
  */
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
-import { type KubeClient, listPages } from "@klutch/kube";
+import { isNotFound, type KubeClient, listPages } from "@klutch/kube";
 import { keyOf, refOf } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { configNameOf } from "./config-reference.ts";
@@ -34,9 +34,19 @@ export async function hasUsers(
 ): Promise<boolean> {
   // Only what is beside it can name a namespaced one.
   const { namespace } = refOf(key);
-  for (const { type } of caches)
+  const isUsedBy = async (type: UserCache["type"]): Promise<boolean> => {
     for await (const { items } of listPages<Managed>(client, type, { namespace, signal }))
       if (items.some((managed) => usedConfigs(managed).includes(key))) return true;
+    return false;
+  };
+  for (const { type } of caches) {
+    try {
+      if (await isUsedBy(type)) return true;
+    } catch (error) {
+      // Of a kind that is not served there is nothing.
+      if (!isNotFound(error)) throw error;
+    }
+  }
   return false;
 }
 

@@ -8,17 +8,15 @@ import {
   providerCrds,
   serviceInstances,
 } from "@klutch/api";
-import { createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import { createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { type DynamicObject, events, findCondition, type KubeObject, recordAt } from "@klutch/kube-core";
 import {
-  clusterRoleBindings,
-  clusterRoles,
-  type DynamicObject,
-  events,
-  findCondition,
-  recordAt,
-  serviceAccounts,
-} from "@klutch/kube-core";
-import { serviceAccountObject, waitFor } from "@klutch/kube-testing";
+  installedAccount,
+  roleBindingObject,
+  roleObject,
+  serviceAccountObject,
+  waitFor,
+} from "@klutch/kube-testing";
 import { inUseFinalizer } from "./provider-config-users.ts";
 import { runProvider } from "./testing/run-provider.ts";
 import { backup, binding, configName, instance, managerConfigName, startWorld } from "./testing/world.ts";
@@ -28,14 +26,15 @@ after(() => stack.disposeAsync());
 const world = stack.use(await startWorld("provider-config", { throughFront: false }));
 const { client } = world;
 const ready = { type: "Ready", status: "True" };
-const limited = stack.use(await accountOfPackage(client));
+const kubeconfig = await installedAccount(world.config, manifestsOfPackage());
+const limited = stack.use(createKubeClient(parseForeignKubeconfig(kubeconfig, { namespace: "team" })));
 
 /** The provider with no other rights than Crossplane's RBAC manager gives the account of a provider. */
 const run = (): (() => Promise<void>) => runProvider({ client: limited, pollIntervalMs: 500, workers: 4 });
 
-async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDisposable> {
+/** In the manner of Crossplane's RBAC manager. */
+function manifestsOfPackage(): readonly KubeObject[] {
   const account = { namespace: "team", name: "provider" };
-  await admin.create(serviceAccounts, serviceAccountObject(account));
   const kinds = providerCrds.map(({ metadata }) => resourceIn(metadata.name));
   const rules = [
     ...kinds.map(({ group, plural }) => ({
@@ -54,18 +53,12 @@ async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDi
       verbs: ["*"],
     },
   ];
-  const apiVersion = "rbac.authorization.k8s.io/v1";
-  const metadata = { name: "provider" };
-  await admin.create<DynamicObject>(clusterRoles, { apiVersion, kind: "ClusterRole", metadata, rules });
-  await admin.create<DynamicObject>(clusterRoleBindings, {
-    apiVersion,
-    kind: "ClusterRoleBinding",
-    metadata,
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: metadata.name },
-    subjects: [{ kind: "ServiceAccount", ...account }],
-  });
-  const { token } = await serviceAccountToken(admin, account, { expirationSeconds: 3600 });
-  return createKubeClient({ ...world.config, auth: { kind: "token", token } });
+  const role = { kind: "ClusterRole", name: "provider" } as const;
+  return [
+    serviceAccountObject(account),
+    roleObject({ name: role.name }, rules),
+    roleBindingObject({ name: role.name }, role, account),
+  ];
 }
 
 /** Of the name of its CRD. */

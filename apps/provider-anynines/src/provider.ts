@@ -59,12 +59,14 @@ function addGeneration(
 ): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  const caches: ProviderCaches = createCaches({ ...runtime, client, generation });
+  // A control plane may have the kinds of one generation only, and may get those of the other one later.
+  const source = { ...runtime, client, generation, mayBeAbsent: true };
+  const caches: ProviderCaches = createCaches(source);
   const { instances, bindings, configs } = caches;
-  const backupCaches = new BackupCaches({ ...runtime, client, generation });
-  const source = { ...runtime, client, env, configs };
-  const brokers = manager.own(createBrokers(source));
-  const managers = manager.own(createManagers(source));
+  const backupCaches = new BackupCaches(source);
+  const backendSource = { ...runtime, client, env, configs };
+  const brokers = manager.own(createBrokers(backendSource));
+  const managers = manager.own(createManagers(backendSource));
   const usages = new Set<string>();
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);

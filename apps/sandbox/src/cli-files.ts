@@ -3,7 +3,6 @@ import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveEngine } from "@klutch/engines";
 import { demoFiles } from "./demo/claims.ts";
-import type { SandboxContext } from "./context.ts";
 
 /** Where things are for people. */
 export interface CliFiles {
@@ -11,7 +10,14 @@ export interface CliFiles {
   readonly kubeconfigs: { readonly controlPlane: string; readonly appA: string; readonly appB: string };
 }
 
-export async function writeCliFiles(context: SandboxContext): Promise<CliFiles> {
+/** Whose files they are. */
+export interface CliClusters {
+  readonly state: { readonly folder: string };
+  readonly clusters: Readonly<Record<keyof CliFiles["kubeconfigs"], { readonly kubeconfig: string }>>;
+}
+
+/** Writes them into the state's folder. */
+export async function writeCliFiles(context: CliClusters): Promise<CliFiles> {
   const { folder } = context.state;
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });

@@ -33,7 +33,7 @@ test("an unknown flag is refused, because it might have meant --no-demo", () => 
 
 test("every flag is in the text of --help", () => {
   assert.equal(readConfig(["--help"], {}).help, true);
-  for (const flag of ["--no-demo", "--reset", "--namespaced", "--exit", "--dir", "--help"])
+  for (const flag of ["--no-demo", "--reset", "--nodes", "--namespaced", "--exit", "--dir", "--help"])
     assert.ok(usage.includes(flag), flag);
 });
 
@@ -41,4 +41,14 @@ test("--reset never empties a folder that is no sandbox's", () => {
   for (const folder of ["/", homedir()]) {
     assert.throws(() => readConfig(["--dir", folder, "--reset"], {}), /is no folder for a sandbox/);
   }
+});
+
+test("real nodes keep nothing, so a flag about what is kept is refused with them", () => {
+  assert.equal(readConfig([], {}).nodes, false);
+  assert.equal(readConfig(["--nodes", "--exit", "--no-demo"], {}).nodes, true);
+  for (const more of [["--dir", "/x"], ["--reset"], ["--namespaced"]])
+    assert.throws(
+      () => readConfig(["--nodes", ...more], {}),
+      /^Error: --(dir|reset|namespaced) does not go with --nodes/,
+    );
 });

@@ -8,6 +8,7 @@ import { type Generation, generations, legacy } from "@klutch/services";
 export const usage: string = `npm run sandbox -- [options]: Klutch and all that it needs, as processes on this machine
   --no-demo        start everything and leave the rest to you and your browser
   --reset          throw the kept state away first
+  --nodes          everything in Pods of real clusters, installed as docs/install.md says; needs root, and keeps nothing
   --namespaced     offer the claims that are namespaced composites of Crossplane 2, too
   --exit           end after the demo instead of staying up
   --dir <folder>   keep the state in this folder; default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder
@@ -19,6 +20,8 @@ export interface SandboxConfig {
   readonly folder: string;
   readonly reset: boolean;
   readonly demo: boolean;
+  /** Everything in Pods of real nodes, of which nothing is kept. */
+  readonly nodes: boolean;
   /** Which claims are offered. */
   readonly generations: readonly Generation[];
   /** End after the demo instead of staying up. */
@@ -38,11 +41,18 @@ export function readConfig(
       dir: { type: "string" },
       reset: { type: "boolean", default: false },
       namespaced: { type: "boolean", default: false },
+      nodes: { type: "boolean", default: false },
       "no-demo": { type: "boolean", default: false },
       exit: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
+  const unfit = ["dir", "reset", "namespaced"] as const;
+  for (const name of values.nodes ? unfit : [])
+    if (values[name] !== undefined && values[name] !== false)
+      throw new Error(
+        `--${name} does not go with --nodes, which keeps nothing and installs what docs/install.md says`,
+      );
   // Set to nothing counts as not set.
   const valueOf = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
   const stateHome = valueOf("XDG_STATE_HOME") ?? join(homedir(), ".local", "state");
@@ -53,6 +63,7 @@ export function readConfig(
     folder,
     reset: values.reset,
     demo: !values["no-demo"],
+    nodes: values.nodes,
     generations: values.namespaced ? generations : [legacy],
     exit: values.exit,
     help: values.help,

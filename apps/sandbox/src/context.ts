@@ -1,6 +1,7 @@
 /** What the parts of the sandbox share while it runs. */
 import type { TestCluster } from "@klutch/kube-testing";
 import type { Generation } from "@klutch/services";
+import type { AdminCluster } from "./accounts.ts";
 import type { Progress } from "./progress.ts";
 import type { SandboxState } from "./state.ts";
 
@@ -29,6 +30,13 @@ export interface ControlPlane extends SandboxBase {
 export interface SandboxContext extends SandboxBase {
   readonly clusters: Clusters;
   readonly signal: AbortSignal;
+}
+
+/** A sandbox as its demo knows it, wherever its parts run. */
+export interface DemoContext {
+  readonly state: { readonly folder: string };
+  readonly progress: Progress;
+  readonly clusters: Readonly<Record<"controlPlane" | "appA", AdminCluster>>;
 }
 
 /** Namespace of Crossplane. */

@@ -1,6 +1,7 @@
 /** `npm run sandbox`. */
 import { readConfig, type SandboxConfig, usage } from "./config.ts";
 import { createProgress } from "./progress.ts";
+import { runOnNodes } from "./nodes/run.ts";
 import { runSandbox } from "./sandbox.ts";
 
 const config = configOrExit();
@@ -14,13 +15,13 @@ const progress = createProgress(
   stop.signal,
 );
 try {
-  await runSandbox(config, progress, stop.signal);
+  await (config.nodes ? runOnNodes : runSandbox)(config, progress, stop.signal);
 } catch (error) {
   if (stop.signal.aborted) {
     process.exitCode = 130;
   } else {
     console.error(`\nThe sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
-    console.error(`Logs are in ${config.folder}; npm run sandbox -- --reset starts anew.`);
+    if (!config.nodes) console.error(`Logs are in ${config.folder}; npm run sandbox -- --reset starts anew.`);
     process.exitCode = 1;
   }
 }

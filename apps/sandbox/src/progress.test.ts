@@ -48,8 +48,8 @@ test("lines of work side by side say whose they are, and a step is one line", as
     () => now,
     new AbortController().signal,
   );
-  await progress.lane("MariaDB").step("a Backup is Ready", () => {
-    progress.lane("KeyValue").say("one\ntwo");
+  await progress.beside("MariaDB").step("a Backup is Ready", () => {
+    progress.beside("KeyValue").say("one\ntwo");
     now += 1_200;
     return Promise.resolve();
   });

@@ -7,7 +7,7 @@ export interface Progress {
   /** Something worth reporting inside a step; of several lines each is a line of its own. */
   say(text: string): void;
   /** For work that runs beside other work: each line says whose it is, and a step is one line, when it is done. */
-  lane(name: string): Progress;
+  beside(name: string): Progress;
   /** Seconds since the start. */
   elapsed(): number;
 }
@@ -22,9 +22,9 @@ export function createProgress(
   const elapsed = (): number => (now() - started) / 1000;
   const stamp = (): string => `[${elapsed().toFixed(1).padStart(6)} s]`;
   const sayIn =
-    (lane: string) =>
+    (whose: string) =>
     (text: string): void => {
-      for (const line of text.split("\n")) write(`           ${lane}${line}`);
+      for (const line of text.split("\n")) write(`           ${whose}${line}`);
     };
   const timed = async <T>(run: () => Promise<T>, done: (seconds: string) => void): Promise<T> => {
     const begun = now();
@@ -32,19 +32,19 @@ export function createProgress(
     done(`${((now() - begun) / 1000).toFixed(1)} s`);
     return result;
   };
-  const laneOf = (name: string): Progress => {
-    const say = sayIn(`${name.padEnd(laneWidth)} `);
+  const besideOf = (name: string): Progress => {
+    const say = sayIn(`${name.padEnd(nameWidth)} `);
     return {
       elapsed,
       say,
-      lane: laneOf,
+      beside: besideOf,
       step: (step, run) => timed(run, (seconds) => say(`${step}: ${seconds}`)),
     };
   };
   return {
     elapsed,
     say: sayIn(""),
-    lane: laneOf,
+    beside: besideOf,
     step(name, run) {
       // Nothing begins after Ctrl-C.
       if (!signal.aborted) write(`${stamp()} ${name} …`);
@@ -53,8 +53,8 @@ export function createProgress(
   };
 }
 
-/** Room for the name of a lane. */
-const laneWidth = 11;
+/** Room for the name of what runs beside other work. */
+const nameWidth = 11;
 
 async function unlessAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();

@@ -1,31 +1,44 @@
 /** What is printed when the sandbox is up. */
 import { sandboxUser } from "./services/dex.ts";
 import type { CliFiles } from "./cli-files.ts";
-import type { SandboxContext } from "./context.ts";
 
-export function report(context: SandboxContext, cli: CliFiles, backendUrl: string, issuer: string): string {
-  const { state, clusters } = context;
+/** Where things are. */
+export interface Whereabouts {
+  readonly folder: string;
+  readonly urls: Readonly<Record<keyof CliFiles["kubeconfigs"], string>>;
+  readonly cli: CliFiles;
+  readonly backendUrl: string;
+  readonly issuer: string;
+  /** File with the authority of the backend's certificate; undefined when it has none. */
+  readonly authorities?: string | undefined;
+  /** What happens at the end. */
+  readonly next: string;
+}
+
+/** The text. */
+export function report({ folder, urls, cli, backendUrl, issuer, authorities, next }: Whereabouts): string {
   const { controlPlane, appA, appB } = cli.kubeconfigs;
+  const trusted = authorities === undefined ? "" : `\n  export NODE_EXTRA_CA_CERTS="${authorities}"`;
   return `
 Klutch is up.
 
   binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
   identity provider    ${issuer}
-  control plane        ${clusters.controlPlane.url}   ${controlPlane}
-  app cluster A        ${clusters.appA.url}   ${appA}
-  app cluster B        ${clusters.appB.url}   ${appB}
-  logs and data        ${state.folder}
+  control plane        ${urls.controlPlane}   ${controlPlane}
+  app cluster A        ${urls.appA}   ${appA}
+  app cluster B        ${urls.appB}   ${appB}
+  logs and data        ${folder}
 
 Try next, in another terminal:
 
-  export PATH="${cli.bin}:$PATH"
+  export PATH="${cli.bin}:$PATH"${trusted}
   export KUBECONFIG="${appB}"
   kubectl bind ${backendUrl}/export             # log in, choose postgresqlinstances
   kubectl get apiservicebindings -n klutch-bind
-  kubectl apply -f ${state.folder}/namespace.yaml -f ${state.folder}/postgresql-instance.yaml
+  kubectl apply -f ${folder}/namespace.yaml -f ${folder}/postgresql-instance.yaml
   kubectl get postgresqlinstances -n demo --watch
   KUBECONFIG="${controlPlane}" kubectl get managed
 
-Ctrl-C ends every process; the next start takes up where this one ended.
+${next}
 `;
 }

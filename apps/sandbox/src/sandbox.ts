@@ -1,14 +1,14 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import type { Registry } from "@klutch/api";
+import { packageType, type Registry } from "@klutch/api";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
+import { untilAborted } from "@klutch/kube-runtime";
 import { type CrossplanePackage, legacy, xrdsOf } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
 import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
 import { startCrossplane } from "./crossplane/install.ts";
 import { installPackages, startRegistry } from "./crossplane/packages.ts";
-import { packageType } from "./crossplane/package-types.ts";
 import { runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
 import { superviseKonnectors } from "./konnectors.ts";
@@ -17,13 +17,13 @@ import { readMachineRoom, requireRoom } from "./preflight.ts";
 import type { Progress } from "./progress.ts";
 import { report } from "./report.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
-import { startBroker } from "./services/broker.ts";
+import { brokerUser, startBroker } from "./services/broker.ts";
 import { type DataServers, obtainDataServers } from "./services/data-servers.ts";
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
 import { openState, postgresFolder, type SandboxState } from "./state.ts";
 import { writeCliFiles } from "./cli-files.ts";
-import type { SandboxBase, SandboxContext } from "./context.ts";
+import type { Clusters, SandboxBase, SandboxContext } from "./context.ts";
 import { together } from "./together.ts";
 
 /** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
@@ -57,7 +57,7 @@ export async function runSandbox(
     ),
     progress.step("backend", () => startBackend(context, issuer)),
   ]);
-  await offerApis(context);
+  await offerApis(clusters.controlPlane.client, base.generations);
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
   const cli = await writeCliFiles(context);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
@@ -65,12 +65,18 @@ export async function runSandbox(
   if (config.exit) {
     progress.say(`what it made is kept in ${state.folder}; npm run sandbox goes on from there`);
   } else {
-    console.log(report(context, cli, backendUrl, issuer));
+    const urls = urlsOf(context.clusters);
+    const next = "Ctrl-C ends every process; the next start takes up where this one ended.";
+    console.log(report({ folder: state.folder, urls, cli, backendUrl, issuer, next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");
   stop.abort(new Error("stopping"));
   await Promise.all(tasks);
+}
+
+function urlsOf({ controlPlane, appA, appB }: Clusters): Parameters<typeof report>[0]["urls"] {
+  return { controlPlane: controlPlane.url, appA: appA.url, appB: appB.url };
 }
 
 /** The programs of all servers. Those of instances only as far as they can be had. */
@@ -104,7 +110,14 @@ async function startPackages(
 ): Promise<void> {
   const packages = await installPackages(context, registry);
   await Promise.all([startProvider(context), packagesHealthy(context, packages)]);
-  await configureProvider(context, types);
+  const { state, generations } = context;
+  await configureProvider(context.clusters.controlPlane.client, {
+    url: `http://127.0.0.1:${state.ports.broker}`,
+    username: brokerUser,
+    password: state.secrets.brokerPassword,
+    types,
+    generations,
+  });
 }
 
 async function packagesHealthy(
@@ -122,11 +135,4 @@ async function packagesHealthy(
     const conditions = generation === legacy ? ["Established", "Offered"] : ["Established"];
     for (const { metadata } of xrdsOf(generation)) await waitForConditions(client, xrd, metadata, conditions);
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  return promise;
 }

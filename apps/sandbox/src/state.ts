@@ -137,6 +137,11 @@ function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
   return portNames.every((name) => Number.isInteger(value[name]));
 }
 
+/** Those of a sandbox that keeps nothing. */
+export function newSecrets(): SandboxSecrets {
+  return completeSecrets(undefined);
+}
+
 function completeSecrets(kept: unknown): SandboxSecrets {
   const known = recordAt(kept);
   const secret = (name: keyof SandboxSecrets): string => {

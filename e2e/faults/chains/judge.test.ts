@@ -6,7 +6,7 @@ import { databaseOf, type Entry, type Table } from "./ledger.ts";
 const chain: ChainResult = {
   name: "c",
   database: databaseOf("id"),
-  formerId: undefined,
+  formerIds: [],
   lost: [],
   seconds: 1,
 };
@@ -49,7 +49,7 @@ test("what its user missed counts", () => {
 });
 
 test("an instance that was removed unused before the next one was made is undone, and is a second one in any other case", () => {
-  const later = { ...chain, formerId: "x" };
+  const later = { ...chain, formerIds: ["x"] };
   const [first, gone] = [
     made("instances", "x", "x"),
     { ...made("instances", "x", "x"), did: "DELETE" as const },
@@ -61,6 +61,10 @@ test("an instance that was removed unused before the next one was made is undone
   };
   assert.deepEqual(told(first, gone, ...whole), { double: [], undone: ["c: instance x"] });
   assert.deepEqual(told(first, ...whole, gone), { double: second, undone: [] });
+  const twice = [made("instances", "y", "y"), { ...made("instances", "y", "y"), did: "DELETE" as const }];
+  const both = { ...chain, formerIds: ["x", "y"] };
+  const { double, undone } = judge([both], [first, gone, ...twice, ...whole]);
+  assert.deepEqual({ double, undone }, { double: [], undone: ["c: instance x", "c: instance y"] });
   assert.deepEqual(told(first, ...whole), { double: second, undone: [] });
   assert.deepEqual(told(first, made("bindings", "y", "x"), gone, ...whole), { double: second, undone: [] });
   assert.deepEqual(judge([chain], [first, gone, ...whole]).double, second);

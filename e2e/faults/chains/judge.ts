@@ -6,8 +6,8 @@ export interface ChainResult {
   readonly name: string;
   /** Of its credentials; undefined when it got none. */
   readonly database: string | undefined;
-  /** The id that its instance had at the broker before this one; undefined when it had none. */
-  readonly formerId: string | undefined;
+  /** The ids that its instance had at the broker before the one that it has. */
+  readonly formerIds: readonly string[];
   /** What is missing, in words. */
   readonly lost: readonly string[];
   readonly seconds: number;
@@ -37,7 +37,7 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
     if (database === undefined || !databases.has(database)) lost.push(`${name}: no instance`);
   for (const instanceId of new Set(made.map((entry) => entry.instanceId))) {
     const name = nameOf.get(databaseOf(instanceId));
-    const later = chains.find(({ formerId }) => formerId === instanceId);
+    const later = chains.find(({ formerIds }) => formerIds.includes(instanceId));
     if (name === undefined && later !== undefined && wasUndone(instanceId, later, entries)) {
       undone.push(`${later.name}: instance ${instanceId}`);
       continue;

@@ -1,6 +1,6 @@
 /** Kills programs of a sandbox, which starts them again a second after they ended. */
-import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { childOf, runsApp } from "../../children.ts";
 import type { Kill, Program } from "./plan.ts";
 
 const pollEveryMs = 50;
@@ -33,7 +33,7 @@ export class Killer {
 
   /** Whether there was one. */
   async #killOnce(program: Program): Promise<boolean> {
-    const pid = await processOf(this.#sandboxPid, program);
+    const pid = await childOf(this.#sandboxPid, (words) => runsApp(words, program));
     const hit = this.#hit.get(program) ?? new Set();
     if (pid === undefined || hit.has(pid)) return false;
     try {
@@ -46,19 +46,4 @@ export class Killer {
     this.#hit.set(program, hit.add(pid));
     return true;
   }
-}
-
-/** The child of `parent` that runs the program; undefined while it does not run. */
-export async function processOf(parent: number, program: Program): Promise<number | undefined> {
-  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    const [stat, command] = await Promise.all(
-      ["stat", "cmdline"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
-    );
-    // After the name in parentheses: state, parent. One that ended and was not collected yet has no command line.
-    const isChild = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1] === String(parent);
-    const words = command?.split("\0") ?? [];
-    if (isChild && words[0] !== "/bin/sh" && words[1]?.endsWith(`/apps/${program}/src/main.ts`) === true)
-      return Number(pid);
-  }
-  return undefined;
 }

@@ -7,7 +7,7 @@ import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import type { ChainResult } from "./judge.ts";
 import { planOf, programs } from "./plan.ts";
 import { killsIn, runChains } from "./run.ts";
-import { startWorld } from "./world.ts";
+import { startWorld, type World } from "./world.ts";
 
 const options = {
   chains: { type: "string", default: "50" },
@@ -17,6 +17,24 @@ const options = {
 
 function lineOf({ name, seconds, lost }: ChainResult): string {
   return `${name}: ${seconds.toFixed(0)} s${lost.length === 0 ? "" : `; LOST ${lost.join("; ")}`}`;
+}
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** What the broker wrote of each instance that the words name, and what its managed resource said of itself meanwhile. */
+async function storiesOf({ ledger, instances }: World, words: readonly string[]): Promise<readonly string[]> {
+  const entries = await ledger.entries();
+  return [...new Set(words.flatMap((text) => text.match(uuid) ?? []))].flatMap((id) => {
+    const rows = entries.filter(({ instanceId }) => instanceId === id);
+    const states = instances.where(({ metadata }) => JSON.stringify(metadata).includes(id));
+    return [
+      `── instance ${id}: ${rows.map(({ table, did }) => `${did} ${table}`).join(", ")}`,
+      ...states.map(({ metadata: { name, resourceVersion, annotations = {} } }) => {
+        const own = Object.entries(annotations).filter(([key]) => key.startsWith("anynines.crossplane.io/"));
+        return `${name} ${resourceVersion} ${JSON.stringify(Object.fromEntries(own))}`;
+      }),
+    ];
+  });
 }
 
 async function main(): Promise<number> {
@@ -39,7 +57,10 @@ async function main(): Promise<number> {
       `${lost.length} lost, ${double.length} double, ${undone.length} undone, ${orphaned.length} orphaned, ${seconds.toFixed(0)} s`,
   );
   const isGood = [lost, double, orphaned].every((all) => all.length === 0);
-  if (!isGood) for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
+  if (!isGood) {
+    for (const line of await storiesOf(world, double)) console.log(line);
+    for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
+  }
   return isGood ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
 /** A sandbox as `npm run sandbox` starts it: real Crossplane, function, provider, broker and PostgreSQL, each a process. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { serviceInstances } from "@klutch/api";
 import { logTail } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import { isRecord, namespaces, numberAt, secrets, textAt } from "@klutch/kube-core";
@@ -22,6 +23,8 @@ export interface World extends AsyncDisposable {
   readonly ledger: Ledger;
   /** Every state of the Secrets of the claims. */
   readonly secrets: History;
+  /** Every state of the managed resources of instances. */
+  readonly instances: History;
   /** The end of the program's log. */
   log(program: Program): string;
 }
@@ -46,18 +49,21 @@ export async function startWorld(): Promise<World> {
     }),
   );
   const history = stack.use(await recordHistory(client, secrets, claimNamespace));
+  const instances = stack.use(await recordHistory(client, serviceInstances));
   const owned = stack.move();
   return {
     client,
     killer: new Killer(sandbox.pid),
     ledger,
     secrets: history,
+    instances,
     log: (program) => logTail(join(folder, logFiles[program]), 30),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-async function postgresUrl(folder: string): Promise<string> {
+/** Of the superuser of a sandbox's PostgreSQL. */
+export async function postgresUrl(folder: string): Promise<string> {
   const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
   const port = isRecord(state) ? numberAt(state, "ports", "postgres") : undefined;
   const password = isRecord(state) ? textAt(state, "secrets", "postgresPassword") : undefined;

@@ -14,6 +14,7 @@ import {
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
+  crdNameOf,
   exportFromCrd,
   exportRules,
   konnectorManifests,
@@ -43,7 +44,7 @@ import {
   roleBindingObject,
   roleObject,
   secretObject,
-  waitFor,
+  untilServed,
 } from "@klutch/kube-testing";
 import { claimNamespaces } from "./plan.ts";
 
@@ -51,6 +52,8 @@ import { claimNamespaces } from "./plan.ts";
 export const clusterNamespace = "cluster-faults";
 /** Of the provider, for deletions that take their time. */
 export const slowFinalizer = "faults.klutch.example/slow";
+/** So long a kind may take until it is served. */
+export const servedWithin = { timeoutMs: 60_000 };
 /** The bound resource. */
 export const widgets: ResourceType = {
   group: "faults.klutch.example",
@@ -92,9 +95,8 @@ export async function setUpProvider(client: KubeClient, seenFrom: ClusterConfig)
     auth: { kind: "token", token },
   });
   await create(secrets, secretObject(clusterNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
-  for (const type of [clusterBindings, apiServiceExports, apiServiceNamespaces, widgets]) {
-    await untilServed(client, type);
-  }
+  for (const { group, plural } of [clusterBindings, apiServiceExports, apiServiceNamespaces, widgets])
+    await untilServed(client, crdNameOf({ group, resource: plural }), servedWithin);
   await create(clusterBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "ClusterBinding",
@@ -125,7 +127,8 @@ export async function setUpConsumer(client: KubeClient, kubeconfig: string): Pro
     ...bindingRoleManifests(bindingRoleName(widgetsName), bindingRules(group, [secretsClaim])),
   ]);
   await create(secrets, secretObject(consumerNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
-  await untilServed(client, apiServiceBindings);
+  const { group: bindings, plural } = apiServiceBindings;
+  await untilServed(client, crdNameOf({ group: bindings, resource: plural }), servedWithin);
   const binding: APIServiceBinding = {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceBinding",
@@ -160,12 +163,6 @@ export async function answerNamespaces(client: KubeClient): Promise<void> {
     const patch = { status: { namespace: name } };
     await client.mergePatch(apiServiceNamespaces, ref, patch, { subresource: "status" });
   }
-}
-
-/** Waits until the resource can be listed. */
-export async function untilServed(client: KubeClient, type: ResourceType): Promise<void> {
-  const isListed = async (): Promise<boolean> => (await client.list(type, { limit: 1 })) !== undefined;
-  await waitFor(`${type.plural} to be served`, isListed, { timeoutMs: 60_000 });
 }
 
 type Create = (type: ResourceType, object: KubeObject) => Promise<void>;

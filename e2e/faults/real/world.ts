@@ -20,12 +20,19 @@ import {
   startFaultProxy,
   TcpProxy,
   type TestCluster,
+  untilServed,
   waitFor,
 } from "@klutch/kube-testing";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
 import type { ClusterName, Plan } from "./plan.ts";
-import { answerNamespaces, setUpConsumer, setUpProvider, untilServed, widgets } from "./provider-setup.ts";
+import {
+  answerNamespaces,
+  setUpConsumer,
+  setUpProvider,
+  servedWithin,
+  widgetsName,
+} from "./provider-setup.ts";
 
 type Server = Parameters<TestCluster["kill"]>[0];
 
@@ -78,7 +85,7 @@ export async function startWorld(): Promise<World> {
   const agents = await startAgents(stack, consumer, folder, runs);
   stack.use(answering(provider.client));
   await agents[0].start();
-  await untilServed(consumer.client, widgets).catch((error: unknown) => {
+  await untilServed(consumer.client, widgetsName, servedWithin).catch((error: unknown) => {
     throw new Error(`the agent does not get going:\n${agents[0].log(30)}`, { cause: error });
   });
   await agents[0].stop();

@@ -44,6 +44,16 @@ test("behind a conversion webhook one version is exported, the stored one if it 
   assert.deepEqual(exported([v1beta1, { ...v1, served: false }], "Webhook"), [["v1beta1", true]]);
 });
 
+test("behind a conversion webhook a version that is exported already stays for as long as it is served", () => {
+  const names = (versions: readonly object[], ...present: readonly string[]): readonly string[] =>
+    exportFromCrd(crd(versions, "Webhook"), present).spec.versions.map(({ name }) => name);
+  assert.deepEqual(names([v1beta1, v1], "v1beta1"), ["v1beta1"]);
+  assert.deepEqual(names([{ ...v1beta1, served: false }, v1], "v1beta1"), ["v1"]);
+  assert.deepEqual(names([v1beta1, v1], "v1beta1", "v1"), ["v1"], "of several the stored one");
+  const { spec } = exportFromCrd(crd([v1beta1, v1]), ["v1beta1"]);
+  assert.equal(spec.versions.length, 2, "without a webhook all are exported");
+});
+
 test("a CRD whose stored version is not served gives an export that can be applied", () => {
   assert.deepEqual(exported([v1beta1, { ...v1, served: false }]), [["v1beta1", true]]);
 });

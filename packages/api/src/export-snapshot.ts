@@ -60,21 +60,31 @@ export class ExportError extends Error {
 }
 
 /**
- * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
- * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served. Columns of Crossplane that would be empty are left out. Throws `ExportError` when nothing is
- * served, a schema is missing or a version's name is none that exports may have.
+ * The snapshot and its hash; `present` are the versions that are exported already. Only served versions are exported; behind a conversion
+ * webhook, which the app cluster cannot reach, only one: that of `present` if it is still served, so that claims go on in it; else the
+ * storage version if it is served, else the first served one. Exactly one exported version is marked as storage, also when the provider's
+ * is not served. Columns of Crossplane that would be empty are left out. Throws `ExportError` when nothing is served, a schema is missing
+ * or a version's name is none that exports may have.
  */
-export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {
+export function exportFromCrd(
+  crd: CrdSource,
+  present: readonly string[] = [],
+): { readonly spec: ExportSnapshot; readonly hash: string } {
   const source = crdSpecOf(crd);
   const name = crd.metadata.name ?? "";
   const served = source.versions.filter((version) => version.served);
-  const storage = served.find((version) => version.storage) ?? served[0];
+  const isWebhook = source.conversion?.strategy === "Webhook";
+  const inUse = isWebhook ? served.filter((version) => present.includes(version.name)) : [];
+  const storage = storedOf(inUse) ?? storedOf(served);
   if (storage === undefined) throw new ExportError(`CustomResourceDefinition ${name} serves no version`);
-  const exported = source.conversion?.strategy === "Webhook" ? [storage] : served;
+  const exported = isWebhook ? [storage] : served;
   const versions = exported.map((version) => versionOf(version, version.name === storage.name, name));
   const spec: ExportSnapshot = { group: source.group, names: source.names, scope: source.scope, versions };
   return { spec, hash: base62Hash(canonicalJson(spec)) };
+}
+
+function storedOf(served: readonly CrdVersion[]): CrdVersion | undefined {
+  return served.find((version) => version.storage) ?? served[0];
 }
 
 function crdSpecOf({ metadata, spec }: CrdSource): CrdSpec {

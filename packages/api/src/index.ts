@@ -6,6 +6,7 @@ export * from "./claim-words.ts";
 export {
   konnectorPolicyManifests,
   konnectorPolicyName,
+  konnectorPolicyOf,
   type KonnectorScope,
   konnectorScopeOf,
 } from "./admission/konnector.ts";
@@ -57,6 +58,8 @@ export * from "./konnector-manifests.ts";
 export * from "./names.ts";
 export * from "./naming.ts";
 export * from "./packages.ts";
+export { type NodePorts, nodePortService } from "./node-ports.ts";
+export * from "./pod.ts";
 export * from "./pinned-provider.ts";
 export * from "./rbac.ts";
 export * from "./release.ts";

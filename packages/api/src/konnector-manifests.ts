@@ -1,5 +1,6 @@
 /** What the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
 import { consumerNamespace, konnectorName } from "./names.ts";
+import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.ts";
 import { konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
 
 /** A manifest as JSON. */
@@ -70,15 +71,6 @@ export function konnectorManifests(options: { readonly image: string }): readonl
 }
 
 function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
-  const fromField = (name: string, fieldPath: string): unknown => ({
-    name,
-    valueFrom: { fieldRef: { fieldPath } },
-  });
-  const probe = (path: string): unknown => ({
-    httpGet: { path, port: 8080 },
-    periodSeconds: 10,
-    timeoutSeconds: 5,
-  });
   return {
     replicas: 2,
     selector: { matchLabels: { app: konnectorName } },
@@ -88,7 +80,7 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
         serviceAccountName: konnectorName,
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: 65_532,
+          runAsUser: runtimeUser,
           seccompProfile: { type: "RuntimeDefault" },
         },
         containers: [
@@ -97,19 +89,14 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
             image,
             args: ["--lease-namespace=$(POD_NAMESPACE)"],
             env: [
-              fromField("POD_NAME", "metadata.name"),
-              fromField("POD_NAMESPACE", "metadata.namespace"),
+              ...podIdentity,
               ...Object.entries(konnectorRuntime).map(([name, value]) => ({ name, value })),
             ],
             ports: [{ name: "health", containerPort: 8080 }],
-            livenessProbe: probe("/healthz"),
-            readinessProbe: probe("/readyz"),
+            livenessProbe: httpProbe("/healthz", 8080),
+            readinessProbe: httpProbe("/readyz", 8080),
             resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
-            securityContext: {
-              allowPrivilegeEscalation: false,
-              readOnlyRootFilesystem: true,
-              capabilities: { drop: ["ALL"] },
-            },
+            securityContext: restrictedContainer,
           },
         ],
       },

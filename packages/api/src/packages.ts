@@ -1,4 +1,5 @@
 /** The Crossplane packages: their names below the registry, their names once installed, and their metadata. */
+import type { ResourceType } from "@klutch/kube-core";
 import type { ArtefactName, Registry } from "./release.ts";
 import { klutchVersion } from "./versions.ts";
 
@@ -18,6 +19,11 @@ export const providerName = "klutch-provider-anynines";
 export const configurationName = "klutch-configuration-dataservices";
 /** As `configurationName`, of the Configuration with the claims that are namespaced composites. */
 export const namespacedConfigurationName = "klutch-configuration-dataservices-namespaced";
+
+/** A kind of Crossplane's package manager, `pkg.crossplane.io/v1`. */
+export function packageType(kind: string, plural: string): ResourceType {
+  return { group: "pkg.crossplane.io", version: "v1", plural, kind, namespaced: false };
+}
 
 /** Any Crossplane manifest. */
 export interface PackageManifest {

@@ -112,7 +112,11 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
 /** Of the konnector in its own namespace. */
 export const konnectorNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets"], verbs: [...read, "create", "update", "patch"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["get", "watch", "create", "update", "patch"],
+  },
 ];
 
 /** Of the konnector for one bound API: the resource itself and what the accepted claims name. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -44,4 +45,22 @@ test("a certificate of another authority is not kept", async () => {
     const { publicKey } = new X509Certificate(authority.certificate);
     assert.ok((await certificateIn(home)).verify(publicKey));
   }
+});
+
+test("a certificate is for the host by which its server is reached, and made anew when that is another one", async () => {
+  const home = join(folder, "reached");
+  await mkdir(home);
+  const serials = new Set<string>();
+  for (const host of ["db.example.org", "192.0.2.7", "2001:db8::7", "localhost"]) {
+    const authority = await openAuthority(join(folder, "hosts"), { name: "test", now: () => start, host });
+    await authority.issue(home);
+    const certificate = await certificateIn(home);
+    assert.equal(isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host), host);
+    assert.equal(certificate.checkIP("127.0.0.1"), "127.0.0.1");
+    await authority.issue(home);
+    assert.equal((await certificateIn(home)).serialNumber, certificate.serialNumber);
+    serials.add(certificate.serialNumber);
+  }
+  // Everyone has the last name, so nothing was to be done.
+  assert.equal(serials.size, 3);
 });

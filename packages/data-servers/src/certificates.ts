@@ -1,32 +1,25 @@
 /** A certificate authority of a program's own, and a certificate for each data server that it runs. */
-import "reflect-metadata";
 import { X509Certificate } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { join } from "node:path";
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  X509Certificate as Certificate,
-  X509CertificateGenerator,
-} from "@peculiar/x509";
+import { type Authority as Issuer, authorityFrom, createAuthority } from "@klutch/certificates";
+import { Secret } from "@klutch/telemetry";
 import { readIfThere, writeForServer, writeOwn } from "./ownership.ts";
 
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
-const serverAuth = "1.3.6.1.5.5.7.3.1";
-const dayMs = 24 * 3600 * 1000;
-const lifetimeMs = 5 * 365 * dayMs;
+const yearMs = 365 * 24 * 3600 * 1000;
+/** How long certificates are good, in days. */
+const lifetime = { authority: 10 * 365, server: 5 * 365 } as const;
+/** For each server, besides the host by which it is reached. */
+const ownHosts: readonly string[] = ["localhost", "127.0.0.1"];
 /** A server's is made anew at a start when it has less than this. */
-const leastLeftMs = 365 * dayMs;
+const leastLeftMs = yearMs;
 
 /** Signs servers' certificates. */
 export interface Authority {
   /** PEM; what clients trust. */
   readonly certificate: string;
-  /** Writes `server.crt`, `server.key` and `ca.crt` for the server in `home`, which is reached on loopback. */
+  /** Writes `server.crt`, `server.key` and `ca.crt` for the server in `home`, unless what is there is right. */
   issue(home: string): Promise<void>;
 }
 
@@ -43,95 +36,69 @@ export function tlsFilesIn(home: string): {
   };
 }
 
-/** The authority in `folder`, made once under the common name `name`. `now` is the time of each use. */
+/** Options of `openAuthority`. */
+export interface AuthorityOptions {
+  /** Its common name. */
+  readonly name: string;
+  /** The time of each use. */
+  readonly now: () => Date;
+  /** Name or address by which servers are reached besides loopback. Default: none. */
+  readonly host?: string | undefined;
+}
+
+/** The authority in `folder`, made once. */
 export async function openAuthority(
   folder: string,
-  { name, now }: { readonly name: string; readonly now: () => Date },
+  { name, now, host }: AuthorityOptions,
 ): Promise<Authority> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const paths = { certificate: join(folder, "ca.crt"), key: join(folder, "ca.key") };
-  const pem = (await readIfThere(paths.certificate)) ?? (await makeAuthority(paths, name, now()));
-  const key = await importKey(await readFile(paths.key, "utf8"));
-  const authority = new Certificate(pem);
-  return { certificate: pem, issue: (home) => issue(home, { authority, key, pem }, now()) };
+  const certificate = await readIfThere(paths.certificate);
+  const issuer =
+    certificate === undefined
+      ? await makeAuthority(paths, name, now())
+      : await authorityFrom({ certificate, key: new Secret(await readFile(paths.key, "utf8")) });
+  return { certificate: issuer.certificate, issue: (home) => issue(home, issuer, host, now()) };
 }
 
 async function makeAuthority(
   paths: { readonly certificate: string; readonly key: string },
   name: string,
   now: Date,
-): Promise<string> {
-  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${name}`,
-    keys,
-    notBefore: yesterday(now),
-    notAfter: new Date(now.getTime() + 2 * lifetimeMs),
-    signingAlgorithm: algorithm,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-    ],
-  });
-  await writeOwn(paths.key, await exportKey(keys.privateKey));
-  const pem = certificate.toString("pem");
+): Promise<Issuer> {
+  const authority = await createAuthority(name, { now, days: lifetime.authority });
+  await writeOwn(paths.key, authority.key.reveal());
   // Last: with it the authority is whole.
-  await writeOwn(paths.certificate, pem);
-  return pem;
+  await writeOwn(paths.certificate, authority.certificate);
+  return authority;
 }
 
-interface Signer {
-  readonly authority: Certificate;
-  readonly key: CryptoKey;
-  readonly pem: string;
-}
-
-async function issue(home: string, signer: Signer, now: Date): Promise<void> {
+async function issue(home: string, issuer: Issuer, host: string | undefined, now: Date): Promise<void> {
   const files = tlsFilesIn(home);
-  if (await isGood(files, signer.pem, now)) return;
-  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.create({
-    subject: "CN=klutch-data-server",
-    issuer: signer.authority.subject,
-    publicKey: keys.publicKey,
-    signingKey: signer.key,
-    notBefore: yesterday(now),
-    notAfter: new Date(now.getTime() + lifetimeMs),
-    signingAlgorithm: algorithm,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new ExtendedKeyUsageExtension([serverAuth]),
-      new SubjectAlternativeNameExtension([
-        { type: "dns", value: "localhost" },
-        { type: "ip", value: "127.0.0.1" },
-      ]),
-    ],
-  });
-  await writeForServer(files.key, await exportKey(keys.privateKey));
-  await writeForServer(files.authority, signer.pem);
-  await writeForServer(files.certificate, certificate.toString("pem"));
+  const hosts = [...new Set([...ownHosts, ...(host === undefined ? [] : [host])])];
+  if (await isGood(files, issuer.certificate, hosts, now)) return;
+  const { certificate, key } = await issuer.issue(
+    { use: "server", name: "klutch-data-server", hosts },
+    { now, days: lifetime.server },
+  );
+  await writeForServer(files.key, key.reveal());
+  await writeForServer(files.authority, issuer.certificate);
+  await writeForServer(files.certificate, certificate);
 }
 
-/** Whether what is there was signed by this authority, and for long enough. */
-async function isGood(files: ReturnType<typeof tlsFilesIn>, authority: string, now: Date): Promise<boolean> {
+/** Whether what is there was signed by this authority, for these hosts, and for long enough. */
+async function isGood(
+  files: ReturnType<typeof tlsFilesIn>,
+  authority: string,
+  hosts: readonly string[],
+  now: Date,
+): Promise<boolean> {
   const [pem, key] = await Promise.all([readIfThere(files.certificate), readIfThere(files.key)]);
   if (pem === undefined || key === undefined) return false;
   const certificate = new X509Certificate(pem);
   const isOurs = certificate.verify(new X509Certificate(authority).publicKey);
-  return isOurs && certificate.validToDate.getTime() - now.getTime() > leastLeftMs;
-}
-
-/** Clocks differ. */
-function yesterday(now: Date): Date {
-  return new Date(now.getTime() - dayMs);
-}
-
-async function exportKey(key: CryptoKey): Promise<string> {
-  return PemConverter.encode(await crypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY");
-}
-
-async function importKey(pem: string): Promise<CryptoKey> {
-  const [der] = PemConverter.decode(pem);
-  if (der === undefined) throw new Error("the key of the certificate authority is damaged");
-  return crypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+  const isForHosts = hosts.every((host) =>
+    isIP(host) === 0 ? certificate.checkHost(host, { subject: "never" }) : certificate.checkIP(host),
+  );
+  return isOurs && isForHosts && certificate.validToDate.getTime() - now.getTime() > leastLeftMs;
 }

@@ -13,6 +13,7 @@ export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian
 export { EngineError, type EngineErrorCode } from "./errors.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
+export { type OutsideDoor } from "./postgres-access.ts";
 export {
   type PostgresServer,
   preparePostgres,
@@ -23,7 +24,15 @@ export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.t
 export { dataHome, removeDataHome } from "./data-home.ts";
 export { whyNoNodes } from "./node-check.ts";
 export { type NodePrograms, resolveNodePrograms } from "./node-programs.ts";
-export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
+export {
+  isPortFree,
+  type PortOptions,
+  type PortRange,
+  type ReservedPorts,
+  reservePort,
+  reservePorts,
+} from "./ports.ts";
+export { identify, type ProcessIdentity } from "./process-identity.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
 export { canEnter, type Identity, unprivileged } from "./unprivileged.ts";

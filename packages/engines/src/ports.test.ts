@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isPortFree, reservePort, reservePorts } from "./ports.ts";
@@ -56,4 +58,35 @@ test("a port of an earlier process is had again, unless somebody has it now", as
   await once(other, "listening");
   assert.equal(await reservePort(port), undefined, "somebody listens");
   other.close();
+});
+
+test("a port comes from the range, is none of those that are somebody's, and none that is taken on the address", async () => {
+  const range = { first: 16_000, last: 16_499 };
+  await using before = await reservePorts(1, { range });
+  const [port = 0] = before.ports;
+  assert.ok(port >= 16_000 && port <= 16_499);
+  const others = new Set(Array.from({ length: 499 }, (_, index) => 16_001 + index));
+  await using _first = await reservePort(16_000);
+  await assert.rejects(
+    reservePorts(1, { range, except: others }),
+    /there is no free port from 16000 to 16499/,
+  );
+  await before[Symbol.asyncDispose]();
+  const server = createServer().listen(port, "127.0.0.2");
+  await once(server, "listening");
+  assert.equal(await reservePort(port, { address: "127.0.0.2" }), undefined);
+  server.close();
+  await once(server, "close");
+});
+
+test("a port of an earlier process is had again also when this one has its id, as after a container was started again", async () => {
+  await using reserved = await reservePorts(1);
+  const [port = 0] = reserved.ports;
+  const file = join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`, String(port));
+  const [pid, startedAt] = (await readFile(file, "utf8")).split(" ");
+  assert.equal(pid, String(process.pid));
+  assert.equal(await reservePort(port), undefined);
+  await writeFile(file, `${pid} ${Number(startedAt) - 1}`);
+  await using again = await reservePort(port);
+  assert.deepEqual(again?.ports, [port]);
 });

@@ -1,11 +1,12 @@
 /** A standby of a PostgreSQL server: a copy that follows it by streaming replication, and answers questions. */
 import { execFile } from "node:child_process";
-import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { dataHome } from "./data-home.ts";
 import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
+import { writeOwned } from "./owned-file.ts";
 import { exists } from "./paths.ts";
 import { reservePorts } from "./ports.ts";
 import { type PostgresServer, runServer } from "./postgres.ts";
@@ -77,10 +78,4 @@ async function copy(options: StandbyOptions, root: string): Promise<void> {
   }
   await writeOwned(join(partial, "standby.signal"), "");
   await rename(partial, join(root, "data"));
-}
-
-/** A file of the user that the server runs as, for nobody else. */
-async function writeOwned(path: string, content: string): Promise<void> {
-  await writeFile(path, content, { mode: 0o600 });
-  if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
 }

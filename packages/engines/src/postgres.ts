@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
+import { writeOwned } from "./owned-file.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
 import { dataHome } from "./data-home.ts";
+import { accessRules, listenAddresses, type OutsideDoor, superuser } from "./postgres-access.ts";
 import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 import { unprivileged } from "./unprivileged.ts";
@@ -19,7 +21,7 @@ const run = promisify(execFile);
 /** A server that runs. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
-  /** Connection URL of the superuser, with its password. */
+  /** Connection URL of the superuser by loopback, with its password. */
   readonly url: string;
   /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
   readonly dumpPrograms: string | undefined;
@@ -40,6 +42,8 @@ export interface StartPostgresOptions {
   readonly password?: string | undefined;
   /** Settings of the server by their names, such as `max_connections`. They win over the defaults, which are below. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
+  /** How it is reached from other machines. Default: not at all. */
+  readonly outside?: OutsideDoor | undefined;
   /** Default: inside the data folder's parent. */
   readonly logFile?: string | undefined;
 }
@@ -74,7 +78,7 @@ const defaultSettings = {
   superuser_reserved_connections: "20",
 };
 
-/** Starts a server on loopback that accepts password logins only. */
+/** Starts a server that accepts password logins only. It listens on loopback, and where `outside` says. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(stack));
@@ -88,10 +92,11 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
 /** Starts a server on a data folder that is ready. */
 export async function runServer(
   { programs, root, password }: PreparedPostgres,
-  options: Pick<StartPostgresOptions, "settings" | "logFile"> & { readonly port: number },
+  options: Pick<StartPostgresOptions, "settings" | "outside" | "logFile"> & { readonly port: number },
 ): Promise<PostgresServer> {
-  const { port } = options;
-  const settings = Object.entries({ ...defaultSettings, ...options.settings });
+  const { port, outside } = options;
+  const access = outside === undefined ? {} : { hba_file: await writeAccess(root, outside) };
+  const settings = Object.entries({ ...defaultSettings, ...options.settings, ...access });
   const server = await startProcess({
     name: "postgres",
     command: join(programs.folder, "postgres"),
@@ -101,7 +106,7 @@ export async function runServer(
       "-p",
       String(port),
       "-h",
-      "127.0.0.1",
+      listenAddresses(outside),
       "-k",
       "",
       ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
@@ -116,13 +121,20 @@ export async function runServer(
   });
   return {
     port,
-    url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
+    url: `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     dumpPrograms: programs.canDump ? programs.folder : undefined,
     dumpLibraries: programs.env["LD_LIBRARY_PATH"],
     programs,
     process: server,
     [Symbol.asyncDispose]: () => server.stop(),
   };
+}
+
+/** Without it the rules of `initdb` count, which know loopback only. */
+async function writeAccess(root: string, outside: OutsideDoor): Promise<string> {
+  const path = join(root, "access.conf");
+  await writeOwned(path, accessRules(outside));
+  return path;
 }
 
 async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
@@ -146,7 +158,7 @@ async function initialise(
     await chown(root, unprivileged.uid, unprivileged.gid);
     await chown(passwordFile, unprivileged.uid, unprivileged.gid);
   }
-  const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
+  const authentication = ["-U", superuser, "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
     await run(join(programs.folder, "initdb"), args, {

@@ -8,7 +8,10 @@ export interface BackoffOptions {
   readonly random: Random;
 }
 
-/** Waits between the base and an upper bound that doubles with each failure until it is reset. */
+/**
+ * Waits between the base and an upper bound, which is twice the base first and doubles with each failure until it is reset. So also the first
+ * wait differs: many who lost the same server at the same moment do not come back at the same moment.
+ */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
@@ -20,7 +23,7 @@ export class Backoff {
   /** The next wait in milliseconds. */
   next(): number {
     const { baseMs, random } = this.#options;
-    const upper = backoffLimit(this.#options, this.#failures++);
+    const upper = backoffLimit(this.#options, ++this.#failures);
     return baseMs + random() * (upper - baseMs);
   }
 

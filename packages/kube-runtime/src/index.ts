@@ -1,5 +1,6 @@
 /** Caches, queues, controllers, leases and probes for programs that follow the state of API servers. */
 export { Backoff, backoffLimit } from "./backoff.ts";
+export { certificateFollower, type FollowCertificate } from "./certificate-follower.ts";
 export {
   Controller,
   type ControllerOptions,
@@ -73,4 +74,10 @@ export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program
 export { identityFlag, probesFlag } from "./program/shared-flags.ts";
 export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
+export {
+  CertificateError,
+  certificatesIn,
+  readServedCertificate,
+  type ServedCertificate,
+} from "./served-certificate.ts";
 export { type Priority } from "./queue/work-queue.ts";

@@ -8,12 +8,14 @@ import {
   FencedError,
   isAlreadyExists,
   isConflict,
+  isForbidden,
   type KubeClient,
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
 import { type Lease, leases, microTime } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
+import { type WaitEnd, whileHeld } from "./held-lease.ts";
 
 /** Options of an elector. Times in milliseconds. */
 export interface LeaderElectorOptions {
@@ -27,13 +29,16 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number | undefined;
   /** Default 10 000. */
   readonly renewDeadlineMs?: number | undefined;
-  /** How often a process that does not lead reads the lease. Default 2 000. */
+  /** How often a process that does not lead reads the lease when it cannot watch it. Default 2 000. */
   readonly retryPeriodMs?: number | undefined;
   /** How often the leader renews; one request each. Default 5 000. */
   readonly renewPeriodMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
+
+/** So long a watch is not asked again that was refused or said nothing. */
+const distrustMs = 600_000;
 
 /**
  * Competes for the lease while `run` runs, and gives it back at the end. It does not stop the work of a process that lost the lease:
@@ -52,8 +57,14 @@ export class LeaderElector implements WriteGuard {
   #term: AbortController | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
   /** What was last seen of a foreign lease, by our own clock: other machines' clocks are not trusted. */
-  #observed: { readonly version: string; readonly at: number } | undefined;
+  #observed: { readonly version: string; readonly at: number; readonly durationMs: number } | undefined;
   #waiters: ((signal: AbortSignal) => void)[] = [];
+  /** The lease of another process as it was last read; undefined when nobody else was seen to hold it. */
+  #foreign: Lease | undefined;
+  /** Why a watch just said that there is something to do. */
+  #wokenBy: WaitEnd | undefined;
+  /** Until then the lease is not watched, by our own clock. */
+  #watchAgainAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
@@ -95,12 +106,43 @@ export class LeaderElector implements WriteGuard {
     while (!signal.aborted) {
       const answered = await this.#tryOnce(signal);
       this.#checkDeadline();
+      if (answered && (await this.#standBy(signal))) continue;
       const waitMs = this.#term === undefined ? this.#retryPeriodMs : this.#renewPeriodMs;
       // A leader without an answer has little time left.
       const pauseMs = answered ? waitMs : Math.min(waitMs, this.#renewDeadlineMs / 20);
       await this.#clock.sleep(pauseMs, { signal }).catch(() => undefined);
     }
     await this.#release();
+  }
+
+  /**
+   * Waits for the lease of another process. True when it is to be tried for at once; who was woken for nothing does not wait in this way
+   * again before it has paused.
+   */
+  async #standBy(signal: AbortSignal): Promise<boolean> {
+    const lease = this.#foreign;
+    const wokenBy = this.#wokenBy;
+    this.#wokenBy = undefined;
+    if (this.#term !== undefined || lease === undefined) return false;
+    // It was renewed, and the watch did not say so.
+    if (wokenBy === "silent") this.#watchLater();
+    if (wokenBy !== undefined || this.#clock.monotonic() < this.#watchAgainAt) return false;
+    try {
+      const silentMs = (): number => Math.max(this.#untilExpiryMs(), 0) + 5;
+      const onRenewal = (renewed: Lease): void => void this.#hasExpired(renewed);
+      const { client } = this.#options;
+      const end = await whileHeld({ client, clock: this.#clock, lease, silentMs, onRenewal, signal });
+      this.#wokenBy = end === "ended" ? undefined : end;
+    } catch (error) {
+      // An older Role does not have the right.
+      if (isForbidden(error)) this.#watchLater();
+    }
+    return this.#wokenBy !== undefined;
+  }
+
+  /** A watch that is of no use now may be of use later: rights are given, and proxies that keep answers back go. */
+  #watchLater(): void {
+    this.#watchAgainAt = this.#clock.monotonic() + distrustMs;
   }
 
   /** Whether the server answered. */
@@ -131,8 +173,13 @@ export class LeaderElector implements WriteGuard {
     const { client, namespace, name, identity } = this.#options;
     const lease = await client.find<Lease>(leases, { namespace, name }, { signal });
     const { holderIdentity = "" } = lease?.spec ?? {};
-    const isFree = lease === undefined || holderIdentity === "" || holderIdentity === identity;
-    if (!isFree && !this.#hasExpired(lease)) return false;
+    // Who held a lease that was deleted does not know it yet, and writes until its next renewal.
+    const isMissed = lease === undefined && this.#term === undefined && this.#untilExpiryMs() >= 0;
+    const isForeign = lease !== undefined && holderIdentity !== "" && holderIdentity !== identity;
+    const isHeld = isMissed || (isForeign && !this.#hasExpired(lease));
+    this.#foreign = isHeld ? lease : undefined;
+    if (isHeld) return false;
+    this.#observed = undefined;
     return this.#write(lease, signal);
   }
 
@@ -154,10 +201,17 @@ export class LeaderElector implements WriteGuard {
 
   #hasExpired(lease: Lease): boolean {
     const version = lease.metadata.resourceVersion ?? "";
-    const now = this.#clock.monotonic();
-    if (this.#observed?.version !== version) this.#observed = { version, at: now };
     const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-    return now - this.#observed.at > durationMs;
+    if (this.#observed?.version !== version)
+      this.#observed = { version, at: this.#clock.monotonic(), durationMs };
+    return this.#untilExpiryMs() < 0;
+  }
+
+  /** Of the lease that was last seen; below zero when it has expired. */
+  #untilExpiryMs(): number {
+    if (this.#observed === undefined) return Number.NEGATIVE_INFINITY;
+    const { at, durationMs } = this.#observed;
+    return at + durationMs - this.#clock.monotonic();
   }
 
   #leaseObject(previous: Lease | undefined): Lease {

@@ -41,6 +41,7 @@ export {
   type ProviderKubernetesOptions,
   startProviderKubernetes,
 } from "./provider-kubernetes.ts";
+export { writeSecretVolume } from "./secret-volume.ts";
 export { type ConnectionOrigin, TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -21,7 +21,7 @@ import {
   roles,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { waitFor } from "./wait-for.ts";
+import { waitFor, type WaitOptions } from "./wait-for.ts";
 
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
 const manager = { fieldManager: "installer", force: true } as const;
@@ -42,15 +42,20 @@ export async function installKinds(client: KubeClient, manifests: readonly KubeO
 }
 
 /** Waits until the API server serves the kind of a CustomResourceDefinition. */
-export async function untilServed(client: KubeClient, name: string): Promise<void> {
-  await waitFor(`${name} to be served`, async () => {
+export async function untilServed(
+  client: KubeClient,
+  name: string,
+  options: WaitOptions = {},
+): Promise<void> {
+  const isServed = async (): Promise<boolean> => {
     const crd = await client.get<DynamicObject>(customResourceDefinitions, { name });
     if (!isTrue(conditionsOf(crd), "Established")) return false;
     const type = resourceTypeOf(crd);
     // The condition comes a moment before the first answer.
     if (type !== undefined) await client.list(type, { limit: 1 });
     return true;
-  });
+  };
+  await waitFor(`${name} to be served`, isServed, options);
 }
 
 /** Installs rights and kinds as an administrator, and gives back a kubeconfig of the one account among them, for an hour. */

@@ -1,8 +1,9 @@
 /** Images from files into containerd. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { NodeError } from "./errors.ts";
 import { runWith, type ServerContext } from "./servers.ts";
 
@@ -32,13 +33,22 @@ export async function importImage(
 export async function importArchive(
   context: Pick<ServerContext, "plan" | "namespaces">,
   repository: string,
-  archive: Readable | Uint8Array,
+  archive: AsyncIterable<Uint8Array> | Uint8Array,
 ): Promise<void> {
   const args = ["--namespace", "k8s.io", "images", "import", "--base-name", repository, "-"];
-  const input = archive instanceof Readable ? archive : Readable.from([archive]);
+  const input = archive instanceof Uint8Array ? [archive] : archive;
   await runWith(context, { command: context.plan.programs.runtime.path("ctr"), args }, input);
 }
 
-function archiveOf(folder: string): Readable {
-  return spawn("tar", ["-C", folder, "-cf", "-", "."], { stdio: ["ignore", "pipe", "inherit"] }).stdout;
+/** The folder as an archive. Throws `NodeError` CommandFailed when it cannot be read to its end. */
+export async function* archiveOf(folder: string): AsyncGenerator<Uint8Array> {
+  const child = spawn("tar", ["-C", folder, "-cf", "-", "."], { stdio: ["ignore", "pipe", "pipe"] });
+  const closed: Promise<unknown[]> = once(child, "close");
+  const ended = Promise.all([closed, text(child.stderr)]);
+  // It is awaited when all is read.
+  ended.catch(() => undefined);
+  const output: AsyncIterable<Uint8Array> = child.stdout;
+  yield* output;
+  const [[code], complaint] = await ended;
+  if (code !== 0) throw new NodeError("CommandFailed", `${folder} cannot be archived: ${complaint.trim()}`);
 }

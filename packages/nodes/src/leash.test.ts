@@ -19,3 +19,9 @@ test("a shell that ends before it spoke is an error with its complaint", async (
     (error) => error instanceof NodeError && error.message === "test ended with code 3: complaint",
   );
 });
+
+test("of many complaints the last ones are told, in their order", async () => {
+  const leashed = startLeashed("test", "seq 30 >&2; exit 3", [], env);
+  const last = Array.from({ length: 20 }, (_, index) => String(index + 11)).join("\n");
+  await assert.rejects(leashed.line(), { message: `test ended with code 3: ${last}` });
+});

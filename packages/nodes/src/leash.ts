@@ -14,6 +14,9 @@ export interface Leashed extends AsyncDisposable {
   readonly exited: Promise<number>;
 }
 
+/** So many lines are kept, the last ones. */
+const mostComplaints = 20;
+
 /** Starts the script with these arguments, and nothing but `env` in its environment. It gets the leash as standard input; a line or its end means: clean up. */
 export function startLeashed(
   name: string,
@@ -29,9 +32,10 @@ export function startLeashed(
     stdio: ["pipe", "pipe", "pipe"],
   });
   const complaints: string[] = [];
-  createInterface({ input: child.stderr }).on("line", (line) =>
-    complaints.splice(0, complaints.length - 20, line),
-  );
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    complaints.push(line);
+    if (complaints.length > mostComplaints) complaints.shift();
+  });
   const { promise: exited, resolve } = Promise.withResolvers<number>();
   child.on("error", () => resolve(127));
   child.on("close", (code) => resolve(code ?? 128));

@@ -1,9 +1,9 @@
 /** Writes everything that the servers of a cluster read: certificates, kubeconfigs, configurations. */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
+import { type Authority, createAuthority, type KeyPair, type Subject } from "@klutch/certificates";
 import { type ClusterConfig, formatKubeconfig, formatYaml } from "@klutch/kube";
 import type { NodeAddresses } from "./addresses.ts";
-import { type Authority, createAuthority, type KeyPair, type Subject } from "./certificates.ts";
 import { cniConflist, containerdToml, hostsToml } from "./config/containerd.ts";
 import { kubeletConfiguration, proxyConfiguration } from "./config/kubelet.ts";
 import { apiPort, type ClusterFiles, clusterDomain, ranges } from "./layout.ts";
@@ -23,51 +23,55 @@ export interface ClusterPlan {
   readonly now: Date;
 }
 
+/** How long certificates are good. */
+const days = 365;
+
 /** Writes the files, for our eyes only, and gives back how the administrator gets in. */
 export async function prepare(plan: ClusterPlan): Promise<ClusterConfig> {
-  const { files } = plan;
-  const authority = await createAuthority(`klutch-${plan.name}`, plan.now);
+  const { files, now } = plan;
+  // One for servers and clients, as cluster set-up tools make them (Kubernetes: PKI certificates and requirements).
+  const authority = await createAuthority(`klutch-${plan.name}`, { now, days });
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   await write(files.ca, authority.certificate);
   await write(files.accountKey, privateKey.export({ type: "pkcs1", format: "pem" }));
   for (const [name, subject] of Object.entries(certificateSubjects(plan)))
-    await writePair(files, name, await authority.issue(subject));
+    await writePair(files, name, await authority.issue(subject, { now, days }));
   for (const [name, subject] of Object.entries(users(plan.nodeName)))
     await write(files.kubeconfig(name), formatKubeconfig(await access(plan, authority, subject)));
   await writeConfigurations(plan);
-  return access(plan, authority, { kind: "client", user: "admin", group: "system:masters" });
+  return access(plan, authority, { use: "client", name: "admin", organization: "system:masters" });
 }
 
 function certificateSubjects({ node, nodeName }: ClusterPlan): Readonly<Record<string, Subject>> {
   const service = ["kubernetes", "default", "svc", clusterDomain];
   return {
     apiserver: {
-      kind: "server",
+      use: "server",
       name: "kube-apiserver",
-      dns: ["localhost", ...service.map((_, index) => service.slice(0, index + 1).join("."))],
-      ips: ["127.0.0.1", ranges.apiService, node.address],
+      hosts: [
+        "localhost",
+        ...service.map((_, index) => service.slice(0, index + 1).join(".")),
+        "127.0.0.1",
+        ranges.apiService,
+        node.address,
+      ],
     },
-    "kubelet-server": {
-      kind: "server",
-      name: nodeName,
-      dns: [nodeName],
-      ips: [node.address, "127.0.0.1"],
-    },
-    "kubelet-client": { kind: "client", user: kubeletClientUser },
+    "kubelet-server": { use: "server", name: nodeName, hosts: [nodeName, node.address, "127.0.0.1"] },
+    "kubelet-client": { use: "client", name: kubeletClientUser },
   };
 }
 
 function users(nodeName: string): Readonly<Record<string, Subject>> {
   return {
-    "controller-manager": { kind: "client", user: "system:kube-controller-manager" },
-    scheduler: { kind: "client", user: "system:kube-scheduler" },
-    proxy: { kind: "client", user: "system:kube-proxy" },
-    kubelet: { kind: "client", user: `system:node:${nodeName}`, group: "system:nodes" },
+    "controller-manager": { use: "client", name: "system:kube-controller-manager" },
+    scheduler: { use: "client", name: "system:kube-scheduler" },
+    proxy: { use: "client", name: "system:kube-proxy" },
+    kubelet: { use: "client", name: `system:node:${nodeName}`, organization: "system:nodes" },
   };
 }
 
 async function access(plan: ClusterPlan, authority: Authority, subject: Subject): Promise<ClusterConfig> {
-  const { certificate: cert, key } = await authority.issue(subject);
+  const { certificate: cert, key } = await authority.issue(subject, { now: plan.now, days });
   return {
     name: plan.name,
     server: `https://${plan.node.address}:${apiPort}`,

@@ -2,7 +2,7 @@
 import { type RunningProcess, startProcess } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import { askEtcd, etcdAddress, etcdArguments } from "@klutch/kube-testing";
-import { type Command, run } from "./command.ts";
+import { type Command, type Input, run } from "./command.ts";
 import { masqueradeRules } from "./config/containerd.ts";
 import {
   apiServerArguments,
@@ -79,7 +79,7 @@ export async function startWorkers(context: ServerContext): Promise<readonly Run
 export function runWith(
   { plan, namespaces }: Pick<ServerContext, "plan" | "namespaces">,
   { command, args }: Command,
-  input?: Parameters<typeof run>[1],
+  input?: Input,
 ): Promise<string> {
   return run(namespaces.enter({ command, args, env: plan.programs.runtime.env }), input);
 }

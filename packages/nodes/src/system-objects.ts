@@ -81,8 +81,9 @@ function corefile(): string {
   return [".:53 {", ...lines.map((line) => `    ${line}`), "}", ""].join("\n");
 }
 
-function deployment(): DynamicObject {
-  const container = {
+/** CoreDNS, which needs no right but to listen on port 53. */
+function container(): object {
+  return {
     name: "coredns",
     image: systemImage("coredns"),
     imagePullPolicy: "Never",
@@ -103,6 +104,9 @@ function deployment(): DynamicObject {
     },
     volumeMounts: [{ name: "config", mountPath: "/etc/coredns" }],
   };
+}
+
+function deployment(): DynamicObject {
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -116,7 +120,7 @@ function deployment(): DynamicObject {
           serviceAccountName: metadata.name,
           priorityClassName: "system-cluster-critical",
           dnsPolicy: "Default",
-          containers: [container],
+          containers: [container()],
           volumes: [{ name: "config", configMap: { name: metadata.name } }],
         },
       },

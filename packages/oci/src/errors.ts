@@ -1,4 +1,4 @@
-/** A registry did not take an image. */
+/** A registry did not take or give what it should, or a layout is not whole. */
 export class OciError extends Error {
   readonly code = "Oci";
 

@@ -121,6 +121,21 @@ export function buildImage({ architecture, layers, config, annotations }: ImageP
   return { manifest, blobs: [configBlob, ...layers.map((layer) => layer.blob)] };
 }
 
+/** Something else than a program, such as a chart: `config` says by its media type what it is. */
+export function buildArtifact(config: Blob, content: Blob, annotations: Annotations): Image {
+  const manifest = jsonBlob(
+    {
+      schemaVersion: 2,
+      mediaType: mediaTypes.manifest,
+      config: descriptor(config),
+      layers: [descriptor(content)],
+      annotations,
+    },
+    mediaTypes.manifest,
+  );
+  return { manifest, blobs: [config, content] };
+}
+
 /** One name for the images of several platforms. */
 export function buildIndex(
   images: readonly { readonly architecture: Architecture; readonly image: Image }[],

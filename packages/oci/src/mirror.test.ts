@@ -15,12 +15,19 @@ const image = buildXpkg("kind: Function\n");
 const index = buildIndex([{ architecture: "amd64", image }]);
 const digest = index.manifest.digest;
 
-/** A registry that keeps what it gets and answers what a test wants: the real one, in mirror.real.test.ts, neither lies nor refuses. */
+/** A registry that keeps what it gets and answers what a test wants: the real one, in push.real.test.ts, neither lies nor refuses. */
 interface Liar {
   readonly url: string;
   readonly writes: string[];
   /** Answers to questions for manifests, by what is asked for; else what was stored. */
-  answer: (reference: string) => { readonly status: number; readonly body?: string } | undefined;
+  answer: (reference: string) => Answer | undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: string;
+  /** More was promised, and the connection ends. */
+  readonly cutOff?: boolean;
 }
 
 async function serve(t: TestContext): Promise<Liar> {
@@ -32,7 +39,12 @@ async function serve(t: TestContext): Promise<Liar> {
     const body = await buffer(request);
     if (method === "GET" && reference !== undefined) {
       const kept = stored.get(reference);
-      const found = liar.answer(reference) ?? { status: kept === undefined ? 404 : 200, body: kept };
+      const answer = liar.answer(reference);
+      if (answer?.cutOff === true) {
+        response.writeHead(answer.status, { "content-length": "1000" });
+        return void response.write(answer.body ?? "", () => response.destroy());
+      }
+      const found = answer ?? { status: kept === undefined ? 404 : 200, body: kept };
       return void response.writeHead(found.status).end(found.body);
     }
     if (method === "HEAD") return void response.writeHead(404).end();
@@ -109,7 +121,7 @@ test("a registry that wants a login, fails, or sends a manifest without end is n
   const registry = await serve(t);
   const folder = await layout(t);
   for (const [answer, expected] of [
-    [{ status: 401 }, /refused the question for the tag of team\/function:v1: HTTP 401/],
+    [{ status: 401 }, /wants a login for team\/function/],
     [{ status: 500, body: "oops" }, /HTTP 500 oops/],
     [{ status: 200, body: "x".repeat(5 * 1024 * 1024) }, /more than 4 MiB/],
   ] as const) {
@@ -119,11 +131,24 @@ test("a registry that wants a login, fails, or sends a manifest without end is n
   assert.deepEqual(registry.writes, []);
 });
 
+test("a registry whose answer breaks off is named", async (t) => {
+  const registry = await serve(t);
+  registry.answer = () => ({ status: 200, body: "{", cutOff: true });
+  assert.equal(
+    await refusal(await layout(t), registry.url),
+    `the answer of the registry at ${registry.url} broke off`,
+  );
+  assert.deepEqual(registry.writes, []);
+});
+
 test("a registry that nobody serves is named", async (t) => {
   const closed = await serve(t);
   const { port } = new URL(closed.url);
   const message = await refusal(await layout(t), `https://127.0.0.1:${port}`);
-  assert.equal(message, `the registry at https://127.0.0.1:${port} cannot be reached`);
+  assert.match(
+    message,
+    new RegExp(`^the registry at https://127\\.0\\.0\\.1:${port} cannot be reached \\([A-Z_]+\\)$`),
+  );
 });
 
 test("a blob with another content or length, a missing one and a manifest that is none are named before anything is sent", async (t) => {

@@ -116,7 +116,7 @@ test("an upload goes where the registry says, relative or absolute, and keeps wh
 });
 
 for (const [what, method, path, status] of [
-  ["upload", "POST", /uploads\/$/, 401],
+  ["upload", "POST", /uploads\/$/, 403],
   ["blob", "PUT", /digest=/, 413],
   ["manifest", "PUT", /manifests/, 400],
 ] as const) {
@@ -145,13 +145,23 @@ test("an upload without a place to go is a refusal", async (t) => {
   assert.match(await refusal(registry), /refused the upload .* HTTP 202/);
 });
 
+test("an upload to a place that is no URL is named", async (t) => {
+  const registry = await serve(t);
+  registry.location = "http://[";
+  const message = await refusal(registry);
+  assert.equal(
+    message,
+    `the registry ${registry.url} wants the upload of klutch/x at "http://[", which is no URL`,
+  );
+});
+
 test("a connection that breaks is named with the registry, an abort has the caller's reason", async (t) => {
   const registry = await serve(t);
   registry.fault = (request) => {
     request.socket.destroy();
     return true;
   };
-  assert.equal(await refusal(registry), `the registry at ${registry.url} cannot be reached`);
+  assert.equal(await refusal(registry), `the registry at ${registry.url} cannot be reached (UND_ERR_SOCKET)`);
   const reason = new Error("the process stops");
   await assert.rejects(push(registry, { signal: AbortSignal.abort(reason) }), reason);
 });

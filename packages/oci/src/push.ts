@@ -1,5 +1,7 @@
 /** Pushes an image to a registry (OCI distribution specification 1.1). */
 import { OciError } from "./errors.ts";
+import { bodyOf } from "./exchange.ts";
+import { failure, type RegistryTarget, send } from "./registry-request.ts";
 import {
   type Blob,
   buildReferrersIndex,
@@ -11,14 +13,9 @@ import {
 } from "./image.ts";
 
 /** Where to. */
-export interface PushTarget {
-  /** Base URL, such as `http://127.0.0.1:5000`. */
-  readonly registry: string;
-  /** Path of the repository, such as `klutch/function-klutch`. */
-  readonly repository: string;
+export interface PushTarget extends RegistryTarget {
   /** Or a manifest's own digest. */
   readonly tag: string;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Uploads the blobs that the registry lacks, then the manifest under the tag. Throws `OciError`. */
@@ -57,7 +54,7 @@ export async function pushReferrers(
 export async function digestInRegistry(target: PushTarget): Promise<string | undefined> {
   const accept = [mediaTypes.index, mediaTypes.manifest].join(", ");
   const url = `${target.registry}/v2/${target.repository}/manifests/${target.tag}`;
-  const response = await send(url, { method: "GET", headers: { accept } }, target.signal);
+  const response = await send(url, { method: "GET", headers: { accept } }, target);
   if (response.status === 404) return undefined;
   if (response.status !== 200) throw await failure("question for the tag", target, response);
   return digestOf(await manifestOf(response, target));
@@ -67,16 +64,10 @@ export async function digestInRegistry(target: PushTarget): Promise<string | und
 const largestManifest = 4 * 1024 * 1024;
 
 async function manifestOf(response: Response, { registry, repository }: PushTarget): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  const body: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
-  for await (const part of body ?? []) {
-    size += part.length;
-    if (size > largestManifest)
-      throw new OciError(`the registry ${registry} has a manifest of ${repository} with more than 4 MiB`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
+  const bytes = await bodyOf(response, largestManifest);
+  if (bytes === undefined)
+    throw new OciError(`the registry ${registry} has a manifest of ${repository} with more than 4 MiB`);
+  return bytes;
 }
 
 async function pushManifest(manifest: Blob, target: PushTarget): Promise<Response> {
@@ -91,33 +82,21 @@ async function pushBlob(part: Blob, target: PushTarget): Promise<void> {
   const started = await call(target, "POST", "blobs/uploads/");
   const location = started.headers.get("location");
   if (started.status !== 202 || location === null) throw await failure("upload", target, started);
+  if (!URL.canParse(location, target.registry))
+    throw new OciError(
+      `the registry ${target.registry} wants the upload of ${target.repository} at ${JSON.stringify(location.slice(0, 200))}, which is no URL`,
+    );
   const url = new URL(location, target.registry);
   url.searchParams.set("digest", part.digest);
-  const response = await send(url.href, upload("PUT", part), target.signal);
+  const response = await send(url.href, upload("PUT", part), target);
   if (response.status !== 201) throw await failure("blob", target, response);
 }
 
 function call(target: PushTarget, method: string, path: string, body?: Blob): Promise<Response> {
-  return send(`${target.registry}/v2/${target.repository}/${path}`, upload(method, body), target.signal);
+  return send(`${target.registry}/v2/${target.repository}/${path}`, upload(method, body), target);
 }
 
 function upload(method: string, body: Blob | undefined): RequestInit {
   if (body === undefined) return { method };
   return { method, body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } };
-}
-
-async function send(url: string, request: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
-  try {
-    return await fetch(url, signal === undefined ? request : { ...request, signal });
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw new OciError(`the registry at ${new URL(url).origin} cannot be reached`, { cause });
-  }
-}
-
-async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
-  const text = (await response.text()).slice(0, 300);
-  return new OciError(
-    `the registry ${target.registry} refused the ${what} of ${target.repository}:${target.tag}: HTTP ${response.status} ${text}`,
-  );
 }

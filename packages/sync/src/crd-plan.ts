@@ -40,7 +40,9 @@ export type CrdPlan =
   /** Somebody else's CRD; it is never touched. `owner` says whose. */
   | { readonly do: "leaveForeign"; readonly owner: string }
   /** The export stands for something else than what was bound. `change` says what is different. */
-  | { readonly do: "refuseIdentity"; readonly change: string };
+  | { readonly do: "refuseIdentity"; readonly change: string }
+  /** The CRD is no longer the one that followed from the same export: somebody here made it anew. `change` says what the export has. */
+  | { readonly do: "refuseRemade"; readonly change: string };
 
 /**
  * Decides for one CRD. A CRD whose owner is a binding of the same name that is no longer there is taken over: binding again gives the
@@ -67,8 +69,9 @@ export function planCrd(observed: {
   const foreign = foreignOwner(crd, binding, observed.bindingExists);
   if (foreign !== undefined) return { do: "leaveForeign", owner: foreign };
   const change = identityChange(crd, spec);
-  if (change !== undefined) return { do: "refuseIdentity", change };
-  const isCurrent = crd.metadata.annotations?.[crdHashAnnotation] === hash && contains(crd.spec, body.spec);
+  const isOfThisExport = crd.metadata.annotations?.[crdHashAnnotation] === hash;
+  if (change !== undefined) return { do: isOfThisExport ? "refuseRemade" : "refuseIdentity", change };
+  const isCurrent = isOfThisExport && contains(crd.spec, body.spec);
   if (isOwnedBy(crd, binding.uid) && isCurrent) return { do: "nothing" };
   const { labels, uid, resourceVersion, annotations: present, finalizers } = crd.metadata;
   return {
@@ -190,7 +193,8 @@ export function syncedType(
   };
 }
 
-function servedVersions({ spec }: DynamicObject): ReadonlySet<string> {
+/** Names of the versions that a CRD serves. */
+export function servedVersions({ spec }: DynamicObject): ReadonlySet<string> {
   const served = versionsOf(spec).filter(({ raw }) => raw["served"] !== false);
   return new Set(served.map(({ name }) => name));
 }

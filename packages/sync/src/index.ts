@@ -20,4 +20,4 @@ export * from "./status-projection.ts";
 export * from "./status-view.ts";
 export * from "./unbind.ts";
 export * from "./waiting.ts";
-export { type AffectedObject, breakingVersionChanges, isUndecidable, SchemaTrial } from "./schema-rollout.ts";
+export { type AffectedObject, isUndecidable, SchemaTrial } from "./schema-rollout.ts";

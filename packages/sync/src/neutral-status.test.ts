@@ -83,6 +83,18 @@ test("a status that was shown is shown again, at any later time", () => {
   );
 });
 
+test("of several conditions of one type, which no list by type can hold, the first is shown", () => {
+  const twins = {
+    conditions: [ready("True", { observedGeneration: 1 }), ready("False", { observedGeneration: 0 })],
+  };
+  const observed = { view: full, claim: claimOf(1), provider: providerOf(1, twins), notSent: undefined, now };
+  const shown = recordsAt(projectStatus(observed), "conditions");
+  assert.deepEqual(
+    shown.map((condition) => condition["status"]),
+    ["True"],
+  );
+});
+
 test("no number is above the claim's generation, and none of ours is shown", () => {
   fc.assert(
     fc.property(pair, (observed) => {

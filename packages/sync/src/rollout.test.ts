@@ -7,7 +7,7 @@ import { missingClaims, syncedVersion } from "./crd-plan.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
-import { breakingVersionChanges, isUndecidable, keepStoredVersions, SchemaTrial } from "./schema-rollout.ts";
+import { isUndecidable, keepStoredVersions, SchemaTrial } from "./schema-rollout.ts";
 import { planUnbind } from "./unbind.ts";
 import { copied } from "./testing/objects.ts";
 
@@ -41,30 +41,52 @@ const thing = (spec: object, metadata: object = {}): DynamicObject => ({
 test("only objects that a new schema would refuse or shorten are affected", () => {
   const before = specWith({ size: { type: "integer" }, old: { type: "string" } });
   const after = specWith({ size: { type: "integer", maximum: 5 } }, ["size"]);
-  assert.ok(breakingVersionChanges(before, after).length >= 3);
-  assert.deepEqual(
-    breakingVersionChanges(
-      before,
-      specWith({ size: { type: "integer" }, old: { type: "string" }, more: { type: "string" } }),
-    ),
-    [],
-  );
-  assert.equal(new SchemaTrial(after).affected(thing({ size: 3 })), undefined);
-  assert.deepEqual(new SchemaTrial(after).affected(thing({ size: 9, old: "x" }))?.problems, [
+  const trial = new SchemaTrial(before, after);
+  assert.ok(trial.changes.length >= 3);
+  const more = { size: { type: "integer" }, old: { type: "string" }, more: { type: "string" } };
+  assert.deepEqual(new SchemaTrial(before, specWith(more)).changes, []);
+  assert.equal(trial.affected(thing({ size: 3 })), undefined);
+  assert.deepEqual(trial.affected(thing({ size: 9, old: "x" }))?.problems, [
     "spec.size: is 9, expected maximum 5",
     "spec.old: would be lost",
   ]);
-  assert.deepEqual(new SchemaTrial(specWith({}, [], "v2")).affected(thing({}))?.problems, [
-    "version v1 is no longer there",
-  ]);
-  const [rule = ""] = breakingVersionChanges(
+  const [rule = ""] = new SchemaTrial(
     before,
     specWith({
       size: { type: "integer", "x-kubernetes-validations": [{ rule: "self > 1" }] },
       old: { type: "string" },
     }),
-  );
+  ).changes;
   assert.ok(isUndecidable(rule), rule);
+});
+
+/** Several versions; the first is the stored one. */
+function severalVersions(...specs: readonly Record<string, unknown>[]): Record<string, unknown> {
+  const versions = specs.flatMap((spec) => spec["versions"] as Record<string, unknown>[]);
+  return { versions: versions.map((version, index) => ({ ...version, storage: index === 0 })) };
+}
+
+test("objects are held against the version that they will be stored in, although theirs is still there", () => {
+  const size = { size: { type: "integer" } };
+  const both = { ...size, color: { type: "string" } };
+  const before = specWith(both);
+  const narrower = new SchemaTrial(before, severalVersions(specWith(size, [], "v2"), before));
+  assert.deepEqual(narrower.changes, ["v2 in place of v1 spec.color: the field is removed"]);
+  assert.deepEqual(narrower.versions, ["v1"]);
+  assert.deepEqual(narrower.affected(thing({ color: "red" }))?.problems, ["spec.color: would be lost"]);
+  assert.equal(narrower.affected(thing({ size: 1 })), undefined);
+  const wider = { ...both, tier: { type: "string" } };
+  assert.deepEqual(new SchemaTrial(before, severalVersions(specWith(wider, [], "v2"), before)).changes, []);
+  assert.deepEqual(new SchemaTrial(before, severalVersions(before, specWith(size, [], "v2"))).changes, []);
+});
+
+test("a version that is no longer served is told; objects can suffer only from the one that takes its place", () => {
+  const color = { color: { type: "string" } };
+  const before = severalVersions(specWith(color, [], "v2"), specWith(color));
+  const gone = new SchemaTrial(before, specWith(color, [], "v2"));
+  assert.deepEqual([gone.changes, gone.versions], [["version v1 is no longer served"], []]);
+  const replaced = new SchemaTrial(specWith(color), specWith({}, [], "v2"));
+  assert.deepEqual(replaced.affected(thing({ color: "red" }))?.problems, ["spec.color: would be lost"]);
 });
 
 test("a stored version that the export dropped stays in the CRD, not served", () => {

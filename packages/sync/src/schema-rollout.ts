@@ -34,53 +34,53 @@ const lookSteps = 20_000_000;
 const tooMuchWork = "(all): the schemas are too large to be compared here";
 const uncheckable = "the new schema is too large to be checked here";
 
-/** Changes that existing objects may not survive; empty when the new schema takes all that the old one takes. */
-export function breakingVersionChanges(current: unknown, wanted: unknown): readonly string[] {
-  try {
-    return changesOf(current, wanted, new SchemaReader(new Effort(compareSteps)));
-  } catch (error) {
-    if (error instanceof EffortError) return [tooMuchWork];
-    throw error;
-  }
+/** A schema that takes the place of another: objects that are listed in version `from` are to fit that of `to`. */
+interface VersionMove {
+  readonly from: VersionView;
+  readonly to: VersionView;
 }
 
-function changesOf(current: unknown, wanted: unknown, reader: SchemaReader): readonly string[] {
-  const next = new Map(versionsOf(wanted).map((version) => [version.name, version]));
-  const changes: string[] = [];
-  for (const version of versionsOf(current)) {
-    const after = next.get(version.name);
-    if (after === undefined || after.raw["served"] === false) {
-      if (version.raw["served"] !== false) changes.push(`version ${version.name} is no longer served`);
-      continue;
-    }
-    for (const { field, change } of breakingChanges(version.schema, after.schema, reader)) {
-      changes.push(`${version.name} ${field === "" ? "(root)" : field}: ${change}`);
-    }
-  }
-  return changes;
+/** What two specs of a CRD differ in, as far as objects may not survive it. */
+interface Comparison {
+  readonly changes: readonly string[];
+  /** Those of which a change is named. */
+  readonly moves: readonly VersionMove[];
 }
 
-/** Holds objects against the schemas of a CRD's spec, with no more work than one check may be. */
+/** Holds objects against the CRD that is to replace the one they were made under, with no more work than one check may be. */
 export class SchemaTrial {
+  /** Changes that existing objects may not survive; empty when the new CRD takes all that the present one takes. */
+  readonly changes: readonly string[];
+  /** Versions in which objects have to be listed; none when no object can suffer. */
+  readonly versions: readonly string[];
   readonly #effort = new Effort(lookSteps);
   readonly #reader = new SchemaReader(this.#effort);
-  readonly #schemas: ReadonlyMap<string, JsonSchema>;
+  readonly #schemas: ReadonlyMap<string, readonly JsonSchema[]>;
 
-  /** `wanted` is a CRD's spec. */
-  constructor(wanted: unknown) {
-    this.#schemas = new Map(versionsOf(wanted).map(({ name, schema }) => [name, withoutEnvelope(schema)]));
+  /** `current` and `wanted` are a CRD's specs. */
+  constructor(current: unknown, wanted: unknown) {
+    const { changes, moves } = compare(current, wanted);
+    this.changes = changes;
+    this.#schemas = Map.groupBy(moves, ({ from }) => from.name)
+      .entries()
+      .reduce(
+        (map, [name, group]) =>
+          map.set(
+            name,
+            group.map(({ to }) => withoutEnvelope(to.schema)),
+          ),
+        new Map<string, readonly JsonSchema[]>(),
+      );
+    this.versions = [...this.#schemas.keys()];
   }
 
-  /** The object's problems under the schema of its version; undefined when there are none. */
+  /** The problems of an object that was listed in one of the versions; undefined when there are none. */
   affected(object: DynamicObject): AffectedObject | undefined {
-    const version = object.apiVersion.split("/").at(-1) ?? "";
-    const key = keyOf(object);
-    const schema = this.#schemas.get(version);
-    if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
+    const schemas = this.#schemas.get(object.apiVersion.split("/").at(-1) ?? "") ?? [];
     // The server keeps these whatever the schema says.
     const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...fields } = object;
-    const problems = this.#problemsOf(schema, fields);
-    return problems.length === 0 ? undefined : { key, problems };
+    const problems = new Set(schemas.flatMap((schema) => this.#problemsOf(schema, fields)));
+    return problems.size === 0 ? undefined : { key: keyOf(object), problems: [...problems] };
   }
 
   #problemsOf(schema: JsonSchema, fields: object): readonly string[] {
@@ -96,6 +96,55 @@ export class SchemaTrial {
       throw error;
     }
   }
+}
+
+function compare(current: unknown, wanted: unknown): Comparison {
+  const moves = movesOf(current, wanted);
+  const reader = new SchemaReader(new Effort(compareSteps));
+  try {
+    const compared = moves.map((move) => ({ move, changes: changesOf(move, reader) }));
+    return {
+      changes: [...noLongerServed(current, wanted), ...compared.flatMap(({ changes }) => changes)],
+      moves: compared.filter(({ changes }) => changes.length > 0).map(({ move }) => move),
+    };
+  } catch (error) {
+    if (error instanceof EffortError) return { changes: [tooMuchWork], moves };
+    throw error;
+  }
+}
+
+/**
+ * Each version that goes on being served gets its own new schema. Objects get that of the version in which they will be stored and synced: between
+ * versions only `apiVersion` is changed (conversion `None`), so what that one does not know is lost.
+ */
+function movesOf(current: unknown, wanted: unknown): readonly VersionMove[] {
+  const [before, after] = [servedIn(current), servedIn(wanted)];
+  const moves = before.flatMap((from) => {
+    const to = after.find(({ name }) => name === from.name);
+    return to === undefined ? [] : [{ from, to }];
+  });
+  const [from, to] = [storedIn(before), storedIn(after)];
+  return from === undefined || to === undefined || from.name === to.name ? moves : [...moves, { from, to }];
+}
+
+function changesOf({ from, to }: VersionMove, reader: SchemaReader): readonly string[] {
+  const version = from.name === to.name ? to.name : `${to.name} in place of ${from.name}`;
+  return breakingChanges(from.schema, to.schema, reader).map(
+    ({ field, change }) => `${version} ${field === "" ? "(root)" : field}: ${change}`,
+  );
+}
+
+function noLongerServed(current: unknown, wanted: unknown): readonly string[] {
+  const after = new Set(servedIn(wanted).map(({ name }) => name));
+  const gone = servedIn(current).filter(({ name }) => !after.has(name));
+  return gone.map(({ name }) => `version ${name} is no longer served`);
+}
+
+const servedIn = (spec: unknown): readonly VersionView[] =>
+  versionsOf(spec).filter(({ raw }) => raw["served"] !== false);
+
+function storedIn(served: readonly VersionView[]): VersionView | undefined {
+  return served.find(({ raw }) => raw["storage"] === true) ?? served[0];
 }
 
 /** Changes that cannot be decided with the objects here: they are rules in CEL or combinations of schemas. */

@@ -15,14 +15,19 @@ export interface SpokenCondition {
   readonly sources: readonly AnyCondition[];
 }
 
-/** The conditions in a status; what has no type or no status is none. */
+/** The conditions in a status, the first of each type if a stranger has several; what has no type or no status is none. */
 export function asConditions(status: unknown): readonly AnyCondition[] {
-  return recordsAt(status, "conditions").filter(
-    (item): item is AnyCondition => typeof item["type"] === "string" && typeof item["status"] === "string",
-  );
+  const byType = new Map<string, AnyCondition>();
+  for (const item of recordsAt(status, "conditions"))
+    if (isCondition(item) && !byType.has(item.type)) byType.set(item.type, item);
+  return [...byType.values()];
 }
 
-/** The condition of this type; the first, if a stranger has several. */
+function isCondition(item: Readonly<Record<string, unknown>>): item is AnyCondition {
+  return typeof item["type"] === "string" && typeof item["status"] === "string";
+}
+
+/** The condition of this type. */
 export function conditionOf(conditions: readonly AnyCondition[], type: string): AnyCondition | undefined {
   return conditions.find((condition) => condition.type === type);
 }

@@ -40,17 +40,16 @@ export function projectStatus(observed: StatusCase): unknown {
   const counts = notSent === undefined && provider?.status !== undefined && isObserved(provider, view);
   const { generation } = claim.metadata;
   const lower = lowerNumbers(claim);
-  const unknown = unknownReady(observed);
   const conditions = spokenConditions(asConditions(base)).flatMap(({ condition, sources }) => {
     const isCurrent = counts && sources.every((source) => isConditionCurrent(provider, source, view));
     if (isCurrent) return [withNumber(view, condition, generation)];
-    if (condition.type === ready && view.mayBeUnknown) return [unknown(condition)];
+    if (condition.type === ready && view.mayBeUnknown) return [unknownReady(observed, condition)];
     // What ours add, or say for others, is of the spec before.
     const shown = counts ? condition : sources.find(({ type }) => type === condition.type);
     return shown === undefined ? [] : [withNumber(view, shown, lower(shown.type))];
   });
   if (!counts && view.mayBeUnknown && conditionOf(conditions, ready) === undefined)
-    conditions.push(unknown(undefined));
+    conditions.push(unknownReady(observed, undefined));
   return assemble(view, base, counts ? generation : lower(undefined), conditions);
 }
 
@@ -65,10 +64,9 @@ function projectDeleted(observed: StatusCase): unknown {
   if (provider?.status === undefined) return claim.status;
   const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True";
   const kept = keptNumbers(claim);
-  const unknown = unknownReady(observed);
   const conditions = spokenConditions(asConditions(provider.status)).map(({ condition }) => {
     const isRaised = condition.type === ready && condition.status === "True" && !wasReady;
-    if (isRaised && view.mayBeUnknown) return unknown(condition);
+    if (isRaised && view.mayBeUnknown) return unknownReady(observed, condition);
     return withNumber(view, condition, kept(condition.type));
   });
   return assemble(view, provider.status, kept(undefined), conditions);
@@ -127,13 +125,7 @@ const notObservedWords = "the provider has not looked at this spec yet";
 const notSentWords = "the provider has not got this spec yet: ";
 const saidBefore = "; of the one before it said ";
 
-/** Makes the condition once, however many of its type a stranger has. */
-function unknownReady(observed: StatusCase): (said: AnyCondition | undefined) => AnyCondition {
-  let made: AnyCondition | undefined;
-  return (said) => (made ??= makeUnknown(observed, said));
-}
-
-function makeUnknown(
+function unknownReady(
   { view, claim, notSent, now }: StatusCase,
   said: AnyCondition | undefined,
 ): AnyCondition {

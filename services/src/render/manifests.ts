@@ -1,7 +1,7 @@
 /** Everything that follows from one table. */
 import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
 import { instanceCompositions, objectCompositions } from "../compositions.ts";
-import { backupConfigName, claimResource, providerConfigName } from "../data-service.ts";
+import { backupConfigName, claimResource, type DataService, providerConfigName } from "../data-service.ts";
 import type { Generation } from "../generation.ts";
 import { type ExampleFile, examplesOf } from "../examples.ts";
 import { instanceTemplate, type TemplateManifest } from "../export-templates.ts";
@@ -27,7 +27,7 @@ export interface ServiceManifests {
   readonly examples: readonly ExampleFile[];
   /** Markdown. */
   readonly page: string;
-  /** Names of the ProviderConfigs that it is made and backed up with. */
+  /** Names of the ProviderConfigs that it is made and backed up with; none where everything is made in the cluster. */
   readonly providerConfigs: readonly { readonly name: string; readonly serviceType: string }[];
 }
 
@@ -48,11 +48,17 @@ export function manifestsOf(generation: Generation, table: ServiceTable): Servic
     health: { argo: argoHealthOf([xrd]), flux: fluxHealthOf(xrd) },
     examples: examplesOf(generation, service),
     page: pageOf(generation, service, "examples"),
-    providerConfigs: [
-      { name: providerConfigName(table.type), serviceType: "servicebroker" },
-      { name: backupConfigName(table.type), serviceType: "backupmanager" },
-    ],
+    providerConfigs: configsOf(service),
   };
+}
+
+/** What is made in the cluster needs no broker, nor does its binding, backup or restore. */
+function configsOf({ type, object, others }: DataService): ServiceManifests["providerConfigs"] {
+  if ([object, ...others.map((other) => other.object)].every((one) => one !== undefined)) return [];
+  return [
+    { name: providerConfigName(type), serviceType: "servicebroker" },
+    { name: backupConfigName(type), serviceType: "backupmanager" },
+  ];
 }
 
 function labelled<T extends { readonly metadata: { readonly name: string } }>(manifest: T, type: string): T {

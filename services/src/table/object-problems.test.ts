@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parsePlacedYaml } from "@klutch/kube";
+import { generations } from "../generation.ts";
+import { manifestsOf } from "../render/manifests.ts";
 import { faultsOf, replaced, tableHead } from "../testing/table-text.ts";
 import { readTable } from "./read-table.ts";
 
@@ -34,6 +36,22 @@ const small = `${tableHead}    fields:
     - { name: words, about: Some words., to: { a9s: words, inside: theWords }, schema: { type: string } }
   credentials: { keys: [password] }
 `;
+
+test("only a table with a broker needs ProviderConfigs of one", () => {
+  const both = readTable(parsePlacedYaml(small)).table;
+  assert.ok(both !== undefined);
+  const named = (table: typeof both): readonly string[] =>
+    generations.map((generation) =>
+      manifestsOf(generation, table)
+        .providerConfigs.map(({ name }) => name)
+        .join(", "),
+    );
+  const expected = "example-service-broker, example-backup-manager";
+  assert.deepEqual(named(both), [expected, expected]);
+  const inside = both.backends.filter(({ object }) => object !== undefined);
+  const alone = { ...both, backends: inside.map((backend) => ({ ...backend, default: true })) };
+  assert.deepEqual(named(alone), ["", ""]);
+});
 
 test("a table with objects that is right has no faults, and says what its file says", () => {
   assert.deepEqual(faultsOf(small), []);

@@ -1,4 +1,5 @@
 /** The logins of bindings. Each acts as the owner, so what it makes survives it. */
+import { hostInUrl } from "@klutch/data-servers";
 import { escapeLiteral } from "pg";
 import type { Server } from "./server.ts";
 import { databases, roles } from "./names.ts";
@@ -9,7 +10,7 @@ export function loginOf(bindingUid: string): string {
   return `u${bindingUid.replaceAll("-", "")}`;
 }
 
-/** Makes the login; repeating it undoes what the login set for itself. Gives back what an application needs, by the keys of a9s PostgreSQL. */
+/** Makes the login; repeating it undoes what the login set for itself. Gives back what an application needs, by the keys of a9s services. */
 export async function ensureLogin(server: Server, login: string): Promise<Readonly<Record<string, string>>> {
   const password = passwordOf(server, login);
   await withSession(server, databases.admin, async (client) => {
@@ -17,16 +18,29 @@ export async function ensureLogin(server: Server, login: string): Promise<Readon
       await runAll(client, `create role ${quote(login)} nologin in role ${quote(roles.owner)}`);
     await runAll(
       client,
+      // Who logs in at this moment finds it as it was, or as it is then; in between it would not act as the owner.
+      "begin",
       // For what a login makes under its own name.
       `grant ${quote(login)} to ${quote(roles.keeper)}`,
       `alter role ${quote(login)} reset all`,
       `alter role ${quote(login)} set role to ${escapeLiteral(roles.owner)}`,
       `alter role ${quote(login)} login password ${escapeLiteral(password)}`,
+      "commit",
     );
   });
-  const { hostname: host, port } = server.url;
-  const uri = `postgres://${login}:${password}@${host}:${port}/${databases.own}`;
-  return { host, hosts: `[${host}]`, name: databases.own, password, port, uri, username: login };
+  const { host, authority } = server;
+  const { port } = server.url;
+  const uri = `postgres://${login}:${password}@${hostInUrl(host)}:${port}/${databases.own}`;
+  return {
+    cacrt: authority,
+    host,
+    hosts: `[${host}]`,
+    name: databases.own,
+    password,
+    port,
+    uri,
+    username: login,
+  };
 }
 
 /** Ends its sessions and drops it; what it made under its own name goes to the owner. Does nothing when it is not there. */

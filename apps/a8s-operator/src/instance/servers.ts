@@ -3,23 +3,24 @@
  * its key, written before anything else, so that a server that is started again is reached as before and knows the same passwords.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Authority, readIfThere, writeOwn } from "@klutch/data-servers";
 import {
-  canCopy,
-  removeDataHome,
-  reservePort,
-  type ReservedPorts,
-  reservePorts,
-  startPostgres,
-} from "@klutch/engines";
+  type Authority,
+  keepPort,
+  outsideDoor,
+  postgresTls,
+  type Reach,
+  readIfThere,
+  writeOwn,
+} from "@klutch/data-servers";
+import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
+import { roles } from "../database/names.ts";
 import { countStreaming } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
 import { type Primary, Standbys } from "./standbys.ts";
-import { tlsSettings } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
 interface Running extends Primary {
@@ -28,7 +29,8 @@ interface Running extends Primary {
 }
 
 interface ServerRecord {
-  readonly port: number;
+  /** Undefined before its first start. */
+  readonly port: number | undefined;
   readonly key: string;
 }
 
@@ -36,6 +38,7 @@ interface ServerRecord {
 export class Servers implements AsyncDisposable {
   readonly #folder: string;
   readonly #authority: Authority;
+  readonly #reach: Reach;
   readonly #onEnd: (uid: string) => void;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
@@ -44,10 +47,12 @@ export class Servers implements AsyncDisposable {
   constructor(options: {
     readonly folder: string;
     readonly authority: Authority;
+    readonly reach: Reach;
     readonly onEnd: (uid: string) => void;
   }) {
-    this.#folder = options.folder;
+    this.#folder = join(options.folder, "instances");
     this.#authority = options.authority;
+    this.#reach = options.reach;
     this.#onEnd = options.onEnd;
   }
 
@@ -66,9 +71,10 @@ export class Servers implements AsyncDisposable {
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = await tlsSettings(this.#authority, dataDir);
+    const tls = await postgresTls(this.#authority, dataDir);
+    const outside = outsideDoor(this.#reach, [roles.keeper, roles.replicator]);
     const postgres = stack.use(
-      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls } }),
+      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls }, outside }),
     );
     void postgres.process.exited.then(() => {
       if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
@@ -79,7 +85,9 @@ export class Servers implements AsyncDisposable {
     // First of all: the server waits for those that follow it.
     stack.defer(() => standbys.stop());
     const owned = stack.move();
-    const known = { url, key: record.key, dumpPrograms, dumpLibraries };
+    const { host } = this.#reach;
+    const authority = this.#authority.certificate;
+    const known = { url, host, authority, key: record.key, dumpPrograms, dumpLibraries };
     const started = { ...known, settings, postgres, standbys, owned };
     this.#running.set(uid, started);
     return started;
@@ -128,27 +136,33 @@ export class Servers implements AsyncDisposable {
 
   /** As it was written at the first start. */
   async #record(uid: string): Promise<ServerRecord> {
-    const text = await readIfThere(this.#recordFile(uid));
-    const kept: unknown = text === undefined ? undefined : JSON.parse(text);
-    const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
-    if (port !== undefined && key !== undefined) return { port, key };
-    await using reserved = await reservePorts(1);
-    return this.#write(uid, { port: reserved.ports[0] ?? 0, key: randomBytes(24).toString("base64url") });
+    return (
+      (await readRecord(this.#recordFile(uid))) ?? {
+        port: undefined,
+        key: randomBytes(24).toString("base64url"),
+      }
+    );
   }
 
-  async #write(uid: string, record: ServerRecord): Promise<ServerRecord> {
-    await mkdir(join(this.#folder, "instances"), { recursive: true, mode: 0o700 });
-    await writeOwn(this.#recordFile(uid), JSON.stringify(record));
-    return record;
-  }
-
-  /** The port that it had, unless somebody else has that now. */
+  /** The port that it had, unless somebody else has that now, or nobody may. What is started is written down before. */
   async #port(uid: string, record: ServerRecord): Promise<AsyncDisposable & { readonly port: number }> {
-    const same = await reservePort(record.port);
-    const reserved: ReservedPorts = same ?? (await reservePorts(1));
-    const port = reserved.ports[0] ?? 0;
-    if (port !== record.port) await this.#write(uid, { ...record, port });
-    return { port, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
+    const kept = await keepPort(this.#reach, record.port, await this.#portsOfOthers(uid));
+    if (kept.port !== record.port) {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await writeOwn(this.#recordFile(uid), JSON.stringify({ ...record, port: kept.port }));
+    }
+    return kept;
+  }
+
+  /** Also of those that do not run yet. */
+  async #portsOfOthers(uid: string): Promise<ReadonlySet<number>> {
+    const ports = new Set<number>();
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      if (!name.endsWith(".json") || name === `${uid}.json`) continue;
+      const { port } = (await readRecord(join(this.#folder, name))) ?? {};
+      if (port !== undefined) ports.add(port);
+    }
+    return ports;
   }
 
   #standbys(uid: string): Standbys {
@@ -161,10 +175,17 @@ export class Servers implements AsyncDisposable {
 
   #home(uid: string): string {
     if (!/^[0-9a-f-]{36}$/.test(uid)) throw new Error(`${uid} is no UID`);
-    return join(this.#folder, "instances", uid);
+    return join(this.#folder, uid);
   }
 
   #recordFile(uid: string): string {
     return `${this.#home(uid)}.json`;
   }
+}
+
+async function readRecord(file: string): Promise<ServerRecord | undefined> {
+  const text = await readIfThere(file);
+  const kept: unknown = text === undefined ? undefined : JSON.parse(text);
+  const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
+  return key === undefined ? undefined : { port, key };
 }

@@ -1,12 +1,11 @@
 /** The standbys of servers: each in a folder of its own beside the server's, started after it and stopped before it. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Authority } from "@klutch/data-servers";
+import { type Authority, postgresTls } from "@klutch/data-servers";
 import { EngineError, type PostgresServer, removeDataHome, startStandby } from "@klutch/engines";
 import { standbyName } from "../database/names.ts";
 import { ensureSlots, replicationLogin } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
-import { tlsSettings } from "./tls.ts";
 
 /** What a server's standbys need of it. */
 export interface Primary extends Server {
@@ -60,7 +59,7 @@ export class Standbys {
         dataDir,
         name,
         ...replicationLogin(primary),
-        settings: { ...settings, ...(await tlsSettings(this.#authority, dataDir)) },
+        settings: { ...settings, ...(await postgresTls(this.#authority, dataDir)) },
       });
     const started = await start().catch(async (error: unknown) => {
       if (!(error instanceof EngineError)) throw error;

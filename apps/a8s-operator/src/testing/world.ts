@@ -57,8 +57,10 @@ export class World implements AsyncDisposable {
     return world;
   }
 
-  async startOperator(): Promise<void> {
+  /** With further flags, if there are any. */
+  async startOperator(...flags: readonly string[]): Promise<void> {
     const args = [
+      ...flags,
       `--data-folder=${join(this.folder, "data")}`,
       `--kubeconfig=${join(this.folder, "kubeconfig")}`,
       // As its Deployment says.
@@ -73,6 +75,11 @@ export class World implements AsyncDisposable {
       env: { POD_NAME: "operator" },
       logFile: join(this.folder, "operator.log"),
     });
+  }
+
+  /** In order. */
+  async stopOperator(): Promise<void> {
+    await this.#operator?.stop();
   }
 
   /** As a crash would. */
@@ -172,9 +179,7 @@ export class World implements AsyncDisposable {
     statement: string,
     { port, tls }: { readonly port?: number; readonly tls?: ConnectionOptions } = {},
   ): Promise<readonly unknown[]> {
-    const ref = { namespace, name: `${binding}-service-binding` };
-    const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
-    const url = new URL(secretText(secret, "uri") ?? "");
+    const url = new URL(await this.credential(namespace, binding, "uri"));
     if (port !== undefined) url.port = String(port);
     const client = new Client({ connectionString: url.href, ...(tls === undefined ? {} : { ssl: tls }) });
     client.on("error", () => undefined);
@@ -185,6 +190,13 @@ export class World implements AsyncDisposable {
     } finally {
       await client.end();
     }
+  }
+
+  /** What the Secret of the binding has by this key. */
+  async credential(namespace: string, binding: string, key: string): Promise<string> {
+    const ref = { namespace, name: `${binding}-service-binding` };
+    const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
+    return secretText(secret, key) ?? "";
   }
 
   /** The process of a server: the one that writes, or the standby of this number. */

@@ -10,7 +10,7 @@ import {
   sourceSpecHashAnnotation,
   withServiceTypes,
 } from "@klutch/api";
-import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, recordsAt } from "@klutch/kube-core";
 import { guarded, planExport } from "./export-plan.ts";
 
 const crd = (fields: object = {}): DynamicObject => ({
@@ -51,6 +51,19 @@ const outcome = (plan: ReturnType<typeof planExport>): string =>
 
 test("an export that is as its CRD and its template say is in sync and not written", () => {
   assert.equal(outcome(planExport(exported(secrets), crd(), template(secrets), [])), "True ");
+});
+
+test("a kind that moves to another version behind a conversion webhook stays in the one that is exported", () => {
+  const [version] = recordsAt(crd().spec, "versions");
+  const spec = {
+    ...recordAt(crd().spec),
+    versions: [
+      { ...version, storage: false },
+      { ...version, name: "v2" },
+    ],
+    conversion: { strategy: "Webhook" },
+  };
+  assert.equal(outcome(planExport(exported(secrets), { ...crd(), spec }, template(secrets), [])), "True ");
 });
 
 test("without its CRD an export is kept, and says so", () => {

@@ -65,7 +65,8 @@ function planContent(
   const claims = template?.spec.permissionClaims ?? [];
   const hasClaims = jsonEqual(object.spec.permissionClaims ?? [], claims);
   const changed = hasClaims ? {} : { permissionClaims: claims };
-  const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd, template, types);
+  const present = object.spec.versions.map((version) => version.name);
+  const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd, template, types, present);
   if ("fault" in source) {
     return hasClaims ? report(source.fault) : { kind: "write", patch: { spec: changed } };
   }
@@ -88,22 +89,27 @@ export function guarded(
   return { ...patch, metadata: { ...recordAt(patch, "metadata"), resourceVersion } };
 }
 
-/** What is exported of a kind now: its CRD, with what its template changes. Throws `ExportError` when it cannot be exported. */
+/**
+ * What is exported of a kind now: its CRD, with what its template changes. `present` are the versions that are exported already. Throws
+ * `ExportError` when it cannot be exported.
+ */
 export function snapshotOf(
   crd: KubeObject,
   template: APIServiceExportTemplate | undefined,
   types: readonly string[],
+  present: readonly string[] = [],
 ): ReturnType<typeof exportFromCrd> {
-  return exportFromCrd(withServiceTypes(withoutHiddenFields(crd, template), template, types));
+  return exportFromCrd(withServiceTypes(withoutHiddenFields(crd, template), template, types), present);
 }
 
 function sourceOf(
   crd: KubeObject,
   template: APIServiceExportTemplate | undefined,
   types: readonly string[],
+  present: readonly string[],
 ): ReturnType<typeof snapshotOf> | { readonly fault: NewCondition } {
   try {
-    return snapshotOf(crd, template, types);
+    return snapshotOf(crd, template, types, present);
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     const reason = "CustomResourceDefinitionUpdateFailed";

@@ -7,7 +7,7 @@ import { createApp } from "../login/app.ts";
 import { LoginFlow } from "../login/login-flow.ts";
 import type { BindSession } from "../provisioning/bind.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import type { OfferedApi } from "../export-templates.ts";
+import type { OfferedApi } from "../offered-api.ts";
 import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { OidcClient } from "./identity-provider.ts";

@@ -4,17 +4,18 @@ import type { Logger } from "@klutch/telemetry";
 /** Never throws: what goes wrong is its own to write down. `signal` aborts when the instance or the process goes. */
 export type Work = (signal: AbortSignal) => Promise<void>;
 
-interface Lane {
+/** What is to be done on one instance. */
+interface Queue {
   readonly stop: AbortController;
   last: Promise<void>;
   open: number;
 }
 
-/** The queues. Whoever starts a piece names it, so that it is never there twice. */
+/** A queue for each instance. Whoever starts a piece names it, so that it is never there twice. */
 export class Jobs implements AsyncDisposable {
   readonly #most: number;
   readonly #logger: Logger;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, Queue>();
   readonly #names = new Set<string>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -30,41 +31,41 @@ export class Jobs implements AsyncDisposable {
   add(instanceId: string, name: string, work: Work): void {
     if (this.#closed || this.#names.has(name)) return;
     this.#names.add(name);
-    const lane = this.#lanes.get(instanceId) ?? {
+    const queue = this.#queues.get(instanceId) ?? {
       stop: new AbortController(),
       last: Promise.resolve(),
       open: 0,
     };
-    this.#lanes.set(instanceId, lane);
-    lane.open++;
-    lane.last = lane.last.then(() => this.#run(instanceId, lane, name, work));
+    this.#queues.set(instanceId, queue);
+    queue.open++;
+    queue.last = queue.last.then(() => this.#run(instanceId, queue, name, work));
   }
 
   /** Ends what runs and what waits on the instance, and waits until it has ended. */
   async stop(instanceId: string): Promise<void> {
-    const lane = this.#lanes.get(instanceId);
-    lane?.stop.abort(new Error("the instance is being deleted"));
-    await lane?.last;
+    const queue = this.#queues.get(instanceId);
+    queue?.stop.abort(new Error("the instance is being deleted"));
+    await queue?.last;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    const lanes = [...this.#lanes.values()];
-    for (const lane of lanes) lane.stop.abort(new Error("the backup manager ends"));
-    await Promise.all(lanes.map(({ last }) => last));
+    const queues = [...this.#queues.values()];
+    for (const queue of queues) queue.stop.abort(new Error("the backup manager ends"));
+    await Promise.all(queues.map(({ last }) => last));
   }
 
-  async #run(instanceId: string, lane: Lane, name: string, work: Work): Promise<void> {
+  async #run(instanceId: string, queue: Queue, name: string, work: Work): Promise<void> {
     await this.#turn();
     try {
-      await work(lane.stop.signal);
+      await work(queue.stop.signal);
     } catch (error) {
       this.#logger.error("work of the backup manager failed", { instance: instanceId, name, error });
     } finally {
       this.#names.delete(name);
       this.#running--;
       this.#waiting.shift()?.();
-      if (--lane.open === 0 && this.#lanes.get(instanceId) === lane) this.#lanes.delete(instanceId);
+      if (--queue.open === 0 && this.#queues.get(instanceId) === queue) this.#queues.delete(instanceId);
     }
   }
 

@@ -1,8 +1,15 @@
 /** All instances whose servers are of one kind: where they live, and what is done to them. */
 import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Authority, makeServerFolder, tlsFilesIn } from "@klutch/data-servers";
-import { reservePorts } from "@klutch/engines";
+import {
+  type Authority,
+  choosePort,
+  isWithin,
+  makeServerFolder,
+  type Reach,
+  tlsFilesIn,
+} from "@klutch/data-servers";
+import type { ReservedPorts } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Backend } from "../backend.ts";
 import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
@@ -12,13 +19,14 @@ import type { Login, Place, ServerKind, Session } from "./kind.ts";
 import { endLeftover } from "./process-identity.ts";
 import { hiddenHome, removeLeftover } from "./leftover.ts";
 import { specOf } from "./server-spec.ts";
-import { readRecord, type ServerRecord, writeRecord } from "./record.ts";
+import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
 
 /** Options of `DataServers`. */
 export interface DataServersOptions<S extends Session> {
   readonly kind: ServerKind<S>;
-  /** Holds a folder for each instance. */
-  readonly folder: string;
+  /** Holds a folder for each kind, in which each instance has one. */
+  readonly root: string;
+  readonly reach: Reach;
   /** From it passwords are derived. */
   readonly secretKey: string;
   readonly authority: Authority;
@@ -49,6 +57,7 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
 
   /** Starts a server that must be there, and does not wait for it: one that was lost is never made again, empty. */
   async refresh(instance: Instance): Promise<void> {
+    await this.#moveIntoRange(instance.id);
     const place = await this.placeOf(instance.id);
     await this.#options.authority.issue(place.home);
     await this.serverOf(instance.id).apply(place, specOf(instance));
@@ -85,8 +94,8 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
 
   /** What the broker's end left half-made is removed. Called before anything else runs. */
   async cleanUp(): Promise<void> {
-    for (const name of await readdir(this.#options.folder).catch(() => [])) {
-      const home = join(this.#options.folder, name);
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const home = join(this.#folder, name);
       const record = await readRecord(home);
       if (record !== undefined) await removeLeftover(home, record.data);
     }
@@ -109,7 +118,11 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
   }
 
   homeOf(instanceId: string): string {
-    return join(this.#options.folder, shortHash(instanceId));
+    return join(this.#folder, shortHash(instanceId));
+  }
+
+  get #folder(): string {
+    return join(this.#options.root, this.#options.kind.name);
   }
 
   /** Where the instance lives. Throws when its data are gone. */
@@ -131,6 +144,7 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
       home,
       data: join(home, data),
       port,
+      reach: this.#options.reach,
       adminPassword: adminPasswordOf(instanceId, this.#options.secretKey),
       tls: tlsFilesIn(home),
     };
@@ -151,11 +165,28 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
     await mkdir(home, { recursive: true });
     // The server must get through, and see only what it knows by name.
     await chmod(home, 0o711);
-    const reserved = await reservePorts(1);
-    await this.serverOf(instanceId).hold(reserved);
-    const record = { port: reserved.ports[0] ?? 0, data: firstData, restored: [] };
+    const record = { port: await this.#holdPort(instanceId), data: firstData, restored: [] };
     await this.makeData(this.placeIn(instanceId, home, record));
     await writeRecord(home, record);
+  }
+
+  /** A port that no other instance has, whether or not its server runs. */
+  async #holdPort(instanceId: string): Promise<number> {
+    const { reach, root } = this.#options;
+    const reserved: ReservedPorts = await choosePort(reach, await recordedPorts(root));
+    await this.serverOf(instanceId).hold(reserved);
+    return reserved.ports[0] ?? 0;
+  }
+
+  /** The range may be another one than at the last start. Nobody reaches a port outside of it, so nothing is lost by another one. */
+  async #moveIntoRange(instanceId: string): Promise<void> {
+    const { reach, logger } = this.#options;
+    const home = this.homeOf(instanceId);
+    const record = await readRecord(home);
+    if (record === undefined || isWithin(reach, record.port)) return;
+    const port = await this.#holdPort(instanceId);
+    await writeRecord(home, { ...record, port });
+    logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
   }
 
   /** Makes empty data at the place; what is there already is thrown away. */

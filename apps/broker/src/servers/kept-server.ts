@@ -12,6 +12,7 @@ import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  identify,
   type ReservedPorts,
   reservePort,
   type RunningProcess,
@@ -22,7 +23,7 @@ import type { Logger } from "@klutch/telemetry";
 import { watchDisk } from "./disk.ts";
 import { type Place, type ServerKind, type ServerSpec, type Session, StuckError } from "./kind.ts";
 import { limited } from "./limits.ts";
-import { endLeftover, forget, identify, remember } from "./process-identity.ts";
+import { endLeftover, forget, remember } from "./process-identity.ts";
 
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
@@ -217,7 +218,7 @@ export class KeptServer<S extends Session> implements AsyncDisposable {
   /** The same port for the whole life, so that credentials stay true. */
   async #reserve(place: Place): Promise<void> {
     if (place.port === undefined || this.#port !== undefined) return;
-    this.#port = await reservePort(place.port);
+    this.#port = await reservePort(place.port, { address: place.reach.listen });
     if (this.#port === undefined)
       throw new Error(`port ${place.port}, which its bindings know, is taken by another program`);
   }

@@ -1,4 +1,5 @@
 /** What differs between kinds of data servers. Everything else (processes, folders, limits, restores) is the same for all. */
+import type { Reach } from "@klutch/data-servers";
 import type { Parameters } from "../parameter-checks.ts";
 
 /** What a server must be like. */
@@ -20,8 +21,10 @@ export interface Place {
   readonly home: string;
   /** The server's own folder, in which it is started. */
   readonly data: string;
-  /** On loopback. Undefined: the server is reached by its socket only. */
+  /** Undefined: the server is reached by its socket only. */
   readonly port: number | undefined;
+  /** Where it listens, and what its bindings say. */
+  readonly reach: Reach;
   /** Of the broker's own account. */
   readonly adminPassword: string;
   /** Of its certificate, in `home`. */
@@ -60,9 +63,12 @@ export interface Session extends AsyncDisposable {
 /** The server does not do what its broker wants, and only its end helps. Work that throws it is done again after a new start. */
 export class StuckError extends Error {}
 
+/** Of all kinds. */
+export const kindNames = ["mariadb", "keyvalue"] as const;
+
 /** One kind of server. */
 export interface ServerKind<S extends Session = Session> {
-  readonly name: "mariadb" | "keyvalue";
+  readonly name: (typeof kindNames)[number];
   /** Of the program that runs, for messages. */
   readonly program: string;
   /** Makes an empty `place.data`; the folder itself is there and empty. */
@@ -74,6 +80,3 @@ export interface ServerKind<S extends Session = Session> {
   /** What applications read. `authority` is the certificate that they trust. */
   credentials(place: Place, login: Login, authority: string): Readonly<Record<string, unknown>>;
 }
-
-/** Where all servers are reached. */
-export const loopback = "127.0.0.1";

@@ -1,7 +1,7 @@
 /** The services whose instances have a server each, as far as this machine has their programs. */
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
-import { openAuthority } from "@klutch/data-servers";
+import { onLoopback, openAuthority, type Reach } from "@klutch/data-servers";
 import { dataHome, type DebianName, type DebianPrograms, EngineError, resolveDebian } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Dumps } from "../backup-manager/dumps.ts";
@@ -32,6 +32,8 @@ export interface OpenServers extends AsyncDisposable {
 export interface OpenServersOptions {
   /** Holds everything; made if it is not there. */
   readonly folder: string;
+  /** Default: on loopback. */
+  readonly reach?: Reach | undefined;
   readonly secretKey: string;
   /** Those that an instance has. */
   readonly bindingsOf: (instanceId: string) => Promise<readonly Binding[]>;
@@ -41,7 +43,7 @@ export interface OpenServersOptions {
 
 /** Finds or fetches the programs. A service whose programs cannot be had is left out, and the log says what is missing. */
 export async function openServers(options: OpenServersOptions): Promise<OpenServers> {
-  const { logger } = options;
+  const { logger, reach = onLoopback } = options;
   const [mariadbPrograms, redisPrograms] = await Promise.all([
     programsOf("mariadb", logger),
     programsOf("redis", logger),
@@ -52,6 +54,7 @@ export async function openServers(options: OpenServersOptions): Promise<OpenServ
   const authority = await openAuthority(join(root, "authority"), {
     name: "klutch-broker",
     now: () => new Date(),
+    host: reach.host,
   });
   const definitions = new Map<ServiceType, ServiceDefinition>();
   const dumps: Dumps[] = [];
@@ -60,7 +63,7 @@ export async function openServers(options: OpenServersOptions): Promise<OpenServ
     checks: ParameterChecks,
     format: DumpFormat<S>,
   ): DataServers<S> => {
-    const servers = new DataServers({ ...options, kind, folder: join(root, kind.name), authority });
+    const servers = new DataServers({ ...options, kind, root, reach, authority });
     definitions.set(kind.name, { backend: servers, parameters: checks });
     const { bindingsOf } = options;
     for (const serviceId of servicesOf(kind.name))

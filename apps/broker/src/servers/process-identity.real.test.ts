@@ -5,7 +5,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { endLeftover, forget, identify, remember } from "./process-identity.ts";
+import { identify } from "@klutch/engines";
+import { endLeftover, forget, remember } from "./process-identity.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-identity-"));
 after(() => rm(folder, { recursive: true, force: true }));

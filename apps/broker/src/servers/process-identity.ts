@@ -6,31 +6,12 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { writeOwn } from "@klutch/data-servers";
-
-/** A process, now and for ever. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** In ticks since the boot. */
-  readonly startedAt: string;
-  readonly boot: string;
-}
+import { identify, type ProcessIdentity } from "@klutch/engines";
 
 const fileName = "process.json";
 /** An old server ends by itself when it has lost its broker. */
 const patienceMs = 8_000;
 const pollMs = 50;
-
-/** Undefined when no such process runs. Linux only; elsewhere there are no Debian packages. */
-export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
-  const [stat, boot] = await Promise.all([
-    readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""),
-    readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => ""),
-  ]);
-  // The name before it may hold anything, also brackets; a zombie has ended.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const startedAt = fields[19];
-  return startedAt === undefined || fields[0] === "Z" ? undefined : { pid, startedAt, boot: boot.trim() };
-}
 
 export async function remember(home: string, identity: ProcessIdentity): Promise<void> {
   await writeOwn(join(home, fileName), JSON.stringify(identity));

@@ -1,10 +1,12 @@
 /** What is written down of an instance's server beside its data. */
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readIfThere, writeOwn } from "@klutch/data-servers";
+import { kindNames } from "./kind.ts";
 
 /** Changes as a whole. */
 export interface ServerRecord {
-  /** Part of every binding's credentials, so it stays. */
+  /** Part of every binding's credentials, so it stays while the broker may have it. */
   readonly port: number;
   /** Name of the folder that holds the data now. */
   readonly data: string;
@@ -30,4 +32,15 @@ export async function readRecord(home: string): Promise<ServerRecord | undefined
 export async function writeRecord(home: string, record: ServerRecord): Promise<void> {
   const restored = record.restored.slice(-keptTokens);
   await writeOwn(join(home, fileName), `${JSON.stringify({ ...record, restored })}\n`);
+}
+
+/** Ports of all instances of all kinds below `root`, whether or not their servers run. */
+export async function recordedPorts(root: string): Promise<ReadonlySet<number>> {
+  const ports = new Set<number>();
+  for (const kind of kindNames)
+    for (const instance of await readdir(join(root, kind)).catch(() => [])) {
+      const record = await readRecord(join(root, kind, instance));
+      if (record !== undefined) ports.add(record.port);
+    }
+  return ports;
 }

@@ -12,17 +12,15 @@ import {
 } from "@klutch/api";
 import {
   clusterRoles,
-  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
-  isTrue,
   type KubeObject,
   namespaces,
   secrets,
 } from "@klutch/kube-core";
 import { formatYaml, parseForeignKubeconfig, parseYaml, parseYamlDocuments } from "@klutch/kube";
-import { roleObject, waitFor } from "@klutch/kube-testing";
+import { roleObject, untilServed } from "@klutch/kube-testing";
 import { kubeconfigOf } from "../clusters.ts";
 import { startBackend } from "../testing/backend.ts";
 import {
@@ -269,12 +267,7 @@ test("an API that is bound to another provider, or that the cluster defines itse
   const args = ["apiservice", "--remote-kubeconfig", path("other"), "-f"];
   await consumer.client.create(customResourceDefinitions, ownCrd);
   // Until then the API server itself writes to it.
-  await waitFor("the own CRD to be established", async () =>
-    isTrue(
-      conditionsOf(await consumer.client.get(customResourceDefinitions, { name: "things.own.test" })),
-      "Established",
-    ),
-  );
+  await untilServed(consumer.client, "things.own.test");
   const earlier = await state();
   const bound = await kubectlBind([...args, path("widgets.yaml")]);
   assert.match(bound.stderr(), /belongs to another service provider/);

@@ -1,9 +1,8 @@
 /** What is bound in an app cluster, and whether it is well. */
 import { apiServiceBindings } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, isDeleting } from "@klutch/kube-core";
-import { findings, type Findings } from "./report.ts";
 import type { ClusterReader } from "./reader.ts";
-import { conditionObstacle } from "./tenants.ts";
+import { conditionObstacle, findings, type Findings } from "./report.ts";
 
 /** All bindings, cluster-scoped ones as well. */
 export function readBindings(reader: ClusterReader): Promise<readonly DynamicObject[]> {

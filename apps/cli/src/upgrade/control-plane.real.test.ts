@@ -8,6 +8,7 @@ import {
   identityAnnotation,
   issuerAnnotation,
   klutchVersion,
+  packageType,
   providerConfigs,
   providerCrds,
 } from "@klutch/api";
@@ -19,7 +20,6 @@ import {
   namespaces,
   recordAt,
   recordsAt,
-  type ResourceType,
 } from "@klutch/kube-core";
 import { anyObject, crdObject, installKinds, namespaceObject, waitFor } from "@klutch/kube-testing";
 import { startAuditedCluster, verbsOf } from "./testing/audited-cluster.ts";
@@ -31,13 +31,7 @@ const { client } = audited.cluster;
 const identity = { [identityAnnotation]: "me#cluster", [issuerAnnotation]: "https://issuer.example" };
 const backend = { namespace: "klutch-system", name: "backend" };
 const registry = "registry.example/klutch";
-const providers: ResourceType = {
-  group: "pkg.crossplane.io",
-  version: "v1",
-  plural: "providers",
-  kind: "Provider",
-  namespaced: false,
-};
+const providers = packageType("Provider", "providers");
 
 await installKinds(client, [
   ...bindCrds,

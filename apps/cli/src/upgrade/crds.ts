@@ -11,7 +11,7 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import { resourceTypeOf } from "@klutch/kube";
-import { breakingVersionChanges, isUndecidable, SchemaTrial } from "@klutch/sync";
+import { isUndecidable, SchemaTrial } from "@klutch/sync";
 import type { ClusterReader } from "./reader.ts";
 import { type Change, findings, type Findings, type Obstacle, type Running } from "./report.ts";
 
@@ -71,9 +71,9 @@ export async function lookAtCrds(
     }
     running.push(rowOf(name, present));
     against.push(...fixedObstacles(pair, present));
-    const breaking = breakingVersionChanges(present.spec, wanted.spec);
-    changes.push(...breaking.map((change) => breakingChange(name, change)));
-    if (breaking.length > 0) against.push(...(await trialObstacles(reader, pair, present, breaking)));
+    const trial = new SchemaTrial(present.spec, wanted.spec);
+    changes.push(...trial.changes.map((change) => breakingChange(name, change)));
+    if (trial.changes.length > 0) against.push(...(await trialObstacles(reader, pair, present, trial)));
     else if (!contains(withoutEmpty(present.spec), withoutEmpty(withoutScope(wanted.spec))))
       changes.push({
         object: `CRD ${name}`,
@@ -118,7 +118,7 @@ function rowOf(name: string, { spec, status }: DynamicObject): Running {
   };
 }
 
-/** What an API server refuses to change. A cluster-scoped APIServiceBinding is an inheritance, which take-over.ts tells of. */
+/** What an API server refuses to change. A cluster-scoped APIServiceBinding is an inheritance, which take-over-app-cluster.ts tells of. */
 function fixedObstacles({ name, wanted }: CrdPair, present: DynamicObject): readonly Obstacle[] {
   const obstacles: Obstacle[] = [];
   const object = `CRD ${name}`;
@@ -146,14 +146,15 @@ function fixedObstacles({ name, wanted }: CrdPair, present: DynamicObject): read
 /** Holds the objects that exist against the release's schema. */
 async function trialObstacles(
   reader: ClusterReader,
-  { name, wanted }: CrdPair,
+  { name }: CrdPair,
   present: DynamicObject,
-  breaking: readonly string[],
+  trial: SchemaTrial,
 ): Promise<readonly Obstacle[]> {
-  const type = resourceTypeOf(present);
-  const objects = type === undefined ? [] : await reader.list(type);
-  const trial = new SchemaTrial(wanted.spec);
-  const suffering = objects.flatMap((object) => trial.affected(object) ?? []);
+  const types = trial.versions.flatMap((version) => resourceTypeOf(present, version) ?? []);
+  const lists = await Promise.all(types.map((type) => reader.list(type)));
+  const count = Math.max(0, ...lists.map(({ length }) => length));
+  const found = lists.flat().flatMap((object) => trial.affected(object) ?? []);
+  const suffering = [...new Map(found.map((object) => [object.key, object])).values()];
   const obstacles = suffering.slice(0, mostNamed).map(({ key, problems }) => ({
     object: `${textAt(present.spec, "names", "kind") ?? name} ${key}`,
     field: "schema of the release",
@@ -167,15 +168,15 @@ async function trialObstacles(
       value: String(suffering.length),
       expected: `none; the first ${mostNamed} are named`,
     });
-  const undecided = breaking.filter(isUndecidable);
+  const undecided = trial.changes.filter(isUndecidable);
   // A rule that every object was made under cannot be decided by them; the server will, at their next change.
-  if (suffering.length > 0 || undecided.length === 0 || objects.length === 0) return obstacles;
+  if (suffering.length > 0 || undecided.length === 0 || count === 0) return obstacles;
   return [
     {
       object: `CRD ${name}`,
       field: "schema of the release",
       value: undecided.slice(0, mostNamed).join("; "),
-      expected: `rules that can be checked here; the ${objects.length} objects that exist are checked by the server at their next change, so look at them first`,
+      expected: `rules that can be checked here; the ${count} objects that exist are checked by the server at their next change, so look at them first`,
     },
   ];
 }

@@ -1,5 +1,5 @@
 /** The packages that a Crossplane runs. */
-import { packageArtefacts } from "@klutch/api";
+import { packageArtefacts, packageType } from "@klutch/api";
 import {
   conditionsOf,
   type DynamicObject,
@@ -8,22 +8,18 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import type { ClusterReader } from "./reader.ts";
-import { findings, type Findings, type Inherited, type Obstacle } from "./report.ts";
-import { imageOf, isOlder, oldestFor, skewOf } from "./versions.ts";
+import { conditionObstacle, findings, type Findings, type Inherited, type Obstacle } from "./report.ts";
+import { firstInTypeScript, imageOf, isOlder, versionWanted } from "./versions.ts";
 
 const packageKinds: readonly ResourceType[] = [
-  packageKind("Configuration", "configurations"),
-  packageKind("Function", "functions"),
-  packageKind("Provider", "providers"),
+  packageType("Configuration", "configurations"),
+  packageType("Function", "functions"),
+  packageType("Provider", "providers"),
 ];
 /** Last parts of the names of Klutch's packages. */
 const ownBases = new Set<string>(Object.values(packageArtefacts));
 /** And of those that the implementation in Go has. */
 const basesOfGo = new Set(["dataservices", "anynines-dataservices", "provider-anynines"]);
-
-function packageKind(kind: string, plural: string): ResourceType {
-  return { group: "pkg.crossplane.io", version: "v1", plural, kind, namespaced: false };
-}
 
 /** All packages, with those of Klutch held against the release; nothing when there is no Crossplane. */
 export async function lookAtPackages(reader: ClusterReader, release: string): Promise<Findings> {
@@ -56,48 +52,34 @@ function badConditions(one: DynamicObject): readonly string[] {
 }
 
 function healthObstacles(one: DynamicObject): readonly Obstacle[] {
-  if (!ownBases.has(packageOf(one).base) && !basesOfGo.has(packageOf(one).base)) return [];
-  return badConditions(one).map((type) => {
-    const { status = "absent", reason = "", message = "" } = findCondition(conditionsOf(one), type) ?? {};
-    return {
-      object: `${one.kind} ${one.metadata.name ?? ""}`,
-      field: `status.conditions[${type}]`,
-      value: `${status} ${reason} ${message}`.trim(),
-      expected: "True before a package is replaced",
-    };
-  });
+  const { base } = packageOf(one);
+  if (!ownBases.has(base) && !basesOfGo.has(base)) return [];
+  return badConditions(one).map((type) =>
+    conditionObstacle(nameOf(one), type, findCondition(conditionsOf(one), type)),
+  );
 }
 
 function versionObstacles(one: DynamicObject, release: string): readonly Obstacle[] {
   const { base, tag = "" } = packageOf(one);
   if (!ownBases.has(base) || isOfGo(one)) return [];
-  const skew = skewOf(tag, release);
-  const found = (expected: string): readonly Obstacle[] => [
-    {
-      object: `${one.kind} ${one.metadata.name ?? ""}`,
-      field: "spec.package",
-      value: textAt(one.spec, "package") ?? "",
-      expected,
-    },
-  ];
-  if (skew === "newer" || skew === "too new")
-    return found(
-      `${release} or older: this klutch would put an older package over newer state; use the klutch of ${tag}`,
-    );
-  return skew === "too old"
-    ? found(`${oldestFor(release)} or newer: upgrade one minor version after the other`)
-    : [];
+  const expected = versionWanted(tag, release, "package");
+  if (expected === undefined) return [];
+  const value = textAt(one.spec, "package") ?? "";
+  return [{ object: nameOf(one), field: "spec.package", value, expected }];
 }
 
-/** The last release in Go is 1.5. */
+function nameOf({ kind, metadata }: DynamicObject): string {
+  return `${kind} ${metadata.name ?? ""}`;
+}
+
 function isOfGo(one: DynamicObject): boolean {
   const { base, tag = "" } = packageOf(one);
-  return basesOfGo.has(base) && isOlder(tag, [1, 6, 0]) === true;
+  return basesOfGo.has(base) && isOlder(tag, firstInTypeScript) === true;
 }
 
 function inheritedOf(one: DynamicObject): readonly Inherited[] {
   if (!isOfGo(one)) return [];
-  const object = `${one.kind} ${one.metadata.name ?? ""}`;
+  const object = nameOf(one);
   return one.kind === "Provider"
     ? [
         {

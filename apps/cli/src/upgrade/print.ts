@@ -2,50 +2,54 @@
 import { columns } from "../output.ts";
 import type { Findings, Report } from "./report.ts";
 
+/** One list of the report. */
+interface Table {
+  readonly title: string;
+  readonly list: keyof Findings;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
 /** Tables, with a heading each; what is empty is left out. */
 export function textOf(report: Report): string {
-  const { release, role, running, changes, inherited, against, notes, counts } = report;
-  const table = (
-    title: string,
-    key: keyof Findings,
-    head: readonly string[],
-    rows: readonly (readonly string[])[],
-  ): string => {
-    if (rows.length === 0) return "";
-    const more = counts[key] - rows.length;
-    return `\n${title}\n${columns([head, ...rows])}${more > 0 ? `… and ${more} more\n` : ""}`;
-  };
+  const { release, role, counts } = report;
+  const tables = tablesOf(report).map((table) => tableText(table, counts[table.list]));
+  return [`Klutch ${release} looked at ${role}. Nothing was written.\n`, ...tables].join("");
+}
+
+function tablesOf({ running, changes, inherited, against, notes }: Findings): readonly Table[] {
   return [
-    `Klutch ${release} looked at ${role}. Nothing was written.\n`,
-    table(
-      "What runs",
-      "running",
-      ["PART", "NAME", "VERSION", "STATE"],
-      running.map((row) => [row.part, row.name, row.version, row.state]),
-    ),
-    table(
-      "What the upgrade changes",
-      "changes",
-      ["OBJECT", "EFFECT", "CHANGE"],
-      changes.map((row) => [row.object, row.effect, row.change]),
-    ),
-    table(
-      "What an older installation left",
-      "inherited",
-      ["OBJECT", "OUTCOME", "WHAT"],
-      inherited.map((row) => [row.object, row.outcome, row.what]),
-    ),
-    table(
-      "What stands against the upgrade",
-      "against",
-      ["OBJECT", "FIELD", "VALUE", "WHAT WOULD BE RIGHT"],
-      against.map((row) => [row.object, row.field, row.value, row.expected]),
-    ),
-    table(
-      "Notes",
-      "notes",
-      [],
-      notes.map((note) => [note]),
-    ),
-  ].join("");
+    {
+      title: "What runs",
+      list: "running",
+      head: ["PART", "NAME", "VERSION", "STATE"],
+      rows: running.map((row) => [row.part, row.name, row.version, row.state]),
+    },
+    {
+      title: "What the upgrade changes",
+      list: "changes",
+      head: ["OBJECT", "EFFECT", "CHANGE"],
+      rows: changes.map((row) => [row.object, row.effect, row.change]),
+    },
+    {
+      title: "What an older installation left",
+      list: "inherited",
+      head: ["OBJECT", "OUTCOME", "WHAT"],
+      rows: inherited.map((row) => [row.object, row.outcome, row.what]),
+    },
+    {
+      title: "What stands against the upgrade",
+      list: "against",
+      head: ["OBJECT", "FIELD", "VALUE", "WHAT WOULD BE RIGHT"],
+      rows: against.map((row) => [row.object, row.field, row.value, row.expected]),
+    },
+    { title: "Notes", list: "notes", head: [], rows: notes.map((note) => [note]) },
+  ];
+}
+
+/** `count` is how many rows there were before the list was cut. */
+function tableText({ title, head, rows }: Table, count: number): string {
+  if (rows.length === 0) return "";
+  const more = count - rows.length;
+  return `\n${title}\n${columns([head, ...rows])}${more > 0 ? `… and ${more} more\n` : ""}`;
 }

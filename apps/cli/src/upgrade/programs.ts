@@ -11,7 +11,7 @@ import {
 } from "@klutch/kube-core";
 import type { ClusterReader } from "./reader.ts";
 import { findings, type Findings, type Obstacle, type Running } from "./report.ts";
-import { type ImageName, imageOf, isOlder, oldestFor, skewOf } from "./versions.ts";
+import { firstInTypeScript, type ImageName, imageOf, isOlder, skewOf, versionWanted } from "./versions.ts";
 
 /** CustomResourceDefinitions have rules, and roles have policies behind them, that older servers do not know. */
 const oldestKubernetes: VersionNumbers = [1, 30, 0];
@@ -109,22 +109,17 @@ function partOf({ metadata }: DynamicObject, { repository, base }: ImageName): P
 }
 
 function versionObstacles({ part, key, version, image }: Program, release: string): readonly Obstacle[] {
-  const found = (expected: string): readonly Obstacle[] => [
-    { object: `Deployment ${key}`, field: "image", value: image, expected },
-  ];
-  if (part === "Crossplane")
-    return isOlder(version, oldestCrossplane) === true
-      ? found(
-          `Crossplane ${textOf(oldestCrossplane)} or newer, which Klutch's packages need; upgrade it first`,
-        )
-      : [];
-  const skew = skewOf(version, release);
-  if (skew === "newer" || skew === "too new")
-    return found(
-      `${release} or older: this klutch would put an older program over newer state; use the klutch of ${version}`,
-    );
-  if (skew !== "too old") return [];
-  return found(`${oldestFor(release)} or newer: upgrade one minor version after the other`);
+  const expected =
+    part === "Crossplane" ? crossplaneWanted(version) : versionWanted(version, release, "program");
+  return expected === undefined
+    ? []
+    : [{ object: `Deployment ${key}`, field: "image", value: image, expected }];
+}
+
+function crossplaneWanted(version: string): string | undefined {
+  return isOlder(version, oldestCrossplane) === true
+    ? `Crossplane ${textOf(oldestCrossplane)} or newer, which Klutch's packages need; upgrade it first`
+    : undefined;
 }
 
 function replicaObstacles({ key, wanted, available }: Program): readonly Obstacle[] {
@@ -155,9 +150,11 @@ function textOf([major, minor]: VersionNumbers): string {
   return `v${major}.${minor}`;
 }
 
-/** Whether the image says that the program is of the implementation in Go, whose last release is 1.5. */
+/** Whether the image says that the program is of the implementation in Go. */
 export function isOfGo({ image }: Program): boolean {
   const { base, tag = "" } = imageOf(image);
   if (base === "example-backend") return true;
-  return base === "konnector" && isOlder(tag, [0, 0, 1]) === false && isOlder(tag, [1, 6, 0]) === true;
+  return (
+    base === "konnector" && isOlder(tag, [0, 0, 1]) === false && isOlder(tag, firstInTypeScript) === true
+  );
 }

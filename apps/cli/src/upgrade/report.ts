@@ -1,5 +1,6 @@
 /** What a look at a cluster before an upgrade gives, and how it is bounded: nearly all of its texts are the cluster's. */
 import { printable } from "@klutch/api";
+import type { NewCondition } from "@klutch/kube-core";
 
 /** Something that runs, or that things run by. */
 export interface Running {
@@ -32,6 +33,22 @@ export interface Obstacle {
   readonly value: string;
   /** What would be right, and what to do. */
   readonly expected: string;
+}
+
+/** A condition that is not True. */
+export function conditionObstacle(
+  object: string,
+  type: string,
+  condition: NewCondition | undefined,
+): Obstacle {
+  const { status, reason = "", message = "" } = condition ?? { status: "absent" };
+  const value = `${status} ${reason}${message === "" ? "" : `: ${message}`}`.trim();
+  return {
+    object,
+    field: `status.conditions[${type}]`,
+    value,
+    expected: "True: mend it first, so that a failure after the upgrade has one cause",
+  };
 }
 
 /** What one look found. */

@@ -6,16 +6,9 @@ import {
   type ForeignClusterBinding,
   parseClusterBinding,
 } from "@klutch/api";
-import {
-  conditionsOf,
-  type DynamicObject,
-  findCondition,
-  keyOf,
-  type NewCondition,
-  parseDuration,
-} from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, keyOf, parseDuration } from "@klutch/kube-core";
 import type { ClusterReader } from "./reader.ts";
-import { findings, type Findings, type Obstacle, type Running } from "./report.ts";
+import { conditionObstacle, findings, type Findings, type Obstacle, type Running } from "./report.ts";
 import { newestFor, oldestFor, skewOf } from "./versions.ts";
 
 /** A heartbeat is due within this when the binding does not say. */
@@ -85,20 +78,4 @@ function conditionObstacles(object: string, one: DynamicObject, type: string): r
   const condition = findCondition(conditionsOf(one), type);
   if (condition?.status === "True" || (condition === undefined && type !== "Ready")) return [];
   return [conditionObstacle(object, type, condition)];
-}
-
-/** A condition that is not True. */
-export function conditionObstacle(
-  object: string,
-  type: string,
-  condition: NewCondition | undefined,
-): Obstacle {
-  const { status, reason = "", message = "" } = condition ?? { status: "absent" };
-  const value = `${status} ${reason}${message === "" ? "" : `: ${message}`}`.trim();
-  return {
-    object,
-    field: `status.conditions[${type}]`,
-    value,
-    expected: "True: mend it first, so that a failure after the upgrade has one cause",
-  };
 }

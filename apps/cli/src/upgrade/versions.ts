@@ -27,6 +27,26 @@ export function newestFor(release: string): string {
   return `v${major}.${minor + 1}`;
 }
 
+/**
+ * The version that would be right instead of this one of a program or a package, and what to do; undefined when the release may take its place,
+ * and when it cannot be read.
+ */
+export function versionWanted(
+  version: string,
+  release: string,
+  what: "program" | "package",
+): string | undefined {
+  const skew = skewOf(version, release);
+  if (skew === "newer" || skew === "too new")
+    return `${release} or older: this klutch would put an older ${what} over newer state; use the klutch of ${version}`;
+  return skew === "too old"
+    ? `${oldestFor(release)} or newer: upgrade one minor version after the other`
+    : undefined;
+}
+
+/** The implementation in Go has the releases before this one. */
+export const firstInTypeScript: VersionNumbers = [1, 6, 0];
+
 /** Whether a version is older than these numbers; undefined when it cannot be read. */
 export function isOlder(version: string, than: VersionNumbers): boolean | undefined {
   const numbers = versionNumbers(version);

@@ -147,12 +147,13 @@ test("without the lease nothing is written, and with it the work goes on", async
   const ref = { namespace: consumerNamespace, name: consumerNamespace };
   const holder = (holderIdentity: string): Promise<KubeObject> =>
     consumer.client.mergePatch(leases, ref, { spec: { holderIdentity, leaseDurationSeconds: 3600 } });
+  const standsBy = (): number => konnector.watches.filter((watch) => watch === "consumer leases").length;
+  const stoodBy = standsBy();
   await holder("thief");
   await waitFor("the loss to be noticed", async () => (await metric(leads)) === 0);
   const before = konnector.writes.length;
   await create(widgets.type, widget(widgets.type, "later", { size: 1 }));
-  const looks = konnector.leaseLooks();
-  await waitFor("two more looks at the lease", () => konnector.leaseLooks() >= looks + 2);
+  await waitFor("it to stand by", () => standsBy() > stoodBy);
   assert.equal(await onProvider(widgets.type, "later"), undefined);
   assert.equal(konnector.writes.length, before);
   await holder("");

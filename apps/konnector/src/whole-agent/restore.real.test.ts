@@ -13,16 +13,64 @@ import {
   releaseDeletionsAnnotation,
   restoredAnnotation,
 } from "@klutch/api";
-import { customResourceDefinitions, type DynamicObject, namespaces } from "@klutch/kube-core";
+import { customResourceDefinitions, type DynamicObject, namespaces, recordAt } from "@klutch/kube-core";
 import { resolveEngine } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
+import {
+  bindApi,
+  type RunningKonnector,
+  startKonnector,
+  type TestApi,
+  testApi,
+  widget,
+} from "../testing/world.ts";
 
 const widgets = testApi("widgets", "Widget");
-const world = await startTenantWorld({ exported: [widgets] });
+const crates = testApi("crates", "Crate");
+
+/** A kind of claims, and what the control plane adds to each. */
+interface ClaimKind {
+  readonly api: TestApi;
+  /** What its users write of Crossplane's own fields. */
+  readonly choice: object;
+  readonly manager: string;
+  readonly metadata: object;
+  readonly machinery: object;
+  /** The choice and the machinery together. */
+  readonly both: object;
+}
+
+const references = { compositionRevisionRef: { name: "c-1" }, resourceRefs: [{ kind: "Part", name: "p" }] };
+const chosen = { compositionRef: { name: "c" } };
+const legacyMachinery = { resourceRef: { name: "xr" }, ...chosen, compositionRevisionRef: { name: "c-1" } };
+
+/** A legacy claim stands for a composite of its own; a namespaced composite of Crossplane 2 is the claim itself. */
+const kinds: readonly ClaimKind[] = [
+  {
+    api: widgets,
+    choice: {},
+    manager: "crossplane",
+    metadata: {},
+    machinery: legacyMachinery,
+    both: legacyMachinery,
+  },
+  {
+    api: crates,
+    choice: { crossplane: chosen },
+    manager: "apiextensions.crossplane.io/composite",
+    metadata: {
+      labels: { "crossplane.io/composite": "its-own-name" },
+      finalizers: ["composite.apiextensions.crossplane.io"],
+    },
+    machinery: { crossplane: references },
+    both: { crossplane: { ...chosen, ...references } },
+  },
+];
+
+const world = await startTenantWorld({ exported: [widgets, crates] });
 const { consumer, provider, kubeconfig, cleanup } = world;
 const { onProvider, onConsumer, binding, untilReady, untilReason } = world;
 let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
@@ -32,47 +80,54 @@ cleanup.defer(() => rm(folder, { recursive: true }));
 await writeFile(join(folder, "kubeconfig"), consumer.kubeconfig);
 
 /** Applies with the real kubectl, as a user does; rejects when it refuses. */
-async function apply(name: string, spec: object, ...flags: readonly string[]): Promise<void> {
-  const file = join(folder, `${name}.json`);
+async function apply(
+  { api: { type }, choice }: ClaimKind,
+  name: string,
+  spec: object,
+  ...flags: readonly string[]
+): Promise<void> {
+  const file = join(folder, `${type.plural}-${name}.json`);
   const labels = { team: "a" };
   const annotations = { "example.org/note": "mine" };
-  await writeFile(file, JSON.stringify(widget(widgets.type, name, spec, { labels, annotations })));
+  const claim = widget(type, name, { ...choice, ...spec }, { labels, annotations });
+  await writeFile(file, JSON.stringify(claim));
   const common = ["--kubeconfig", join(folder, "kubeconfig"), "--cache-dir", join(folder, "cache")];
   await promisify(execFile)(kubectl, [...common, "apply", ...flags, "-f", file]);
 }
 
-const names = ["client", "server", "gitops"];
-const machinery = {
-  resourceRef: { name: "xr" },
-  compositionRef: { name: "c" },
-  compositionRevisionRef: { name: "c-1" },
-};
-const isGone = async (): Promise<boolean> =>
-  (await consumer.client.find(customResourceDefinitions, { name: widgets.name })) === undefined;
-
-/** What the control plane adds to a claim. */
-async function workOnProvider(name: string): Promise<void> {
-  await waitFor(`${name} on the provider`, () => onProvider(widgets.type, name));
-  const key = { namespace: serviceNamespace, name };
-  const metadata = { annotations: { "crossplane.io/external-name": "db", "theirs.example/x": "y" } };
-  await provider.client.mergePatch(
-    widgets.type,
-    key,
-    { metadata, spec: machinery },
-    { fieldManager: "crossplane" },
-  );
-  const status = { phase: "Ready" };
-  await provider.client.mergePatch(widgets.type, key, { status }, { subresource: "status" });
+/** As three users do, each with a tool of its own. */
+async function applyAll(kind: ClaimKind, spec: object): Promise<void> {
+  await apply(kind, "client", spec);
+  await apply(kind, "server", spec, "--server-side");
+  await apply(kind, "gitops", spec, "--server-side", "--field-manager=argocd-controller");
 }
 
-async function assertRestored(name: string, spec: object): Promise<void> {
-  const claim = await waitFor(`${name} to be back and handed over`, async () => {
-    const found = await onConsumer(widgets.type, name);
+const names = ["client", "server", "gitops"];
+const isGone = async ({ api }: ClaimKind): Promise<boolean> =>
+  (await consumer.client.find(customResourceDefinitions, { name: api.name })) === undefined;
+const inAppCluster = (name: string) => ({ namespace: "app", name });
+const sizeOf = (object: DynamicObject | undefined): unknown => recordAt(object, "spec")["size"];
+
+/** What the control plane adds to a claim. */
+async function workOnProvider({ api, manager, metadata, machinery }: ClaimKind, name: string): Promise<void> {
+  const { type } = api;
+  await waitFor(`${type.kind} ${name} on the provider`, () => onProvider(type, name));
+  const key = { namespace: serviceNamespace, name };
+  const annotations = { "crossplane.io/external-name": "db", "theirs.example/x": "y" };
+  const patch = { metadata: { ...metadata, annotations }, spec: machinery };
+  await provider.client.mergePatch(type, key, patch, { fieldManager: manager });
+  const status = { phase: "Ready" };
+  await provider.client.mergePatch(type, key, { status }, { subresource: "status" });
+}
+
+async function assertRestored({ api: { type }, choice }: ClaimKind, name: string): Promise<void> {
+  const claim = await waitFor(`${type.kind} ${name} to be back and handed over`, async () => {
+    const found = await onConsumer(type, name);
     return found?.status !== undefined && found.metadata.annotations?.[restoredAnnotation] === undefined
       ? found
       : undefined;
   });
-  assert.deepEqual(claim.spec, spec);
+  assert.deepEqual(claim.spec, { ...choice, size: 1, tags: ["x"] });
   assert.deepEqual(claim.metadata.labels, { team: "a" });
   assert.deepEqual(Object.keys(claim.metadata.annotations ?? {}).toSorted(), [
     "example.org/note",
@@ -82,78 +137,75 @@ async function assertRestored(name: string, spec: object): Promise<void> {
   ]);
 }
 
-test("after the CRD was deleted in the app cluster and the API bound again, claims are as their users wrote them", async () => {
-  await bindApi(world, widgets.name, kubeconfig);
-  await untilReady(widgets.name);
-  await apply("client", { size: 1, tags: ["x"] });
-  await apply("server", { size: 1, tags: ["x"] }, "--server-side");
-  await apply("gitops", { size: 1, tags: ["x"] }, "--server-side", "--field-manager=argocd-controller");
-  for (const name of names) await workOnProvider(name);
-  await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
-  await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
-  await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: widgets.name });
-  await waitFor(
-    "it to be unbound",
-    async () => (await binding(widgets.name)) === undefined && (await isGone()),
-  );
-  await bindApi(world, widgets.name, kubeconfig);
-  await untilReady(widgets.name);
-  for (const name of names) await assertRestored(name, { size: 1, tags: ["x"] });
-});
+for (const kind of kinds) {
+  const { type, name: apiName } = kind.api;
 
-test("the user's next apply works, client side and server side, whoever applied before", async () => {
-  await apply("client", { size: 2, tags: ["x"] });
-  await apply("server", { size: 2, tags: ["x"] }, "--server-side");
-  await apply("gitops", { size: 2, tags: ["x"] }, "--server-side", "--field-manager=argocd-controller");
-  for (const name of names) {
-    await waitFor(`${name} on the provider`, async () => {
-      const { spec } = (await onProvider(widgets.type, name)) ?? {};
-      return (spec as { size?: number } | undefined)?.size === 2;
-    });
-    const found = (await onProvider(widgets.type, name)) as DynamicObject;
-    assert.deepEqual(found.spec, { size: 2, tags: ["x"], ...machinery });
-  }
-  // And what they drop afterwards is dropped on the provider as well.
-  await apply("client", { size: 2 });
-  await apply("server", { size: 2 }, "--server-side");
-  for (const name of ["client", "server"]) {
-    await waitFor(`tags of ${name} to be gone on the provider`, async () => {
-      const { spec } = (await onProvider(widgets.type, name)) ?? {};
-      return (spec as { tags?: unknown } | undefined)?.tags === undefined;
-    });
-  }
-});
+  test(`${type.kind}: after the CRD was deleted in the app cluster and the API bound again, claims are as their users wrote them`, async () => {
+    await bindApi(world, apiName, kubeconfig);
+    await untilReady(apiName);
+    await applyAll(kind, { size: 1, tags: ["x"] });
+    for (const name of names) await workOnProvider(kind, name);
+    await consumer.client.delete(customResourceDefinitions, { name: apiName });
+    await untilReason(apiName, "DeletionHeld", "MassDeletion");
+    await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: apiName });
+    await waitFor(
+      "it to be unbound",
+      async () => (await binding(apiName)) === undefined && (await isGone(kind)),
+    );
+    await bindApi(world, apiName, kubeconfig);
+    await untilReady(apiName);
+    for (const name of names) await assertRestored(kind, name);
+  });
 
-test("what the provider makes comes down as a claim that its new user can apply", async () => {
-  const made = widget(widgets.type, "given", { size: 7 }, { namespace: serviceNamespace });
-  await provider.client.create(widgets.type, made, { fieldManager: "kubectl-create" });
-  await waitFor("it in the app cluster", async () => {
-    const found = await onConsumer(widgets.type, "given");
-    return found !== undefined && found.metadata.annotations?.[restoredAnnotation] === undefined;
+  test(`${type.kind}: the user's next apply works, client side and server side, whoever applied before`, async () => {
+    await applyAll(kind, { size: 2, tags: ["x"] });
+    for (const name of names) {
+      const found = await waitFor(`${name} on the provider`, async () => {
+        const object = await onProvider(type, name);
+        return sizeOf(object) === 2 ? object : undefined;
+      });
+      assert.deepEqual(found.spec, { size: 2, tags: ["x"], ...kind.both });
+    }
+    // And what they drop afterwards is dropped on the provider as well.
+    await apply(kind, "client", { size: 2 });
+    await apply(kind, "server", { size: 2 }, "--server-side");
+    for (const name of ["client", "server"]) {
+      await waitFor(
+        `tags of ${name} to be gone on the provider`,
+        async () => recordAt(await onProvider(type, name), "spec")["tags"] === undefined,
+      );
+    }
   });
-  await apply("given", { size: 8 }, "--server-side");
-  await waitFor("the edit on the provider", async () => {
-    const { spec } = (await onProvider(widgets.type, "given")) ?? {};
-    return (spec as { size?: number } | undefined)?.size === 8;
+
+  test(`${type.kind}: what the provider makes comes down as a claim that its new user can apply`, async () => {
+    const made = widget(type, "given", { size: 7 }, { namespace: serviceNamespace });
+    await provider.client.create(type, made, { fieldManager: "kubectl-create" });
+    await waitFor("it in the app cluster", async () => {
+      const found = await onConsumer(type, "given");
+      return found !== undefined && found.metadata.annotations?.[restoredAnnotation] === undefined;
+    });
+    await apply(kind, "given", { size: 8 }, "--server-side");
+    await waitFor("the edit on the provider", async () => sizeOf(await onProvider(type, "given")) === 8);
   });
-});
+}
 
 test("claims that were lost with their CRD while no agent ran are restored, and nothing is deleted on the provider", async () => {
   await konnector[Symbol.asyncDispose]();
-  const uids = new Map<string, string | undefined>();
-  for (const name of [...names, "given"]) {
-    uids.set(name, (await onProvider(widgets.type, name))?.metadata.uid);
-    const key = { namespace: "app", name };
-    await consumer.client.mergePatch(widgets.type, key, { metadata: { finalizers: null } });
-  }
-  await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
-  await waitFor("the CRD to be gone", isGone);
+  const uids: (readonly [TestApi, string, string | undefined])[] = [];
+  for (const { api } of kinds)
+    for (const name of [...names, "given"]) {
+      uids.push([api, name, (await onProvider(api.type, name))?.metadata.uid]);
+      await consumer.client.mergePatch(api.type, inAppCluster(name), { metadata: { finalizers: null } });
+    }
+  for (const { api } of kinds) await consumer.client.delete(customResourceDefinitions, { name: api.name });
+  for (const kind of kinds) await waitFor("the CRD to be gone", () => isGone(kind));
   konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
-  for (const [name, uid] of uids) {
-    await waitFor(`${name} to be back`, () => onConsumer(widgets.type, name), { timeoutMs: 40_000 });
-    assert.equal((await onProvider(widgets.type, name))?.metadata.uid, uid, `${name} on the provider`);
+  for (const [{ type }, name, uid] of uids) {
+    const what = `${type.kind} ${name}`;
+    await waitFor(`${what} to be back`, () => onConsumer(type, name), { timeoutMs: 40_000 });
+    assert.equal((await onProvider(type, name))?.metadata.uid, uid, `${what} on the provider`);
   }
-  const deleted = konnector.writes.filter((write) => write === "provider delete widgets");
+  const deleted = konnector.writes.filter((write) => write.startsWith("provider delete"));
   assert.deepEqual(deleted, []);
 });
 

@@ -128,6 +128,7 @@ export class MadeOnce<A> {
       ready: parts.ready,
       message: `it is not known whether the backup manager got the request; the ${this.#what} is looked for in its list`,
       pollAfterMs: waitMs,
+      keepsBackOff: waitMs !== undefined,
     });
   }
 

@@ -13,7 +13,7 @@ export class ConfigCaches {
 
   constructor(
     types: readonly ResourceType[],
-    options: Pick<InformerOptions<ProviderConfig>, "client" | "logger" | "clock" | "random">,
+    options: Pick<InformerOptions<ProviderConfig>, "client" | "logger" | "clock" | "random" | "mayBeAbsent">,
   ) {
     this.informers = types.map((type) => new Informer<ProviderConfig>({ ...options, type }));
   }

@@ -2,18 +2,17 @@
  * The provider's controllers of backups and restores in virtual time, against the model of an API server and a fake backup manager. The
  * process can end at each effect; another one is started at once.
  */
-import {
-  backups,
-  managedServiceBindings,
-  providerConfigs,
-  providerConfigUsages,
-  restores,
-  serviceInstances,
-} from "@klutch/api";
+import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
 import type { BackupManagerClient } from "@klutch/backup-manager";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { conditionsOf, type DynamicObject, findCondition, type ResourceType } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  namespaces,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { BackupCaches } from "../backup-caches.ts";
@@ -22,10 +21,10 @@ import { watchBackups } from "../backup-wakes.ts";
 import { createCaches } from "../caches.ts";
 import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { clusterScopedKinds, refIn, team, type TestKinds } from "./kinds.ts";
 import { MemoryManager } from "./memory-manager.ts";
 import { memoryBrokers } from "./memory-broker.ts";
 
-const kinds = [serviceInstances, managedServiceBindings, backups, restores, providerConfigs];
 const managerConfig = "postgresql-backup-manager";
 
 /** Everything that one test needs; processes run until it is disposed. */
@@ -40,15 +39,23 @@ export class BackupWorld implements AsyncDisposable {
   readonly user: KubeClient;
   /** What the provider said that a person should know. */
   readonly notices: string[] = [];
+  /** The kinds of its generation. */
+  readonly types: TestKinds["types"];
   /** How often a process was started. */
   starts = 0;
+  readonly #kinds: TestKinds;
   readonly #running: { readonly stop: AbortController; readonly ended: Promise<unknown> }[] = [];
 
-  constructor(effects: Effects = new Effects()) {
+  constructor(effects: Effects = new Effects(), kinds: TestKinds = clusterScopedKinds) {
     this.effects = effects;
+    this.#kinds = kinds;
+    this.types = kinds.types;
     this.server = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
-    for (const type of kinds) this.server.register({ type, statusSubresource: true });
-    this.server.register({ type: providerConfigUsages, statusSubresource: false });
+    const { configs, ...managed } = this.types;
+    for (const type of [...Object.values<ResourceType>(managed), ...configs])
+      this.server.register({ type, statusSubresource: true });
+    for (const type of [providerConfigUsages, namespacedProviderConfigUsages])
+      this.server.register({ type, statusSubresource: false });
     this.manager = new MemoryManager(this.clock);
     this.user = this.server.client({ clusterName: "user" });
   }
@@ -65,8 +72,9 @@ export class BackupWorld implements AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(this.starts);
     const logger = silentLogger;
-    const caches = createCaches({ client, logger, clock, random });
-    const backupCaches = new BackupCaches({ client, logger, clock, random });
+    const generation = this.types;
+    const caches = createCaches({ client, logger, clock, random, generation });
+    const backupCaches = new BackupCaches({ client, logger, clock, random, generation });
     const manager = this.manager.client(effect);
     const parts: ControllerParts = {
       client,
@@ -108,7 +116,9 @@ export class BackupWorld implements AsyncDisposable {
   /** An instance that is ready, with rows. */
   async addInstance(name = "db", id = `${name}-id`): Promise<void> {
     this.manager.rows.set(id, "rows");
-    await this.user.create(serviceInstances, {
+    if ((await this.user.find(namespaces, { name: team })) === undefined)
+      await this.user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
+    await this.#create(this.types.instances, {
       ...managed("ServiceInstance", name),
       spec: {
         providerConfigRef: { name: "postgresql-service-broker" },
@@ -116,11 +126,11 @@ export class BackupWorld implements AsyncDisposable {
       },
     });
     const atProvider = { instanceId: id, serviceId: "s", planId: "p", state: "provisioned" };
-    await this.setStatus(serviceInstances, name, atProvider);
+    await this.setStatus(this.types.instances, name, atProvider);
   }
 
   async addBackup(name: string, changes: ManagedChanges = {}): Promise<void> {
-    await this.user.create(backups, {
+    await this.#create(this.types.backups, {
       ...managed("Backup", name, changes),
       spec: {
         providerConfigRef: { name: managerConfig },
@@ -131,7 +141,7 @@ export class BackupWorld implements AsyncDisposable {
   }
 
   async addRestore(name: string, changes: ManagedChanges = {}): Promise<void> {
-    await this.user.create(restores, {
+    await this.#create(this.types.restores, {
       ...managed("Restore", name, changes),
       spec: {
         providerConfigRef: { name: managerConfig },
@@ -142,7 +152,7 @@ export class BackupWorld implements AsyncDisposable {
   }
 
   async addBinding(name: string): Promise<void> {
-    await this.user.create(managedServiceBindings, {
+    await this.#create(this.types.bindings, {
       ...managed("ServiceBinding", name),
       spec: {
         providerConfigRef: { name: "postgresql-service-broker" },
@@ -153,7 +163,8 @@ export class BackupWorld implements AsyncDisposable {
 
   /** As another provider left it. */
   async setStatus(type: ResourceType, name: string, atProvider: object): Promise<void> {
-    await this.user.mergePatch(type, { name }, { status: { atProvider } }, { subresource: "status" });
+    const subresource = { subresource: "status" } as const;
+    await this.user.mergePatch(type, refIn(type, name), { status: { atProvider } }, subresource);
   }
 
   /** `status reason`, and the message if there is one, of a condition; empty without it. */
@@ -168,7 +179,15 @@ export class BackupWorld implements AsyncDisposable {
   }
 
   find(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
-    return this.user.find<DynamicObject>(type, { name });
+    return this.user.find<DynamicObject>(type, refIn(type, name));
+  }
+
+  async delete(type: ResourceType, name: string): Promise<void> {
+    await this.user.delete(type, refIn(type, name));
+  }
+
+  async #create(type: ResourceType, object: DynamicObject): Promise<void> {
+    await this.user.create(type, this.#kinds.of(object));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 /** The provider's controller of bindings in virtual time, against the model of an API server and a fake broker. It can crash at each effect. */
-import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
+import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import {
@@ -17,6 +17,7 @@ import { BackupCaches } from "../backup-caches.ts";
 import { createCaches } from "../caches.ts";
 import { type ControllerParts, createBindingController } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { clusterScopedKinds, refIn, type TestKinds } from "./kinds.ts";
 import { MemoryBindings } from "./memory-bindings.ts";
 
 const secretRef = { namespace: "team", name: "b-creds" };
@@ -30,16 +31,22 @@ export class BindingWorld implements AsyncDisposable {
   readonly user: KubeClient;
   /** How often a process was started. */
   starts = 0;
+  readonly #kinds: TestKinds;
   readonly #server: ApiServerModel;
   readonly #running: { readonly stop: AbortController; readonly ended: Promise<unknown> }[] = [];
 
   /** `plan`: as of `Effects`. After each effect the login that the Secret has is looked at. */
-  constructor(plan: ConstructorParameters<typeof Effects>[0] = new Map()) {
+  constructor(
+    plan: ConstructorParameters<typeof Effects>[0] = new Map(),
+    kinds: TestKinds = clusterScopedKinds,
+  ) {
+    this.#kinds = kinds;
     this.effects = new Effects(plan, async () => this.#checkLogin());
     this.#server = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
-    for (const type of [serviceInstances, managedServiceBindings, providerConfigs])
+    const { instances, bindings, configs } = kinds.types;
+    for (const type of [instances, bindings, ...configs])
       this.#server.register({ type, statusSubresource: true });
-    for (const type of [providerConfigUsages, secrets, namespaces])
+    for (const type of [providerConfigUsages, namespacedProviderConfigUsages, secrets, namespaces])
       this.#server.register({ type, statusSubresource: false });
     this.user = this.#server.client({ clusterName: "user" });
   }
@@ -62,7 +69,8 @@ export class BindingWorld implements AsyncDisposable {
     });
     const client = withEffects(this.#server.client({ clusterName: "provider" }), effect);
     const { clock } = this;
-    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts) };
+    const generation = this.#kinds.types;
+    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts), generation };
     const caches = createCaches(common);
     const broker = this.broker.broker(effect);
     const parts: ControllerParts = {
@@ -96,16 +104,18 @@ export class BindingWorld implements AsyncDisposable {
     const providerConfigRef = { name: "postgresql-service-broker" };
     const { namespace: name } = secretRef;
     await this.user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    await this.user.create<DynamicObject>(serviceInstances, {
+    const { instances, bindings } = this.#kinds.types;
+    const instance: DynamicObject = {
       apiVersion,
       kind: "ServiceInstance",
       metadata: { name: "db", labels },
       spec: { providerConfigRef, forProvider: { serviceName: "service", planName: "plan" } },
-    });
+    };
+    await this.user.create<DynamicObject>(instances, this.#kinds.of(instance));
     const atProvider = { instanceId: "i", serviceId: "s", planId: "p", state: "provisioned" };
     const subresource = { subresource: "status" } as const;
-    await this.user.mergePatch(serviceInstances, { name: "db" }, { status: { atProvider } }, subresource);
-    await this.user.create<DynamicObject>(managedServiceBindings, {
+    await this.user.mergePatch(instances, refIn(instances, "db"), { status: { atProvider } }, subresource);
+    const binding: DynamicObject = {
       apiVersion,
       kind: "ServiceBinding",
       metadata: { name: "b", labels: { ...labels, "crossplane.io/claim-name": "b" }, annotations },
@@ -114,21 +124,25 @@ export class BindingWorld implements AsyncDisposable {
         forProvider: { instanceName: "db", acceptsIncomplete: true, ...forProvider },
         writeConnectionSecretToRef: secretRef,
       },
-    });
+    };
+    await this.user.create<DynamicObject>(bindings, this.#kinds.of(binding));
   }
 
   /** Changes fields under `spec.forProvider`; null removes one. */
   async edit(forProvider: object): Promise<void> {
-    await this.user.mergePatch(managedServiceBindings, { name: "b" }, { spec: { forProvider } });
+    const { bindings } = this.#kinds.types;
+    await this.user.mergePatch(bindings, refIn(bindings, "b"), { spec: { forProvider } });
   }
 
   async delete(): Promise<void> {
     this.isWatched = false;
-    await this.user.delete(managedServiceBindings, { name: "b" });
+    const { bindings } = this.#kinds.types;
+    await this.user.delete(bindings, refIn(bindings, "b"));
   }
 
   binding(): Promise<DynamicObject | undefined> {
-    return this.user.find<DynamicObject>(managedServiceBindings, { name: "b" });
+    const { bindings } = this.#kinds.types;
+    return this.user.find<DynamicObject>(bindings, refIn(bindings, "b"));
   }
 
   /** `status reason`, and the message if there is one. */

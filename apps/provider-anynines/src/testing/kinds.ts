@@ -14,8 +14,14 @@ export interface TestKinds {
   readonly of: (object: DynamicObject) => DynamicObject;
 }
 
+export const clusterScopedKinds: TestKinds = {
+  title: "cluster-scoped",
+  types: clusterScoped,
+  of: (object) => object,
+};
+
 export const bothGenerations: readonly TestKinds[] = [
-  { title: "cluster-scoped", types: clusterScoped, of: (object) => object },
+  clusterScopedKinds,
   { title: "namespaced", types: namespaced, of: namespacedOf },
 ];
 

@@ -1,12 +1,15 @@
 /** Runs the provider in a test's own process. */
 import { Manager, systemRuntime } from "@klutch/kube-runtime";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import { addProvider, type ProviderOptions } from "../provider.ts";
 
 /** Without lease and probes, until the returned function is called; that resolves when everything has ended. */
-export function runProvider(options: Omit<ProviderOptions, "env">): () => Promise<void> {
+export function runProvider({
+  logger = silentLogger,
+  ...options
+}: Omit<ProviderOptions, "env"> & { readonly logger?: Logger | undefined }): () => Promise<void> {
   const abort = new AbortController();
-  const manager = new Manager(systemRuntime({ logger: silentLogger, metrics: createMetrics() }));
+  const manager = new Manager(systemRuntime({ logger, metrics: createMetrics() }));
   addProvider(manager, { env: {}, ...options });
   const running = manager.start({ signal: abort.signal });
   return async () => {

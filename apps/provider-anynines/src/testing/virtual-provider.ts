@@ -1,5 +1,5 @@
 /** The provider's controllers in virtual time, on a model of the API server, with a broker that counts. */
-import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
+import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
@@ -19,6 +19,7 @@ import { criticalAnnotationNames } from "../critical-annotations.ts";
 import { createUsersController } from "../provider-config-controllers.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
+import { clusterScopedKinds, team, type TestKinds } from "./kinds.ts";
 import type { Effect } from "./memory-manager.ts";
 
 /** It runs until the test ends. */
@@ -45,17 +46,25 @@ export interface VirtualCrash {
   readonly meanwhile: (user: KubeClient) => Promise<unknown>;
 }
 
+/** What differs from a provider of the cluster-scoped kinds that runs all the time. */
+export interface VirtualProviderOptions {
+  readonly crash?: VirtualCrash | undefined;
+  /** Default: the cluster-scoped ones. */
+  readonly kinds?: TestKinds | undefined;
+}
+
 /** Operations of the broker take `takesMs`; what is at rest is looked at every minute. */
 export async function startVirtualProvider(
   t: TestContext,
   takesMs: number,
-  crash?: VirtualCrash,
+  { crash, kinds: { types } = clusterScopedKinds }: VirtualProviderOptions = {},
 ): Promise<VirtualProvider> {
   const clock = new VirtualClock();
   const server = new ApiServerModel({ clock, uidSeed: 1 });
-  for (const type of [serviceInstances, managedServiceBindings, providerConfigs])
+  for (const type of [types.instances, types.bindings, ...types.configs])
     server.register({ type, statusSubresource: true });
-  server.register({ type: providerConfigUsages, statusSubresource: false });
+  for (const type of [providerConfigUsages, namespacedProviderConfigUsages])
+    server.register({ type, statusSubresource: false });
   const user = server.client({ clusterName: "user" });
   const effects = new Effects(crash === undefined ? new Map() : new Map([[crash.after, "crash"]]));
   const metrics = createMetrics();
@@ -69,7 +78,10 @@ export async function startVirtualProvider(
       void crash?.meanwhile(user).then(start);
     });
     const client = withEffects(server.client({ clusterName: "provider" }), effect);
-    processes.push({ stop, running: startControllers({ ...world, client, effect, told }, stop.signal) });
+    processes.push({
+      stop,
+      running: startControllers({ ...world, client, effect, told, types }, stop.signal),
+    });
   };
   start();
   t.after(async () => {
@@ -77,7 +89,7 @@ export async function startVirtualProvider(
     await Promise.all(processes.map(({ running }) => running));
   });
   await clock.advance(1_000);
-  await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
   return { ...world, ...told };
 }
 
@@ -96,16 +108,17 @@ interface ProcessParts extends Pick<VirtualProvider, "clock" | "broker" | "metri
   readonly client: KubeClient;
   readonly effect: Effect;
   readonly told: Told;
+  readonly types: TestKinds["types"];
 }
 
 /** Resolves when they have stopped. */
 function startControllers(
-  { clock, broker, metrics, client, effect, told }: ProcessParts,
+  { clock, broker, metrics, client, effect, told, types: generation }: ProcessParts,
   signal: AbortSignal,
 ): Promise<unknown> {
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => told.log.push(line) });
   const random = seededRandom(1);
-  const caches = createCaches({ client, logger, clock, random });
+  const caches = createCaches({ client, logger, clock, random, generation });
   const parts = {
     logger,
     metrics,
@@ -114,7 +127,7 @@ function startControllers(
     client,
     caches,
     // Empty: nothing is backed up here.
-    backupCaches: new BackupCaches({ client, logger, clock, random }),
+    backupCaches: new BackupCaches({ client, logger, clock, random, generation }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
     onLeft: ({ managed, instanceId }: Vanished) =>

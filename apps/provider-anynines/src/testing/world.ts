@@ -3,9 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  clusterProviderConfigs,
   namespacedProviderConfigUsages,
-  providerConfigs,
   providerConfigUsages,
   providerCrds,
   serviceInstances,
@@ -21,13 +19,15 @@ import {
   recordAt,
   type ResourceType,
   secrets,
+  textAt,
 } from "@klutch/kube-core";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
+import type { Logger } from "@klutch/telemetry";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
-import { generations } from "../generation.ts";
+import { type Generation, generations } from "../generation.ts";
 import { refIn, team } from "./kinds.ts";
 import { runProvider } from "./run-provider.ts";
 
@@ -49,7 +49,9 @@ export interface World extends AsyncDisposable {
   readonly broker: BrokerProcess;
   readonly front: Front;
   /** Runs the provider in this process until the returned function is called. */
-  run(options?: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number }): () => Promise<void>;
+  run(options?: RunOptions): () => Promise<void>;
+  /** The kinds of one generation, with ProviderConfigs of the broker and of its backup manager. */
+  install(generation: Generation): Promise<void>;
   /** The condition, when its status and message are as asked for. */
   condition(
     type: ResourceType,
@@ -66,6 +68,14 @@ export interface World extends AsyncDisposable {
   atProvider(type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
+/** Of a provider's run. */
+export interface RunOptions {
+  readonly pollIntervalMs?: number;
+  readonly confirmLossMs?: number;
+  /** Default: none. */
+  readonly logger?: Logger | undefined;
+}
+
 export const configName = "postgresql-service-broker";
 /** Of the same broker's backup manager. */
 export const managerConfigName = "postgresql-backup-manager";
@@ -74,13 +84,15 @@ export const managerConfigName = "postgresql-backup-manager";
 export interface WorldOptions {
   /** Whether the control plane has a controller manager, which collects garbage. Default false. */
   readonly controllerManager?: boolean | undefined;
+  /** The generations whose kinds are installed. Default: both. */
+  readonly installed?: readonly Generation[] | undefined;
   /** Whether the provider talks to the broker through `front`. Default true. */
   readonly throughFront?: boolean | undefined;
 }
 
 /** Starts all; takes some seconds. */
 export async function startWorld(name: string, options: WorldOptions = {}): Promise<World> {
-  const { controllerManager = false, throughFront = true } = options;
+  const { controllerManager = false, installed = generations, throughFront = true } = options;
   await using starting = new AsyncDisposableStack();
   const cluster = starting.use(await startCluster({ name, controllerManager }));
   const folder = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
@@ -88,7 +100,10 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
   const broker = starting.use(await startBroker(folder));
   const { postgres } = broker;
   const front = starting.use(await startFront(() => broker.port));
-  await fill(cluster.client, throughFront ? front.port : broker.port);
+  const install = (generation: Generation): Promise<void> =>
+    installGeneration(cluster.client, generation, throughFront ? front.port : broker.port);
+  await fill(cluster.client);
+  for (const generation of installed) await install(generation);
   const stack = starting.move();
   const sql = async (uri: string, statement: string): Promise<readonly unknown[]> => {
     const connected = new Client({ connectionString: uri });
@@ -109,7 +124,8 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
     broker,
     front,
     sql,
-    run: (options) => run(cluster.client, options),
+    install,
+    run: (options) => runProvider({ client: cluster.client, pollIntervalMs: 300, workers: 4, ...options }),
     async databases() {
       const statement = "select datname from pg_database where datname ~ '^i[0-9a-f]{32}$' order by 1";
       return (await sql(postgres.url, statement)).map((row) => (isRecord(row) ? String(row["datname"]) : ""));
@@ -118,18 +134,8 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
   };
 }
 
-const served: readonly ResourceType[] = [
-  ...generations.flatMap(({ configs, ...managed }) => [...Object.values<ResourceType>(managed), ...configs]),
-  providerConfigUsages,
-  namespacedProviderConfigUsages,
-];
-
-/** Kinds, a namespace, the broker's credentials, its ProviderConfig and that of its backup manager, for each generation. */
-async function fill(client: KubeClient, port: number): Promise<void> {
-  for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
-  for (const type of served) {
-    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
-  }
+/** A namespace, and the broker's credentials. */
+async function fill(client: KubeClient): Promise<void> {
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
   await client.create<DynamicObject>(secrets, {
     apiVersion: "v1",
@@ -138,17 +144,27 @@ async function fill(client: KubeClient, port: number): Promise<void> {
     // Files and editors leave a line break at the end.
     data: { username: Buffer.from("u\n").toString("base64"), password: Buffer.from("p").toString("base64") },
   });
+}
+
+async function installGeneration(
+  client: KubeClient,
+  { configs, ...managed }: Generation,
+  port: number,
+): Promise<void> {
+  const { group } = managed.instances;
+  const crds = providerCrds.filter((crd) => textAt(crd, "spec", "group") === group);
+  for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
+  const usages = [providerConfigUsages, namespacedProviderConfigUsages].filter(
+    (type) => type.group === group,
+  );
+  for (const type of [...Object.values<ResourceType>(managed), ...configs, ...usages])
+    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
   const url = `http://127.0.0.1:${port}`;
-  const healthCheckEndpoint = "/healthz";
-  for (const type of [providerConfigs, clusterProviderConfigs]) {
-    await client.create(
-      type,
-      config(type, configName, { url, serviceType: "servicebroker", healthCheckEndpoint }),
-    );
-    await client.create(
-      type,
-      config(type, managerConfigName, { url: `${url}/backup-manager`, serviceType: "backupmanager" }),
-    );
+  const broker = { url, serviceType: "servicebroker", healthCheckEndpoint: "/healthz" };
+  const manager = { url: `${url}/backup-manager`, serviceType: "backupmanager" };
+  for (const type of configs.filter(({ namespaced }) => !namespaced)) {
+    await client.create(type, config(type, configName, broker));
+    await client.create(type, config(type, managerConfigName, manager));
   }
 }
 
@@ -169,13 +185,6 @@ export function config(
     metadata: refIn(type, name),
     spec: { ...spec, providerCredentials },
   };
-}
-
-function run(
-  client: KubeClient,
-  options: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number } = {},
-): () => Promise<void> {
-  return runProvider({ client, pollIntervalMs: 300, workers: 4, ...options });
 }
 
 function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {

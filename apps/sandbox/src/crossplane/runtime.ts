@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { packageType } from "@klutch/api";
 import { type KubeClient, systemClock } from "@klutch/kube";
 import {
   controllerReference,
@@ -19,7 +20,6 @@ import {
 } from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
-import { packageType } from "./package-types.ts";
 import { conditionOf } from "../objects.ts";
 
 /** Service account of the provider's process. */

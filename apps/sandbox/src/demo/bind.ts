@@ -7,17 +7,19 @@ import { sandboxUser } from "../services/dex.ts";
 import type { CliFiles } from "../cli-files.ts";
 import { ScriptedBrowser } from "./browser.ts";
 
-/** Runs `kubectl bind <url>` and does what it asks for. Throws with everything the plugin printed when it fails. */
+/** Runs `kubectl bind <url>`, with `env` besides our own, and does what it asks for. Throws with everything the plugin printed when it fails. */
 export async function bindApi(
   cli: CliFiles,
   backendUrl: string,
   resource: string,
   print: (line: string) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const child = spawn("kubectl", ["bind", `${backendUrl}/export`, "--no-browser", "--accept-permissions"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inheritedEnvironment,
+      ...env,
       PATH: `${cli.bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
       KUBECONFIG: cli.kubeconfigs.appA,
     },

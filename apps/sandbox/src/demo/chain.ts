@@ -23,7 +23,7 @@ const userOf = (credentials: Credentials): string | undefined =>
 /** Lives it; throws when any step does not end as it should. */
 export async function liveThrough(chain: Chain, base: Workplace): Promise<void> {
   const { service, application, title } = chain;
-  const workplace: Workplace = { ...base, progress: base.progress.lane(title) };
+  const workplace: Workplace = { ...base, progress: base.progress.beside(title) };
   const { progress } = workplace;
   const instances = claimResource(service.kind);
   await applyFiles(workplace, claimFile(service, "instance"), claimFile(service, "binding"));

@@ -4,7 +4,7 @@ import { secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { claimResource } from "@klutch/services";
 import type { CliFiles } from "../cli-files.ts";
-import type { SandboxContext } from "../context.ts";
+import type { DemoContext } from "../context.ts";
 import type { SandboxBroker } from "../services/broker.ts";
 import { together } from "../together.ts";
 import { keyvalueApplication } from "./applications/keyvalue.ts";
@@ -17,14 +17,16 @@ import { applyFiles, secretOf, shared, type Workplace } from "./developer.ts";
 
 /** What the demo needs to know of the sandbox. */
 export interface DemoInput {
-  readonly context: SandboxContext;
+  readonly context: DemoContext;
   readonly cli: CliFiles;
   readonly backendUrl: string;
   readonly broker: SandboxBroker;
+  /** What the plugin needs to know besides. Default: nothing. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Runs the demo; throws when any step does not end as it should. */
-export async function runDemo({ context, cli, backendUrl, broker }: DemoInput): Promise<void> {
+export async function runDemo({ context, cli, backendUrl, broker, env }: DemoInput): Promise<void> {
   const { progress } = context;
   const chains = chainsOf(broker);
   const kinds = [...chains.map(({ service }) => claimResource(service.kind)), ...Object.values(shared)];
@@ -35,7 +37,7 @@ export async function runDemo({ context, cli, backendUrl, broker }: DemoInput): 
         progress.say(line.replace("\t", "  "));
     };
     await progress.step(`kubectl bind: ${plural}.anynines.com into app cluster A`, () =>
-      bindApi(cli, backendUrl, plural, print),
+      bindApi(cli, backendUrl, plural, print, env),
     );
   }
   const titles = chains.map(({ title }) => title).join(", ");
@@ -80,7 +82,7 @@ function chainsOf({ postgresUrl, hasBackups, servers }: SandboxBroker): readonly
 }
 
 async function expectNothingLeft(
-  { clusters, progress }: SandboxContext,
+  { clusters, progress }: DemoContext,
   chains: readonly Chain[],
 ): Promise<void> {
   const { appA, controlPlane } = clusters;

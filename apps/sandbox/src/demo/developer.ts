@@ -6,7 +6,7 @@ import { type DynamicObject, recordAt, type ResourceType, secrets } from "@klutc
 import { waitFor } from "@klutch/kube-testing";
 import { claimResource } from "@klutch/services";
 import type { CliFiles } from "../cli-files.ts";
-import type { SandboxContext } from "../context.ts";
+import type { DemoContext } from "../context.ts";
 import { waitForConditions } from "../objects.ts";
 import type { Progress } from "../progress.ts";
 import type { Credentials } from "./applications/application.ts";
@@ -23,7 +23,7 @@ export const shared: Readonly<Record<"bindings" | "backups" | "restores", Resour
 
 /** Where they work. */
 export interface Workplace {
-  readonly context: SandboxContext;
+  readonly context: DemoContext;
   readonly cli: CliFiles;
   readonly progress: Progress;
 }

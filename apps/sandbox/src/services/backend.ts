@@ -1,7 +1,8 @@
 /** The backend of the control plane, with the rights of its shipped manifest. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { legacy } from "@klutch/services";
+import type { KubeClient } from "@klutch/kube";
+import { type Generation, legacy } from "@klutch/services";
 import { accountKubeconfig } from "../accounts.ts";
 import { appProcess } from "../node-process.ts";
 import { applyAll, readManifests } from "../objects.ts";
@@ -54,9 +55,8 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
 }
 
 /** Offers our claims to app clusters. */
-export async function offerApis(context: SandboxContext): Promise<void> {
-  const { client } = context.clusters.controlPlane;
-  for (const generation of context.generations) {
+export async function offerApis(client: KubeClient, generations: readonly Generation[]): Promise<void> {
+  for (const generation of generations) {
     const folder = generation === legacy ? [] : ["namespaced"];
     await applyAll(client, await readManifests(join(repository, "configuration", ...folder, "templates")));
   }

@@ -15,8 +15,8 @@ export const backupManagerPath = "/backup-manager";
 
 /** A broker that runs. */
 export interface SandboxBroker {
-  /** Of the server's superuser, with which the demo checks whether things are really gone. */
-  readonly postgresUrl: string;
+  /** Of the server's superuser, with which the demo checks whether things are really gone; undefined where nobody else reaches the server. */
+  readonly postgresUrl: string | undefined;
   /** Whether there are programs for backups of that server. */
   readonly hasBackups: boolean;
   /** What it makes besides databases in that server. */

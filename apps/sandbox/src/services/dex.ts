@@ -14,24 +14,30 @@ const passwordHash = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T
 /** Client id of the backend. */
 export const oidcClientId = "klutch-backend";
 
-/** Starts Dex; gives back its issuer. */
-export async function startDex(context: SandboxBase): Promise<string> {
-  const { state } = context;
-  const folder = join(state.folder, "dex");
-  await mkdir(folder, { recursive: true });
-  const issuer = `http://127.0.0.1:${state.ports.dex}/dex`;
-  const config = {
+/** What differs between one Dex and another. */
+export interface DexOptions {
+  readonly issuer: string;
+  /** How it listens, in its own words. */
+  readonly web: Readonly<Record<string, string>>;
+  readonly clientSecret: string;
+  /** URL at which the backend is reached. */
+  readonly backendUrl: string;
+}
+
+/** Dex's configuration, with the sandbox's user and the backend as its client. */
+export function dexConfig({ issuer, web, clientSecret, backendUrl }: DexOptions): object {
+  return {
     issuer,
     storage: { type: "memory" },
-    web: { http: `127.0.0.1:${state.ports.dex}` },
+    web,
     oauth2: { skipApprovalScreen: true },
     enablePasswordDB: true,
     staticClients: [
       {
         id: oidcClientId,
         name: "Klutch",
-        secret: state.secrets.oidcClientSecret,
-        redirectURIs: [`http://127.0.0.1:${state.ports.backend}/callback`],
+        secret: clientSecret,
+        redirectURIs: [`${backendUrl}/callback`],
       },
     ],
     staticPasswords: [
@@ -43,6 +49,20 @@ export async function startDex(context: SandboxBase): Promise<string> {
       },
     ],
   };
+}
+
+/** Starts Dex; gives back its issuer. */
+export async function startDex(context: SandboxBase): Promise<string> {
+  const { state } = context;
+  const folder = join(state.folder, "dex");
+  await mkdir(folder, { recursive: true });
+  const issuer = `http://127.0.0.1:${state.ports.dex}/dex`;
+  const config = dexConfig({
+    issuer,
+    web: { http: `127.0.0.1:${state.ports.dex}` },
+    clientSecret: state.secrets.oidcClientSecret,
+    backendUrl: `http://127.0.0.1:${state.ports.backend}`,
+  });
   await writeFile(join(folder, "config.yaml"), formatYaml(config), { mode: 0o600 });
   await keepProcess(context, {
     name: "dex",

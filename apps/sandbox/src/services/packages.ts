@@ -11,7 +11,7 @@ import {
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { backupConfigName, legacy, providerConfigName } from "@klutch/services";
+import { backupConfigName, type Generation, legacy, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
@@ -20,7 +20,7 @@ import { appProcess } from "../node-process.ts";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 import { crossplaneNamespace, type SandboxBase, type SandboxContext } from "../context.ts";
-import { backupManagerPath, brokerUser } from "./broker.ts";
+import { backupManagerPath } from "./broker.ts";
 
 /** Starts the composition function. It must listen before Crossplane learns its address. */
 export async function startFunction(context: SandboxBase, certificates: CertificateFolders): Promise<void> {
@@ -85,21 +85,33 @@ async function mayList(client: KubeClient, account: ObjectRef, type: ResourceTyp
   return valueAt(answer, "status", "allowed") === true;
 }
 
+/** Where a broker is, how to log in, and for what. */
+export interface BrokerAccess {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** Of data service. */
+  readonly types: readonly string[];
+  /** Of managed resources. */
+  readonly generations: readonly Generation[];
+}
+
 /** Tells the provider where the broker of these types of data service and its backup manager are and how to log in. */
-export async function configureProvider(context: SandboxContext, types: readonly string[]): Promise<void> {
-  const { state, clusters } = context;
-  const url = `http://127.0.0.1:${state.ports.broker}`;
-  await applyAll(clusters.controlPlane.client, [
+export async function configureProvider(
+  client: KubeClient,
+  { url, username, password, types, generations }: BrokerAccess,
+): Promise<void> {
+  await applyAll(client, [
     {
       apiVersion: "v1",
       kind: "Secret",
       metadata: { namespace: crossplaneNamespace, name: brokerSecret },
       data: {
-        username: Buffer.from(brokerUser).toString("base64"),
-        password: Buffer.from(state.secrets.brokerPassword).toString("base64"),
+        username: Buffer.from(username).toString("base64"),
+        password: Buffer.from(password).toString("base64"),
       },
     },
-    ...context.generations.flatMap((generation) => {
+    ...generations.flatMap((generation) => {
       const kind = generation === legacy ? providerConfigs : clusterProviderConfigs;
       return types.flatMap((type) => configsOf(kind, type, url));
     }),

@@ -12,11 +12,10 @@
 {{- range $index, $binding := .Values.bindings }}
 {{- $at := printf "bindings[%d]" $index }}
 {{- $name := $binding.name }}
-{{- if not (regexMatch "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?){2,}$" $name) }}
-{{ $at }}.name: is {{ $name | quote }}, must be <plural>.<group> with a dot in the group, such as postgresqlinstances.anynines.com
-{{- else if regexMatch "\\.(k8s\\.io|kubernetes\\.io|klutch\\.anynines\\.com)$" $name }}
-{{ $at }}.name: is {{ $name | quote }}, must not be of a group that belongs to Kubernetes or Klutch
-{{- else if hasKey $names $name }}
+{{- with include "klutch-konnector.apiFault" $name }}
+{{ $at }}.name: is {{ $name | quote }}, {{ . }}
+{{- end }}
+{{- if hasKey $names $name }}
 {{ $at }}.name: is {{ $name | quote }} as in bindings[{{ get $names $name }}], must be bound once
 {{- end }}
 {{- $_ := set $names $name $index }}

@@ -17,23 +17,31 @@
 {{- end }}
 {{- end }}
 
-{{/* Only with a cluster: what only renders finds no kinds, and says nothing. Newer kinds are fine, for the way back. */}}
+{{/* Only with a cluster: what only renders finds no kinds, and says nothing. Newer kinds are fine, for the way back, while they serve what we use. */}}
 {{- define "klutch.kindFaults" -}}
 {{- $older := list -}}
+{{- $newer := list -}}
 {{- if .Values.crds.check -}}
-{{- range fromYamlArray (include "klutch.kinds" .) -}}
-{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" . -}}
+{{- range $name, $version := fromYaml (include "klutch.kinds" .) -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
+{{- $served := list -}}
+{{- range .spec.versions }}{{- if .served }}{{- $served = append $served .name }}{{- end }}{{- end -}}
 {{- $release := get (default dict .metadata.annotations) "klutch.anynines.com/release" -}}
-{{- if not (regexMatch "^v?[0-9]+\\.[0-9]+\\.[0-9]+$" $release) -}}
-{{- $older = append $older (printf "%s (of no known release)" .metadata.name) -}}
+{{- if not (has $version $served) -}}
+{{- $newer = append $newer (printf "%s (serves %s, not %s)" $name (join ", " $served) $version) -}}
+{{- else if not (regexMatch "^v?[0-9]+\\.[0-9]+\\.[0-9]+$" $release) -}}
+{{- $older = append $older (printf "%s (of no known release)" $name) -}}
 {{- else if not (semverCompare (printf ">=%s" $.Chart.Version) $release) -}}
-{{- $older = append $older (printf "%s (of %s)" .metadata.name $release) -}}
+{{- $older = append $older (printf "%s (of %s)" $name $release) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- with $older -}}
+{{- with $older }}
 crds.check: is true, and the cluster has older kinds than {{ $.Chart.AppVersion }}: {{ join ", " . }}; must be upgraded first: helm show crds <this chart> | kubectl apply --server-side --force-conflicts -f -
+{{- end -}}
+{{- with $newer }}
+crds.check: is true, and the cluster has kinds of a newer release, which {{ $.Chart.AppVersion }} cannot use: {{ join ", " . }}; must be the chart of the release that installed them
 {{- end -}}
 {{- end }}
 

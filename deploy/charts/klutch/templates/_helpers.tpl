@@ -32,8 +32,7 @@ https://{{ .Values.gateway.host }}
 {{- end -}}
 {{- end }}
 
-{{/* By these labels the Pods are found. */}}
+{{/* By these labels the Pods are found, those of the bundles and those of any release: all are called alike, so there is one of them. */}}
 {{- define "klutch.selector" -}}
 app.kubernetes.io/name: klutch-backend
-app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}

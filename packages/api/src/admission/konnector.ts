@@ -75,13 +75,26 @@ export function konnectorPolicyManifests({ apis, claims, secretTypes }: Konnecto
     if (!/^[-./\w]+$/.test(type)) throw new RangeError(`${JSON.stringify(type)} is no type of a Secret`);
   for (const name of [...apis, ...claims])
     if (!isDnsSubdomain(name)) throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
+  return konnectorPolicyOf({
+    apis: quoted(apis),
+    claims: quoted(claims),
+    secretTypes: quoted([...crossingSecretTypes, ...secretTypes]),
+  });
+}
+
+/** The same with the lists as CEL writes them, for a template that fills them in. Types are all that may cross. */
+export function konnectorPolicyOf({
+  apis,
+  claims,
+  secretTypes,
+}: Readonly<Record<keyof KonnectorScope, string>>): readonly Manifest[] {
   return accountPolicyManifests({
     name: konnectorPolicyName,
     account: { namespace: consumerNamespace, name: konnectorName },
     variables: {
       isMain: "variables.part == '' || variables.part == 'status'",
-      isBound: `variables.resource in ${quoted(apis)} && variables.isMain`,
-      isClaimed: `variables.resource in ${quoted(claims)} && variables.isMain`,
+      isBound: `variables.resource in ${apis} && variables.isMain`,
+      isClaimed: `variables.resource in ${claims} && variables.isMain`,
       isHome: `variables.place == '${consumerNamespace}'`,
       isOwnKubeconfig:
         "variables.isHome && variables.resource == 'secrets' && request.operation != 'DELETE' && variables.written.type == 'Opaque'",
@@ -91,7 +104,7 @@ export function konnectorPolicyManifests({ apis, claims, secretTypes }: Konnecto
       isBinding: `variables.resource == 'apiservicebindings.${bindGroup}' && variables.isMain && request.operation == 'UPDATE'`,
       isCrd:
         "variables.resource == 'customresourcedefinitions.apiextensions.k8s.io' && variables.part == '' && request.operation != 'DELETE'",
-      hasGoodType: `!${isOwnSecretType} && (variables.written.type in ${quoted([...crossingSecretTypes, ...secretTypes])} || variables.written.type.startsWith('${serviceBindingPrefix}'))`,
+      hasGoodType: `!${isOwnSecretType} && (variables.written.type in ${secretTypes} || variables.written.type.startsWith('${serviceBindingPrefix}'))`,
       isPayload: "variables.resource == 'secrets' || variables.resource == 'configmaps'",
     },
     rules: [
@@ -117,7 +130,7 @@ export function konnectorPolicyManifests({ apis, claims, secretTypes }: Konnecto
         message: "the konnector may not change what a binding allows",
       },
       {
-        expression: `!variables.isCrd || object.metadata.name == 'apiservicebindings.${bindGroup}' || (object.metadata.name in ${quoted(apis)} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,
+        expression: `!variables.isCrd || object.metadata.name == 'apiservicebindings.${bindGroup}' || (object.metadata.name in ${apis} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,
         message: "the konnector may write only CustomResourceDefinitions of bound APIs",
       },
     ],

@@ -3,17 +3,15 @@
  * Crossplane makes have the same distinguished name and number as their authority and no authority key identifier, so OpenSSL
  * calls them self-signed and never checks the signature. Here the signature is what counts. Intermediates are not accepted.
  */
-import { X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
+import { certificatesIn } from "@klutch/kube-runtime";
 
 /** OID of the extended key usage "TLS client authentication". */
 const clientAuth = "1.3.6.1.5.5.7.3.2";
-const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** The certificates of a PEM file that may issue others. Throws when there is none. */
 export function readAuthorities(pem: string): readonly X509Certificate[] {
-  const authorities = (pem.match(pemBlock) ?? [])
-    .map((block) => new X509Certificate(block))
-    .filter((certificate) => certificate.ca);
+  const authorities = certificatesIn(pem).filter((certificate) => certificate.ca);
   if (authorities.length === 0)
     throw new Error("ca.crt has no certificate of an authority (basic constraint CA)");
   return authorities;

@@ -1,14 +1,23 @@
 /** Serves a composition function over gRPC. Only clients with a certificate of the given authority are answered. */
-import { readFile } from "node:fs/promises";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { createServer as createTlsServer, type Server, type TLSSocket } from "node:tls";
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+} from "node:tls";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Clock, systemClock } from "@klutch/kube";
-import { ListenError } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import {
+  certificateFollower,
+  ListenError,
+  readServedCertificate,
+  type ServedCertificate,
+} from "@klutch/kube-runtime";
+import { createMetrics, type Logger, type Metrics } from "@klutch/telemetry";
 import { FunctionRunnerService, type RunFunctionRequest } from "../gen/run_function_pb.js";
 import { createCallMetrics } from "./call-metrics.ts";
 import { readAuthorities, refusalOf } from "./client-certificate.ts";
@@ -22,12 +31,12 @@ export interface ServeFunctionOptions {
   readonly host?: string | undefined;
   /** 0 chooses a free one. */
   readonly port: number;
-  /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. */
+  /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. What is renewed there is for connections that begin later. */
   readonly certificatesFolder: string;
   readonly logger: Logger;
-  /** Counts calls, with the names of gRPC's own Prometheus middleware. */
+  /** Counts calls, with the names of gRPC's own Prometheus middleware, and reads of the certificate. Default: nobody sees them. */
   readonly metrics?: Metrics | undefined;
-  /** Says whether a certificate is valid now, and when a request came. */
+  /** Says whether a certificate is valid now, when a request came, and when to look for a renewed certificate. */
   readonly clock?: Clock | undefined;
   /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
   readonly drainMs?: number | undefined;
@@ -40,8 +49,8 @@ export interface FunctionServer extends AsyncDisposable {
 
 /** Starts the server. Throws when a certificate is missing: there is no mode without. */
 export async function serveFunction(options: ServeFunctionOptions): Promise<FunctionServer> {
-  const read = (name: string): Promise<Buffer> => readFile(join(options.certificatesFolder, name));
-  const [cert, key, ca] = await Promise.all([read("tls.crt"), read("tls.key"), read("ca.crt")]);
+  const { logger, metrics = createMetrics(), clock = systemClock } = options;
+  const certificate = await readServedCertificate(filesIn(options.certificatesFolder));
   const handler = connectNodeAdapter({ grpc: true, grpcWeb: false, connect: false, routes: routes(options) });
   const http2 = createHttp2Server(handler);
   const sessions = new Set<ServerHttp2Session>();
@@ -50,10 +59,10 @@ export async function serveFunction(options: ServeFunctionOptions): Promise<Func
     session.on("close", () => sessions.delete(session));
   });
   const sockets = new Set<Socket>();
-  const accept = gate(readAuthorities(ca.toString()), options);
+  let accept = gate(certificate, options);
   // OpenSSL's judgement of the client is only taken note of; no byte reaches HTTP/2 before ours.
   const server = createTlsServer(
-    { cert, key, ca, ALPNProtocols: ["h2"], requestCert: true, rejectUnauthorized: false },
+    { ...contextOf(certificate), ALPNProtocols: ["h2"], requestCert: true, rejectUnauthorized: false },
     (socket) => {
       if (accept(socket)) http2.emit("connection", socket);
       else socket.destroy();
@@ -64,20 +73,39 @@ export async function serveFunction(options: ServeFunctionOptions): Promise<Func
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.on("tlsClientError", (error) => options.logger.warn("a client was refused", { error }));
+  server.on("tlsClientError", (error) => logger.warn("a client was refused", { error }));
   await listen(server, options);
+  const renewal = new AbortController();
+  const take = (renewed: ServedCertificate): void => {
+    accept = gate(renewed, options);
+    server.setSecureContext(contextOf(renewed));
+  };
+  const following = certificateFollower({ logger, metrics, clock })(certificate, take, renewal);
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
-    [Symbol.asyncDispose]: () => close(server, sessions, sockets, options.drainMs ?? 5_000),
+    async [Symbol.asyncDispose]() {
+      renewal.abort();
+      await following;
+      await close(server, sessions, sockets, options.drainMs ?? 5_000);
+    },
   };
 }
 
-/** Whether the client may speak to us; logs why not. */
+function filesIn(folder: string): ServedCertificate["files"] {
+  return { cert: join(folder, "tls.crt"), key: join(folder, "tls.key"), ca: join(folder, "ca.crt") };
+}
+
+function contextOf({ cert, key, ca }: ServedCertificate): SecureContextOptions {
+  return { cert, key: key.reveal(), ca };
+}
+
+/** Whether the client may speak to us; logs why not. Throws when nobody could. */
 function gate(
-  authorities: ReturnType<typeof readAuthorities>,
+  { ca }: ServedCertificate,
   { logger, clock = systemClock }: ServeFunctionOptions,
 ): (socket: TLSSocket) => boolean {
+  const authorities = readAuthorities(ca);
   return (socket) => {
     const reason = refusalOf(socket.getPeerX509Certificate(), authorities, clock.now());
     if (reason === undefined && socket.alpnProtocol === "h2") return true;

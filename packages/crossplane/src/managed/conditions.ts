@@ -1,5 +1,5 @@
 /** Conditions of managed resources. */
-import { type StandardCondition, withCondition } from "@klutch/kube-core";
+import { findCondition, type StandardCondition, withCondition } from "@klutch/kube-core";
 import type { Managed, Observation } from "./external.ts";
 
 /** A condition without its time. */
@@ -33,6 +33,15 @@ export function notSynced(message: string, reason = "ReconcileError"): NewCondit
 
 /** `Synced` is False because people asked for a pause. */
 export const paused: NewCondition = { type: "Synced", status: "False", reason: "ReconcilePaused" };
+
+/** What `Synced` says that went wrong with the spec as it is now; undefined when nothing did. */
+export function standingProblem({ metadata, status }: Managed): NewCondition | undefined {
+  const standing = findCondition(status?.conditions, "Synced");
+  if (standing?.status !== "False" || standing.reason === paused.reason) return undefined;
+  if (standing.observedGeneration !== metadata.generation) return undefined;
+  const { message = "", reason } = standing;
+  return notSynced(message, reason);
+}
 
 /** The managed resource's conditions with `changes` in them and the generation that was seen; `now` is RFC 3339. */
 export function withConditions(

@@ -48,7 +48,10 @@ export interface Observation {
   readonly revoked?: boolean | undefined;
   /** When to observe again. Default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;
-  /** What failed before will be tried again only after this: the wait after its next failure goes on growing. */
+  /**
+   * What failed before will be tried again only after this: the wait after its next failure goes on growing, and Synced goes on saying what
+   * failed, as long as the spec is the same.
+   */
   readonly keepsBackOff?: boolean | undefined;
 }
 

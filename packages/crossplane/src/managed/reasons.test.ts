@@ -41,6 +41,38 @@ test("what the backend failed to do stands in Synced, also while the resource wo
   assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
 });
 
+test("while what a failed create left is cleaned away, the condition goes on saying what failed, until the spec changes", async () => {
+  const clean: Observation = { exists: true, upToDate: true, ready: "creating", keepsBackOff: true };
+  let observed: Observation = { exists: false, upToDate: false, ready: "creating" };
+  const client = external({
+    observe: async () => observed,
+    create: async () => Promise.reject(new ExternalError("no room", { reason: "Refused" })),
+  });
+  await using world = new World({ reconciler: { connect: async () => client } });
+  await settled(world);
+  observed = clean;
+  await world.clock.advance(2 * minute);
+  assert.equal(await world.condition("Ready"), "False Creating");
+  assert.equal(await world.condition("Synced"), "False Refused create failed: no room");
+  await world.patch({ spec: { size: 2 } });
+  await world.clock.advance(2 * minute);
+  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
+});
+
+test("a pause that ended is no failure", async () => {
+  const clean: Observation = { exists: true, upToDate: true, ready: "creating", keepsBackOff: true };
+  await using world = new World({
+    reconciler: { connect: async () => external({ observe: async () => clean }) },
+  });
+  world.start();
+  await world.create({ annotations: { "crossplane.io/paused": "true" } });
+  await world.clock.advance(minute);
+  assert.equal(await world.condition("Synced"), "False ReconcilePaused");
+  await world.patch({ metadata: { annotations: { "crossplane.io/paused": null } } });
+  await world.clock.advance(2 * minute);
+  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
+});
+
 test("who wants to know is told of each problem, and whether the resource is being deleted", async () => {
   const told: string[] = [];
   let observed: Observation = { ...present, failure: "update failed: no room" };

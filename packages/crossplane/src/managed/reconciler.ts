@@ -7,7 +7,7 @@
 import { type Clock, isConflict, type KubeClient, type Random } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
-import { notSynced, paused, readyCondition, synced } from "./conditions.ts";
+import { notSynced, paused, readyCondition, standingProblem, synced } from "./conditions.ts";
 import { publishConnection, removeConnection } from "./connection-secret.ts";
 import {
   type Connect,
@@ -146,7 +146,8 @@ class ManagedReconciler<M extends Managed> {
       ? readyCondition("deleting", observed.message)
       : readyCondition(observed.ready, observed.message, observed.reason);
     const { failure, failureReason: reason = "Failed" } = observed;
-    const sync = failure === undefined ? synced : notSynced(failure, reason);
+    const rest = observed.keepsBackOff === true ? (standingProblem(this.#object.current) ?? synced) : synced;
+    const sync = failure === undefined ? rest : notSynced(failure, reason);
     await this.#object.writeStatus([sync, ready], observed.status);
     if (failure !== undefined) this.#tell({ reason, message: failure });
     return { requeueAfterMs: this.#pollAfterMs(observed), keepsBackOff: observed.keepsBackOff };

@@ -1,6 +1,7 @@
 /** A cache of one resource in one scope of one cluster, kept current by a watcher and shared by all who need it. */
 import {
   type Clock,
+  isNotFound,
   type KubeClient,
   type Random,
   type Scope,
@@ -22,6 +23,8 @@ export interface InformerOptions<T extends Cached> extends Scope {
   /** Makes what is kept of an object. Default: all but `managedFields`. */
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
+  /** The kind may not be served: then the cache is empty and counts as filled until it is. Default false. */
+  readonly mayBeAbsent?: boolean | undefined;
   /** The kind's schema may change: what was read while it did is read anew. Default false. */
   readonly rereads?: boolean | undefined;
   /** Those that come when the cache holds so many are left out. Default: no limit. */
@@ -71,6 +74,8 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #wake = new AbortController();
   #running: Promise<void> | undefined;
   #isSynced = false;
+  /** The kind is not served, and was not since the start. */
+  #isAbsent = false;
   #lastEventAt = 0;
   #lastError: unknown;
   #failingSince: number | undefined;
@@ -208,6 +213,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       },
       failed: (error) => {
         this.#lastError = error;
+        if (this.#isKindAbsent(error)) return;
         this.#failingSince ??= this.#clock.monotonic();
         this.#logger.warn("watch interrupted, resuming", { error });
       },
@@ -223,9 +229,27 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       this.#options.onLimit?.(undefined);
     }
     for (const handler of this.#listHandlers) handler(resourceVersion);
+    if (this.#isAbsent) this.#logger.info("the kind is served now");
+    this.#isAbsent = false;
+    this.#becomeSynced();
+  }
+
+  #becomeSynced(): void {
     if (this.#isSynced) return;
     this.#isSynced = true;
     this.#synced.resolve();
+  }
+
+  /** Of a kind that was served before, nothing follows from its not being there: it may come back, and its objects with it. */
+  #isKindAbsent(error: unknown): boolean {
+    const { mayBeAbsent = false, type } = this.#options;
+    if (!mayBeAbsent || !isNotFound(error) || (this.#isSynced && !this.#isAbsent)) return false;
+    this.#progress("");
+    if (this.#isAbsent) return true;
+    this.#isAbsent = true;
+    this.#logger.warn("the kind is not served; going on without it until it is", { group: type.group });
+    this.#becomeSynced();
+    return true;
   }
 
   #mayAdd(size: number): boolean {

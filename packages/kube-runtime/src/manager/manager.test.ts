@@ -120,7 +120,7 @@ class FakeElector {
   }
 }
 
-test("parts start in order and stop in the reverse order; the lease is given back after the last of them", async () => {
+test("parts start in order; on the way back the lease is given back as soon as no part of a term runs any more", async () => {
   const world = new World();
   const manager = world.manager({ connection: world.connection });
   manager.own({ [Symbol.asyncDispose]: async () => void world.log.push("pool closed") });
@@ -142,10 +142,10 @@ test("parts start in order and stop in the reverse order; the lease is given bac
   assert.deepEqual(await world.news(), [
     "first ends",
     "second ends",
-    "widgets closes",
+    "lease given back",
     "memory ends",
     "server ends",
-    "lease given back",
+    "widgets closes",
     "pool closed",
     "connection closed",
   ]);
@@ -220,7 +220,7 @@ test("a part that may be restarted is, after waits that grow, and the others do 
   const running = manager.start({ signal: world.stop.signal });
   await world.clock.advance(60_000);
   const waits = starts.slice(1).map((at, index) => at - (starts[index] ?? 0));
-  assert.deepEqual(waits.slice(0, 4), [200, 300, 500, 900]);
+  assert.deepEqual(waits.slice(0, 4), [300, 500, 900, 1700]);
   assert.ok(waits.every((wait) => wait <= 10_000));
   assert.deepEqual(await world.news(), ["controller starts"]);
   world.stop.abort(new Error("SIGTERM"));
@@ -241,8 +241,8 @@ test("after a minute of work the waits before a restart begin anew", async () =>
     },
   });
   const running = manager.start({ signal: world.stop.signal });
-  await world.clock.advance(64_000);
-  assert.equal((starts[5] ?? 0) - (starts[4] ?? 0), 61_200);
+  await world.clock.advance(66_000);
+  assert.equal((starts[5] ?? 0) - (starts[4] ?? 0), 61_300);
   world.stop.abort(new Error("SIGTERM"));
   await running;
 });
@@ -290,14 +290,42 @@ test("probes answer before anything else starts, and name what is not ready", as
   assert.deepEqual(await (await fetch(`${base}/healthz`)).json(), { leaderElection: "ok" });
   assert.deepEqual(await ready(), {
     leaderElection: "ok",
+    shutdown: "ok",
     caches: "the cache of widgets is not up to date",
     agent: "no provider",
   });
   world.caches[0]?.fill();
   problem = undefined;
-  assert.deepEqual(await ready(), { leaderElection: "ok", caches: "ok", agent: "ok" });
+  assert.deepEqual(await ready(), { leaderElection: "ok", shutdown: "ok", caches: "ok", agent: "ok" });
   world.stop.abort(new Error("SIGTERM"));
   await running;
+});
+
+test("a process that stops is not ready any more while it still answers those who wait", async () => {
+  const world = new World();
+  const listening = Promise.withResolvers<number>();
+  const probes = { host: "127.0.0.1", port: 0 };
+  const manager = world.manager({ connection: world.connection, probes, onListening: listening.resolve });
+  const answered = Promise.withResolvers<void>();
+  const answer = async ({ signal }: { readonly signal: AbortSignal }): Promise<void> => {
+    await aborted(signal);
+    await answered.promise;
+    world.log.push("the last one is answered");
+  };
+  manager.add(world.cache("widgets"), world.runnable("server", { runs: "process", start: answer }));
+  const running = manager.start({ signal: world.stop.signal });
+  world.caches[0]?.fill();
+  const base = `http://127.0.0.1:${await listening.promise}`;
+  assert.equal((await fetch(`${base}/readyz`)).status, 200);
+  await world.news();
+  world.stop.abort(new Error("SIGTERM"));
+  const unready = await fetch(`${base}/readyz`);
+  assert.equal(unready.status, 500);
+  assert.match(await unready.text(), /"shutdown":"the process is stopping"/);
+  assert.deepEqual(await world.news(), ["lease given back"]);
+  answered.resolve();
+  await running;
+  assert.deepEqual(await world.news(), ["the last one is answered", "widgets closes", "connection closed"]);
 });
 
 test("a port that is taken is said clearly, and nothing has started", async () => {

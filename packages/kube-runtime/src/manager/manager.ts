@@ -31,8 +31,9 @@ export interface ManagerOptions extends Runtime {
 
 /**
  * Starts: probes and metrics; the competition for the lease; runnables of the process; caches, until they are filled; then, whenever
- * the lease is held, the runnables of the term, in the order in which they were added. Stops in the reverse order; the lease is given
- * back when nothing that writes runs any more.
+ * the lease is held, the runnables of the term, in the order in which they were added. Stops: `/readyz` fails; runnables of the term; the
+ * lease is given back, because nothing that needs it writes any more; runnables of the process, the latest first, which may have
+ * somebody to answer; the caches that they read; probes and metrics.
  */
 export class Manager {
   readonly runtime: Runtime;
@@ -72,32 +73,33 @@ export class Manager {
     const failed = new AbortController();
     await using stack = new AsyncDisposableStack();
     stack.use(this.#owned);
-    await this.#startProbes(stack);
-    this.#startElection(stack, failed);
-    for (const runnable of this.#ofProcess) this.#startOfProcess(stack, runnable, failed);
     const signal = AbortSignal.any([options.signal, failed.signal]);
-    for (const cache of this.#caches) {
-      stack.use(cache);
-      cache.start();
-    }
+    await this.#startProbes(stack, signal);
+    await using election = this.#startElection(failed);
+    for (const cache of this.#caches) stack.use(cache);
+    for (const runnable of this.#ofProcess) this.#startOfProcess(stack, runnable, failed);
+    for (const cache of this.#caches) cache.start();
     if (await this.#cachesAreFilled(signal)) await this.#serveTerms(signal, failed);
+    await election.disposeAsync();
     await stack.disposeAsync();
     if (failed.signal.aborted) throw failed.signal.reason;
   }
 
-  async #startProbes(stack: AsyncDisposableStack): Promise<void> {
+  async #startProbes(stack: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
     const { probes, metrics, onListening, connection } = this.#options;
     if (probes === undefined) return;
     // A process that waits for the lease is well; one that lost it does not write, so it is well, too.
     const healthChecks = connection?.elector === undefined ? {} : { leaderElection: () => undefined };
     const server = stack.use(
-      await startProbes({ ...probes, healthChecks, readyChecks: this.#readyChecks(), metrics }),
+      await startProbes({ ...probes, healthChecks, readyChecks: this.#readyChecks(signal), metrics }),
     );
     onListening?.(server.port);
     this.#options.logger.info("probes and metrics answer", { port: server.port });
   }
 
-  #readyChecks(): Readonly<Record<string, HealthCheck>> {
+  #readyChecks(signal: AbortSignal): Readonly<Record<string, HealthCheck>> {
+    // Called as in Kubernetes' API server.
+    const shutdown: HealthCheck = () => (signal.aborted ? "the process is stopping" : undefined);
     const ofCaches: HealthCheck = () =>
       this.#caches
         .filter((cache) => !cache.synced || cache.status().stale)
@@ -106,19 +108,22 @@ export class Manager {
     const ofRunnables = [...this.#ofProcess, ...this.#ofTerm]
       .filter((runnable) => runnable.problem !== undefined)
       .map((runnable) => [runnable.name, () => runnable.problem?.()] as const);
-    return { ...(this.#caches.length > 0 ? { caches: ofCaches } : {}), ...Object.fromEntries(ofRunnables) };
+    const caches = this.#caches.length > 0 ? { caches: ofCaches } : {};
+    return { shutdown, ...caches, ...Object.fromEntries(ofRunnables) };
   }
 
   /** The lease is given back when the stack is disposed. */
-  #startElection(stack: AsyncDisposableStack, failed: AbortController): void {
+  #startElection(failed: AbortController): AsyncDisposableStack {
+    const stack = new AsyncDisposableStack();
     const { connection } = this.#options;
-    if (connection?.elector === undefined) return;
+    if (connection?.elector === undefined) return stack;
     const stop = new AbortController();
     const election = connection.elector.run({ signal: stop.signal }).catch(fail(failed));
     stack.defer(async () => {
       stop.abort(new Error("stopping"));
       await election;
     });
+    return stack;
   }
 
   #startOfProcess(stack: AsyncDisposableStack, runnable: Runnable, failed: AbortController): void {

@@ -13,7 +13,8 @@ export interface Runnable {
   start(options: { readonly signal: AbortSignal }): Promise<void>;
   /**
    * `term` (the default): started for each term of the lease, once all caches are filled; without a lease there is one term.
-   * `process`: started before the caches and stopped after them, whoever holds the lease; it must not need the lease to write.
+   * `process`: started and stopped before the caches, whoever holds the lease; it must not need the lease to write. It is stopped when
+   * the lease has been given back, and may take its time to answer those who wait.
    */
   readonly runs?: "term" | "process" | undefined;
   /** `end` (the default): the whole process ends with an error. `restart`: started again within the same term, after waits that grow. */

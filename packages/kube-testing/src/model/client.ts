@@ -70,6 +70,7 @@ const requestTimeoutMs = 10_000;
 const maxThrottledTries = 5;
 const defaultRetryAfterMs = 1_000;
 const reasons = {
+  403: "Forbidden",
   409: "Conflict",
   410: "Expired",
   429: "TooManyRequests",

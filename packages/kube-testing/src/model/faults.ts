@@ -36,7 +36,7 @@ export interface WatchEventInfo {
 export type Fault =
   | {
       readonly kind: "error";
-      readonly status: 409 | 410 | 429 | 500 | 503;
+      readonly status: 403 | 409 | 410 | 429 | 500 | 503;
       readonly retryAfterMs?: number | undefined;
     }
   /** It takes effect, but its answer is lost. */

@@ -1,7 +1,7 @@
 /** The page on which a person chooses what to bind. */
 import { claimedObjects, type PermissionClaim } from "@klutch/api";
 import { html } from "hono/html";
-import type { OfferedApi } from "../../export-templates.ts";
+import type { OfferedApi } from "../../offered-api.ts";
 import { layout, type Markup } from "./layout.ts";
 
 /** What the page shows. */

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { writeForServer } from "@klutch/data-servers";
 import type { DebianPrograms } from "@klutch/engines";
 import {
-  loopback,
   type Launch,
   type Login,
   type Place,
@@ -139,7 +138,7 @@ function credentials(
   { username, password }: Login,
   authority: string,
 ): Record<string, unknown> {
-  const host = loopback;
+  const { host } = place.reach;
   const valkey = { password, port: place.port, username };
   return { cacrt: authority, host, hosts: [host], load_balanced_host: host, valkey };
 }

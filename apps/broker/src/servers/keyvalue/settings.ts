@@ -1,6 +1,6 @@
 /** The configuration of a key-value server. Pure. */
 import { join } from "node:path";
-import { loopback, type Place, type ServerSpec } from "../kind.ts";
+import type { Place, ServerSpec } from "../kind.ts";
 import { passwordDigest } from "./accounts.ts";
 import { dataBytes } from "./parameters.ts";
 
@@ -23,7 +23,7 @@ export function configuration(place: Place, spec: ServerSpec): string {
   const lines = [
     "port 0",
     "tls-port 0",
-    `bind ${loopback}`,
+    `bind ${bindAddresses(place)}`,
     `unixsocket ${socketName}`,
     "unixsocketperm 700",
     "daemonize no",
@@ -47,6 +47,11 @@ export function configuration(place: Place, spec: ServerSpec): string {
     ...tlsLines(place, spec),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** For this server `::` means IPv6 alone. */
+function bindAddresses({ reach }: Place): string {
+  return reach.listen === "::" ? "0.0.0.0 ::" : reach.listen;
 }
 
 function memoryLines({ connections, parameters }: ServerSpec, bytes: number): readonly string[] {

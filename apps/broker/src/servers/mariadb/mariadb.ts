@@ -3,10 +3,9 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { makeServerFolder, writeForServer } from "@klutch/data-servers";
+import { hostInUrl, makeServerFolder, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import {
-  loopback,
   type Launch,
   type Login,
   type Place,
@@ -152,7 +151,7 @@ function credentials(
   authority: string,
 ): Record<string, unknown> {
   const { database: name, port } = place;
-  const host = loopback;
-  const uri = `mysql://${username}:${password}@${host}:${port}/${name}`;
+  const { host } = place.reach;
+  const uri = `mysql://${username}:${password}@${hostInUrl(host)}:${port}/${name}`;
   return { cacrt: authority, host, hosts: [host], name, password, port, uri, username };
 }

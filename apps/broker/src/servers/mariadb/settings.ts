@@ -1,6 +1,6 @@
 /** The command line of a MariaDB server. Pure; nothing is read from the machine's own configuration. */
 import { join } from "node:path";
-import { loopback, type Place, type ServerSpec } from "../kind.ts";
+import type { Place, ServerSpec } from "../kind.ts";
 import { seesPerformance } from "./parameters.ts";
 
 /** Where the server's programs keep their own files. */
@@ -52,7 +52,7 @@ export function serverSettings(
     `--init-file=${join(place.home, initFile)}`,
     ...(place.port === undefined
       ? ["--skip-networking"]
-      : [`--port=${place.port}`, `--bind-address=${loopback}`]),
+      : [`--port=${place.port}`, `--bind-address=${place.reach.listen}`]),
     "--skip-name-resolve",
     `--max-connections=${Math.max(spec.connections, 10)}`,
     "--connect-timeout=5",

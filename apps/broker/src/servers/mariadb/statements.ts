@@ -35,7 +35,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
-/** A login, from wherever it comes on the server's only address. */
+/** A login, from wherever it comes; the broker's own account is on the socket. */
 export function account(username: string): string {
   return `${literal(username)}@'%'`;
 }

@@ -21,10 +21,11 @@ import {
   type DynamicObject,
   falseCondition,
   isTrue,
+  type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import { type CrdPlan, planCrd } from "@klutch/sync";
+import { type CrdPlan, planCrd, servedVersions, syncedVersion } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { heldChange } from "./schema-guard.ts";
@@ -55,7 +56,7 @@ export interface CrdOutcome {
   readonly requeueAfterMs?: number | undefined;
 }
 
-type WritePlan = Exclude<CrdPlan, { do: "leaveForeign" | "refuseIdentity" }>;
+type WritePlan = Exclude<CrdPlan, { do: "leaveForeign" | "refuseIdentity" | "refuseRemade" }>;
 
 /** What may be done with the CRD. */
 type Verdict =
@@ -81,7 +82,7 @@ export async function reconcileCrd(context: CrdReconcile): Promise<CrdOutcome> {
       return { requeueAfterMs: verdict.requeueAfterMs };
     }
     case "held":
-      context.status.report(context.key, trueCondition("Connected"));
+      context.status.report(context.key, connectedWhileHeld(context, verdict.spec));
       context.status.report(
         context.key,
         falseCondition("SchemaInSync", "BreakingSchemaChange", "Warning", verdict.why),
@@ -96,6 +97,17 @@ export async function reconcileCrd(context: CrdReconcile): Promise<CrdOutcome> {
     default:
       return verdict satisfies never;
   }
+}
+
+/** What waits may be the version that the provider still serves: then nothing can be synced. */
+function connectedWhileHeld({ binding, crds }: CrdReconcile, spec: APIServiceExportSpec): NewCondition {
+  const { name = "" } = binding.metadata;
+  const crd = crds.get(name);
+  if (syncedVersion(spec, crd) !== undefined) return trueCondition("Connected");
+  const there = spec.versions.map((version) => version.name).join(", ");
+  const here = crd === undefined ? "none" : [...servedVersions(crd)].join(", ");
+  const message = `the provider serves only version ${there} of ${name}, and this cluster ${here}, so nothing is synced until the schema that the condition SchemaInSync tells of can be taken`;
+  return falseCondition("Connected", "NoCommonVersion", "Error", message);
 }
 
 async function judge({
@@ -119,6 +131,10 @@ async function judge({
     case "refuseIdentity": {
       const message = `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider changes that back`;
       return { is: "refused", reason: "APIServiceExportIdentityChanged", message };
+    }
+    case "refuseRemade": {
+      const message = `CustomResourceDefinition ${name} was made anew in this cluster, not as the provider has it, so nothing is synced: the export says that ${plan.change}. Delete it to get the provider's; the objects of this API that the provider has come back then`;
+      return { is: "refused", reason: "ForeignCustomResourceDefinition", message };
     }
     case "create": {
       const { plural } = spec.names;

@@ -6,13 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type APIServiceBinding, releaseSchemaAnnotation } from "@klutch/api";
 import { type KubeClient, resourceTypeOf } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import {
-  type AffectedObject,
-  breakingVersionChanges,
-  crdHashAnnotation,
-  isUndecidable,
-  SchemaTrial,
-} from "@klutch/sync";
+import { type AffectedObject, crdHashAnnotation, isUndecidable, SchemaTrial } from "@klutch/sync";
 
 /** So many objects and changes are named in the condition. */
 const namedLimit = 5;
@@ -27,6 +21,14 @@ export interface SchemaChange {
   readonly wanted: DynamicObject;
 }
 
+/** What the objects that exist have against a change. */
+interface Look {
+  /** Most that were seen in one version. */
+  readonly seen: number;
+  /** By key. */
+  readonly affected: ReadonlyMap<string, AffectedObject>;
+}
+
 /** Why the CRD may not be replaced now, for the condition; undefined when it may. `consumer` lists the objects that exist. */
 export async function heldChange(
   binding: APIServiceBinding,
@@ -34,32 +36,44 @@ export async function heldChange(
   consumer: KubeClient,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const changes = breakingVersionChanges(current?.spec, wanted.spec);
-  if (current === undefined || changes.length === 0) return undefined;
+  const trial = new SchemaTrial(current?.spec, wanted.spec);
+  if (current === undefined || trial.changes.length === 0) return undefined;
   const hash = wanted.metadata.annotations?.[crdHashAnnotation] ?? "";
   if (binding.metadata.annotations?.[releaseSchemaAnnotation] === hash) return undefined;
-  const type = resourceTypeOf(current);
-  if (type === undefined) return undefined;
-  const trial = new SchemaTrial(wanted.spec);
-  const named: AffectedObject[] = [];
-  let affected = 0;
-  let seen = 0;
-  for await (const object of consumer.listAll<DynamicObject>(type, { signal })) {
-    seen++;
-    const found = trial.affected(object);
-    if (found !== undefined) affected++;
-    if (found !== undefined && named.length < namedLimit) named.push(found);
-    // Other providers' APIs get their turn.
-    if (seen % objectsBetweenTurns === 0) await turn(undefined, { signal });
+  const { seen, affected } = await lookAt(trial, current, consumer, signal);
+  const undecidable = trial.changes.filter(isUndecidable);
+  if (affected.size === 0 && (seen === 0 || undecidable.length === 0)) return undefined;
+  const release = `or let the schema come as it is: klutch release ${binding.metadata.name ?? ""} (release with hash ${hash})`;
+  if (affected.size === 0)
+    return `the provider's new schema has rules that cannot be checked here against the ${seen} existing objects: ${listed(undecidable)}. Look at them, ${release}`;
+  const objects = [...affected.values()].map(({ key, problems }) => `${key} (${listed(problems)})`);
+  return `the provider's new schema does not fit ${affected.size} of ${seen} existing objects: ${listed(objects, affected.size)}. Changes: ${listed(trial.changes)}. Change these objects, ${release}`;
+}
+
+/** Of affected objects only the first are kept whole. */
+async function lookAt(
+  trial: SchemaTrial,
+  current: DynamicObject,
+  consumer: KubeClient,
+  signal: AbortSignal,
+): Promise<Look> {
+  const affected = new Map<string, AffectedObject>();
+  let most = 0;
+  for (const version of trial.versions) {
+    const type = resourceTypeOf(current, version);
+    if (type === undefined) continue;
+    let seen = 0;
+    for await (const object of consumer.listAll<DynamicObject>(type, { signal })) {
+      seen++;
+      const found = trial.affected(object);
+      if (found !== undefined && !affected.has(found.key))
+        affected.set(found.key, affected.size < namedLimit ? found : { key: found.key, problems: [] });
+      // Other providers' APIs get their turn.
+      if (seen % objectsBetweenTurns === 0) await turn(undefined, { signal });
+    }
+    most = Math.max(most, seen);
   }
-  const undecidable = changes.filter(isUndecidable);
-  if (affected === 0 && (seen === 0 || undecidable.length === 0)) return undefined;
-  const release = `(release with hash ${hash})`;
-  if (affected === 0) {
-    return `the provider's new schema has rules that cannot be checked here against the ${seen} existing objects: ${listed(undecidable)} ${release}`;
-  }
-  const objects = named.map(({ key, problems }) => `${key} (${listed(problems)})`);
-  return `the provider's new schema does not fit ${affected} of ${seen} existing objects: ${listed(objects, affected)}. Changes: ${listed(changes)} ${release}`;
+  return { seen: most, affected };
 }
 
 function listed(texts: readonly string[], total: number = texts.length): string {

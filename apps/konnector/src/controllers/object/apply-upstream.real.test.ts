@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { discoverResource, isInvalid } from "@klutch/kube";
-import { customResourceDefinitions, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  recordsAt,
+  type ResourceType,
+  textAt,
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { applyUpstream } from "./apply-upstream.ts";
+import { versionsInTheWay } from "./managed-versions.ts";
 
 const cluster = await startCluster({ name: "apply" });
 after(() => cluster[Symbol.asyncDispose]());
@@ -99,4 +106,37 @@ test("what the server refuses for another reason stays refused, and nothing is w
     });
     assert.deepEqual(left, { plan: "x", parameters: { a: 1 } });
   }
+});
+
+test("an object that was applied in a version which is no longer there is applied, and what was ours is still taken away", async () => {
+  const crd = { name: "databases.test.klutch.dev" };
+  const { spec: before } = await client.get<DynamicObject>(customResourceDefinitions, crd);
+  const [first] = recordsAt(before, "versions");
+  const next = { ...first, name: "v2" };
+  const versions = async (...list: readonly unknown[]): Promise<unknown> =>
+    client.mergePatch(customResourceDefinitions, crd, { spec: { versions: list } });
+  const ref = { name: "moved", namespace: "default" };
+  await apply("moved", { plan: "x", parameters: { a: 1 }, tags: { ours: "1" } });
+  await client.mergePatch(databases, ref, { spec: { tags: { theirs: "1" } } }, { fieldManager: "somebody" });
+  await versions({ ...first, storage: false }, next);
+  const type = { ...databases, version: "v2" };
+  for (const name of ["moved", "shared", "refused", "emptied"])
+    await waitFor(`${name} to be stored anew`, () => client.mergePatch(type, { ...ref, name }, {}));
+  const status = { status: { storedVersions: ["v2"] } };
+  await client.mergePatch(customResourceDefinitions, crd, status, { subresource: "status" });
+  await versions(next);
+  const content = { apiVersion: "test.klutch.dev/v2", kind: "Database", metadata: ref, spec: { plan: "x" } };
+  const options = { fieldManager: "test", force: true };
+  await waitFor("the API server to forget the version", () =>
+    client.apply(type, content, { ...options, dryRun: true }).then(
+      () => false,
+      (error: unknown) => versionsInTheWay(error)?.only === "test.klutch.dev/v1",
+    ),
+  );
+  const answer = await applyUpstream(client, type, content, options);
+  assert.deepEqual(answer["spec"], { plan: "x", tags: { theirs: "1" } });
+  const managers = (answer.metadata.managedFields ?? []).map(
+    (entry) => `${textAt(entry, "manager") ?? ""} ${textAt(entry, "apiVersion") ?? ""}`,
+  );
+  assert.deepEqual(managers.toSorted(), ["somebody test.klutch.dev/v2", "test test.klutch.dev/v2"]);
 });

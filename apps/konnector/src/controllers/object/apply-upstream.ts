@@ -1,12 +1,39 @@
 /** Server-side apply of upstream objects. */
 import { type ApplyOptions, isInvalid, type KubeClient } from "@klutch/kube";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, refOfObject, type ResourceType } from "@klutch/kube-core";
+import { replaceVersions, versionsInTheWay } from "./managed-versions.ts";
+
+/** So many versions of one kind may have gone since its object was last applied. */
+const mostRounds = 8;
 
 /**
- * Applies `content`. A kube-apiserver makes null of a map of which an apply takes all that it had, and then refuses the null. So what is
- * empty is left out first, and put back by a second apply. Throws the server's first refusal when it is about something else.
+ * Applies `content`, also to an object that was last written in another version. Throws the server's refusal when it is about
+ * something else than what is mended here.
  */
 export async function applyUpstream(
+  client: Pick<KubeClient, "apply" | "find" | "jsonPatch">,
+  type: ResourceType,
+  content: DynamicObject,
+  options: ApplyOptions,
+): Promise<DynamicObject> {
+  const { fieldManager, signal } = options;
+  for (let round = 0; ; round++) {
+    try {
+      return await applyWithEmptyMaps(client, type, content, options);
+    } catch (error) {
+      const inTheWay = round < mostRounds ? versionsInTheWay(error) : undefined;
+      if (inTheWay === undefined) throw error;
+      const ref = refOfObject(content);
+      if (!(await replaceVersions(client, type, ref, inTheWay, { fieldManager, signal }))) throw error;
+    }
+  }
+}
+
+/**
+ * A kube-apiserver makes null of a map of which an apply takes all that it had, and then refuses the null. So what is empty is left out first, and
+ * put back by a second apply. Throws the server's first refusal when it is about something else.
+ */
+async function applyWithEmptyMaps(
   client: Pick<KubeClient, "apply">,
   type: ResourceType,
   content: DynamicObject,

@@ -2,8 +2,11 @@
 import pg from "pg";
 import type { Application, Credentials } from "./application.ts";
 
-/** `adminUrl`: of a superuser of the server that holds the databases, to see that they are really gone. */
-export function postgresqlApplication(adminUrl: string): Application {
+/**
+ * `adminUrl`: of a superuser of the server that holds the databases, to see that they are really gone. Without it an application's word has
+ * to do: the server knows its login no more.
+ */
+export function postgresqlApplication(adminUrl: string | undefined): Application {
   return {
     async write(credentials, words) {
       return withDatabase(credentials, async (client) => {
@@ -26,7 +29,9 @@ export function postgresqlApplication(adminUrl: string): Application {
         return rows.map((row) => row.words).join(", ");
       });
     },
-    async isGone({ name, username }) {
+    async isGone(credentials) {
+      if (adminUrl === undefined) return isRefused(credentials);
+      const { name, username } = credentials;
       return withClient({ connectionString: adminUrl }, async (admin) => {
         const { rowCount } = await admin.query(
           "select 1 from pg_database where datname = $1 union all select 1 from pg_roles where rolname = $2",
@@ -36,6 +41,18 @@ export function postgresqlApplication(adminUrl: string): Application {
       });
     },
   };
+}
+
+/** PostgreSQL's codes of a wrong password or an unknown user, and of an unknown database. */
+const refusals = ["28P01", "28000", "3D000"];
+
+async function isRefused(credentials: Credentials): Promise<boolean> {
+  try {
+    return await withDatabase(credentials, () => Promise.resolve(false));
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && refusals.includes(error.code ?? "")) return true;
+    throw error;
+  }
 }
 
 function withDatabase<T>(

@@ -1,9 +1,9 @@
-/** A server speaks TLS to those who ask for it. */
-import { type Authority, tlsFilesIn } from "@klutch/data-servers";
+/** A PostgreSQL server speaks TLS to those who ask for it. */
 import { dataHome } from "@klutch/engines";
+import { type Authority, tlsFilesIn } from "./certificates.ts";
 
 /** Writes the server's certificate and key beside its data, and gives back the settings that name them. */
-export async function tlsSettings(
+export async function postgresTls(
   authority: Authority,
   home: string,
 ): Promise<Readonly<Record<string, string>>> {

@@ -1,0 +1,51 @@
+/** Types docs/install.md, word for word and in its order. */
+import { join } from "node:path";
+import { blocksIn } from "../page/code.ts";
+import { typed } from "../page/typed.ts";
+import { applyAll } from "../objects.ts";
+import type { Progress } from "../progress.ts";
+import { installBroker } from "./broker.ts";
+import { trust } from "./certificate.ts";
+import type { NodeWorld } from "./world.ts";
+
+const page = "docs/install.md";
+/** Under this heading people name a broker that they have. */
+const brokerHeading = "3. A service broker";
+
+/** From empty clusters to the first claim that is ready. Throws with what was printed when a line fails. Gives back what all of them printed. */
+export async function followInstallPage(world: NodeWorld, progress: Progress): Promise<string> {
+  const blocks = await blocksIn(page);
+  if (!blocks.some(({ heading }) => heading === brokerHeading))
+    throw new Error(`${page} has no part "${brokerHeading}"`);
+  trust(world.authority);
+  const printed: string[] = [];
+  for (const { heading, language, text } of blocks) {
+    if (language !== "sh") throw new Error(`${page} has a block of ${language} under "${heading}"`);
+    if (heading === brokerHeading) await bringAlong(world, progress);
+    await progress.step(`${page}: ${heading}`, async () => {
+      printed.push(await typed(text, world.work, world.person));
+    });
+  }
+  return printed.join("");
+}
+
+/** What the page takes for granted once the backend is there: a way in from outside, and a broker. */
+async function bringAlong({ clusters, work, person, secrets }: NodeWorld, progress: Progress): Promise<void> {
+  const { client, node } = clusters.controlPlane;
+  await applyAll(client, [
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "klutch-backend", namespace: "klutch-backend" },
+      // No load balancer is here: the node itself takes what comes to its address.
+      spec: { externalIPs: [node.address] },
+    },
+  ]);
+  await progress.step("the sandbox's broker, in a Pod of the control plane", () =>
+    installBroker(clusters.controlPlane, join(work, "dist", "release", "bundles"), {
+      username: person["BROKER_USER"] ?? "",
+      password: person["BROKER_PASSWORD"] ?? "",
+      "secret-key": secrets.brokerKey,
+    }),
+  );
+}

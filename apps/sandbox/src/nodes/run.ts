@@ -1,0 +1,109 @@
+/** The sandbox on real nodes: everything of Klutch, Crossplane and Dex in Pods, installed by the lines of docs/install.md. */
+import { resolveEngines } from "@klutch/engines";
+import { untilAborted } from "@klutch/kube-runtime";
+import { resolveClusterPrograms, whyUnfit } from "@klutch/nodes";
+import { legacy } from "@klutch/services";
+import type { SandboxConfig } from "../config.ts";
+import { runDemo } from "../demo/demo.ts";
+import { typed } from "../page/typed.ts";
+import type { Progress } from "../progress.ts";
+import { report } from "../report.ts";
+import { offerApis } from "../services/backend.ts";
+import { obtainDataServers } from "../services/data-servers.ts";
+import { configureProvider } from "../services/packages.ts";
+import { useFirstDatabase } from "./application.ts";
+import { followInstallPage } from "./install.ts";
+import { memoryOf, memoryTable } from "./memory.ts";
+import { clusterCount, type NodeWorld, startNodeWorld } from "./world.ts";
+
+const engines = ["kubectl", "helm", "crane", "crossplane", "dex"] as const;
+
+/**
+ * Runs it until the signal aborts, or until the demo is over with `exit`. Nothing is kept. Throws, before anything starts, with all that
+ * this machine lacks.
+ */
+export async function runOnNodes(
+  config: SandboxConfig,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const refusal = await whyUnfit(clusterCount);
+  if (refusal !== undefined) throw new Error(refusal);
+  await progress.step(
+    "programs, from the cache or obtained once (minutes, if they must be built)",
+    async () => {
+      const options = { progress: (line: string) => progress.say(line), signal };
+      await resolveEngines(engines, options);
+      await resolveClusterPrograms(options);
+    },
+  );
+  await using world = await startNodeWorld(progress, new Date());
+  const begun = progress.elapsed();
+  await followInstallPage(world, progress);
+  progress.say(
+    `from empty clusters to the first claim that is Ready: ${(progress.elapsed() - begun).toFixed(0)} s`,
+  );
+  const said = await progress.step("an application in a Pod of app cluster A", () => useFirstDatabase(world));
+  progress.say(`its database says: ${said}`);
+  await progress.step("give the first database back", () => giveBack(world));
+  if (config.demo && !signal.aborted) await demonstrate(world, progress, signal);
+  await sayMemory(world, progress);
+  if (!config.exit) {
+    console.log(reportOf(world));
+    await untilAborted(signal);
+  }
+  progress.say("stopping …");
+}
+
+/** What the page made: the demo begins and ends with nothing. */
+async function giveBack({ work, person }: NodeWorld): Promise<void> {
+  const remove = 'kubectl --kubeconfig "$APP_CLUSTER" delete --timeout=5m';
+  // The login first: an instance stays while it has one.
+  await typed(`${remove} servicebindings/orders-app && ${remove} postgresqlinstances/orders`, work, person);
+}
+
+/** The page offers as little as it needs; the demo wants all services, and backups. */
+async function demonstrate(world: NodeWorld, progress: Progress, signal: AbortSignal): Promise<void> {
+  const { clusters, cli, folder, person } = world;
+  const { client } = clusters.controlPlane;
+  const servers = await obtainDataServers(progress, signal);
+  await offerApis(client, [legacy]);
+  await configureProvider(client, {
+    url: person["BROKER_URL"] ?? "",
+    username: person["BROKER_USER"] ?? "",
+    password: person["BROKER_PASSWORD"] ?? "",
+    types: ["postgresql", ...Object.keys(servers)],
+    generations: [legacy],
+  });
+  await runDemo({
+    context: { state: { folder }, progress, clusters },
+    cli,
+    backendUrl: `https://${person["BACKEND_HOST"]}`,
+    broker: { postgresUrl: undefined, hasBackups: true, servers },
+    env: { NODE_EXTRA_CA_CERTS: person["AUTHORITIES"] ?? "" },
+  });
+}
+
+async function sayMemory({ clusters }: NodeWorld, progress: Progress): Promise<void> {
+  for (const cluster of Object.values(clusters)) {
+    progress.say(`memory of ${cluster.name}:`);
+    for (const line of memoryTable(await memoryOf(cluster))) progress.say(line);
+  }
+}
+
+function reportOf({ folder, clusters, cli, issuer, person }: NodeWorld): string {
+  const { controlPlane, appA, appB } = clusters;
+  return report({
+    folder,
+    urls: {
+      controlPlane: controlPlane.config.server,
+      appA: appA.config.server,
+      appB: appB.config.server,
+    },
+    cli,
+    backendUrl: `https://${person["BACKEND_HOST"]}`,
+    issuer,
+    authorities: person["AUTHORITIES"],
+    next: "Ctrl-C ends every process, and nothing is kept.",
+  });
+}

@@ -1,0 +1,52 @@
+/** Commands that docs/install.md wants on the path, as far as they are not on every machine. */
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ArtefactName, packageArtefacts } from "@klutch/api";
+import { resolveEngine } from "@klutch/engines";
+import { inheritedEnvironment } from "../environment.ts";
+
+/** What is installed. */
+const artefacts: readonly ArtefactName[] = [
+  "konnector",
+  "backend",
+  "broker",
+  packageArtefacts.provider,
+  packageArtefacts.function,
+  packageArtefacts.configuration,
+];
+
+const root = join(import.meta.dirname, "..", "..", "..", "..");
+
+/**
+ * `npm run release:build` writes into the checkout, and makes everything for all platforms, most of which nobody here can run. This one
+ * makes what this machine installs, in the folder that one is in, and `release:push` takes it from there.
+ */
+function npmScript(env: NodeJS.ProcessEnv): string {
+  const architecture = process.arch === "arm64" ? "arm64" : "amd64";
+  const images = artefacts.map((name) => `--image=${name}`).join(" ");
+  return `#!/bin/sh
+export PATH="${env["PATH"]}" HOME="${env["HOME"]}"
+unset SSL_CERT_FILE
+node="${process.execPath}" tools="${root}/tools/release" release="$PWD/dist/release"
+case "$1 $2 $3" in
+"run release:build --")
+  shift 3
+  exec "$node" "$tools/main.ts" --out="$release" --architecture=${architecture} ${images} "$@" ;;
+"run release:push --")
+  shift 3
+  exec "$node" "$tools/push.ts" --from="$release" "$@" ;;
+*) exec npm "$@" ;;
+esac
+`;
+}
+
+/** Writes them; gives back their folder. */
+export async function writeTools(folder: string): Promise<string> {
+  const tools = join(folder, "tools");
+  await mkdir(tools);
+  await symlink(await resolveEngine("helm"), join(tools, "helm"));
+  await writeFile(join(tools, "npm"), npmScript(inheritedEnvironment), { mode: 0o755 });
+  // The person who is played has the browser.
+  await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
+  return tools;
+}

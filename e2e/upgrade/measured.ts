@@ -1,0 +1,46 @@
+/** One stretch of traffic in which something happens, and what users and objects had of it. */
+import { waitFor } from "@klutch/kube-testing";
+import { type LivingWorld, useNewNamespace } from "./living-claims.ts";
+import type { Seen, Traffic } from "./traffic.ts";
+import { lookAtAll, writtenBetween } from "./written.ts";
+
+/** What came of it. */
+export interface Measured extends Seen {
+  /** Objects that changed, and those of them that no edit explains. */
+  readonly changed: readonly string[];
+  readonly needless: readonly string[];
+}
+
+/** What is measured. */
+export interface Stretch {
+  /** Of a namespace in the app cluster that is used for the first time then. */
+  readonly name: string;
+  /** How many edits there are at least, before it and after it. Default 20. */
+  readonly edits?: number | undefined;
+  readonly happens: () => Promise<unknown>;
+}
+
+/** Edits, lets it happen, uses a namespace for which both sides have to agree anew, edits once more, and looks at what was written. */
+export async function measureStretch(
+  world: LivingWorld,
+  traffic: Traffic,
+  stretch: Stretch,
+): Promise<Measured> {
+  const { name, edits: more = 20, happens } = stretch;
+  const before = await lookAtAll(world);
+  const edits = new Map(traffic.edits);
+  traffic.go();
+  await untilEdited(traffic, more);
+  await happens();
+  await useNewNamespace(world, name.toLowerCase().replaceAll(/[ ,]+/g, "-"));
+  await untilEdited(traffic, more);
+  const seen = await traffic.settle();
+  const made = new Map(traffic.edits.entries().map(([claim, all]) => [claim, all - (edits.get(claim) ?? 0)]));
+  return { ...seen, ...writtenBetween(before, await lookAtAll(world), made) };
+}
+
+async function untilEdited({ edits }: Traffic, more: number): Promise<void> {
+  const sum = (): number => edits.values().reduce((all, one) => all + one, 0);
+  const enough = sum() + more;
+  await waitFor("some more edits", () => sum() >= enough, { timeoutMs: 120_000 });
+}

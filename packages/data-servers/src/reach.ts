@@ -1,0 +1,70 @@
+/** Where the data servers of a program are reached. */
+import { createServer, isIPv6 } from "node:net";
+import {
+  type OutsideDoor,
+  type PortRange,
+  reservePort,
+  type ReservedPorts,
+  reservePorts,
+} from "@klutch/engines";
+
+/** Of all servers alike. */
+export interface Reach {
+  /** Address on which they listen; 0.0.0.0 or :: are all of this machine. */
+  readonly listen: string;
+  /** Name or address that stands in credentials and certificates. */
+  readonly host: string;
+  /** Undefined: any. */
+  readonly ports?: PortRange | undefined;
+}
+
+/** From this machine only. */
+export const onLoopback: Reach = { listen: "127.0.0.1", host: "127.0.0.1" };
+
+/** Whether servers listen on every address, none of which credentials could name. */
+export function isEverywhere(address: string): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
+
+/** The way into a PostgreSQL server for those who do not come by loopback. `insiders` never get in there. */
+export function outsideDoor({ listen }: Reach, insiders: readonly string[] = []): OutsideDoor | undefined {
+  return listen === onLoopback.listen ? undefined : { address: listen, insiders };
+}
+
+/** A host as it stands in a URL. */
+export function hostInUrl(host: string): string {
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+/** Whether servers can listen on the address. */
+export function isOfThisMachine(address: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once("error", () => resolve(false));
+  server.listen(0, address, () => server.close(() => resolve(true)));
+  return promise;
+}
+
+/** Whether a server may have the port. */
+export function isWithin({ ports }: Reach, port: number): boolean {
+  return ports === undefined || (port >= ports.first && port <= ports.last);
+}
+
+/** Reserves a port for a new server. `except`: those of servers that do not run now. Throws when all are taken. */
+export async function choosePort(reach: Reach, except: ReadonlySet<number>): Promise<ReservedPorts> {
+  return reservePorts(1, { range: reach.ports, address: reach.listen, except });
+}
+
+/** Reserves the port that a server had, or another one when it may not have that any more, or somebody else has it. */
+export async function keepPort(
+  reach: Reach,
+  kept: number | undefined,
+  except: ReadonlySet<number>,
+): Promise<AsyncDisposable & { readonly port: number }> {
+  const same =
+    kept !== undefined && isWithin(reach, kept)
+      ? await reservePort(kept, { address: reach.listen })
+      : undefined;
+  const reserved = same ?? (await choosePort(reach, except));
+  return { port: reserved.ports[0] ?? 0, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
+}

@@ -1,0 +1,22 @@
+/** Which process it is: an id alone may be anybody's later, and in a container that was started again it is the same. */
+import { readFile } from "node:fs/promises";
+
+/** A process, now and for ever. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** In ticks since the boot. */
+  readonly startedAt: string;
+  readonly boot: string;
+}
+
+/** Undefined when no such process runs. Linux only. */
+export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
+  const [stat, boot] = await Promise.all([
+    readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""),
+    readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => ""),
+  ]);
+  // The name before it may hold anything, also brackets; a zombie has ended.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const startedAt = fields[19];
+  return startedAt === undefined || fields[0] === "Z" ? undefined : { pid, startedAt, boot: boot.trim() };
+}

@@ -1,0 +1,25 @@
+/** What a registry answers to somebody whom it does not know (RFC 9110, section 11.6.1; RFC 6750, section 3). */
+
+/** One way to prove who one is. */
+export interface Challenge {
+  /** In small letters, such as `bearer`. */
+  readonly scheme: string;
+  /** By name in small letters. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** A word, and its value when it is a parameter, as text or quoted. */
+const part = /[\s,]*([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
+
+/** The challenges of the header `WWW-Authenticate`, as far as they can be understood. */
+export function parseChallenges(header: string): readonly Challenge[] {
+  const challenges: { readonly scheme: string; readonly parameters: Map<string, string> }[] = [];
+  const words = new RegExp(part);
+  for (let match = words.exec(header); match !== null; match = words.exec(header)) {
+    const [, name = "", quoted, plain] = match;
+    const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain;
+    if (value === undefined) challenges.push({ scheme: name.toLowerCase(), parameters: new Map() });
+    else challenges.at(-1)?.parameters.set(name.toLowerCase(), value);
+  }
+  return challenges;
+}
