@@ -6,36 +6,37 @@ import { startProcess } from "@klutch/engines";
 import { decodeObject, formatKubeconfig, loadKubeconfig, parseYamlDocuments } from "@klutch/kube";
 import {
   clusterRoles,
-  conditionsOf,
   type DynamicObject,
-  findCondition,
   namespaces,
   recordAt,
   type ResourceType,
-  secrets,
-  secretText,
   textAt,
   valueAt,
 } from "@klutch/kube-core";
 import {
   installedAccount,
   kubernetesObjects,
+  namespacedKubernetesObjects,
   namespaceObject,
   roleObject,
   startProviderKubernetes,
   waitFor,
 } from "@klutch/kube-testing";
-import { Client } from "pg";
-import { backups, bindings, instances, restores } from "./claim-kinds.ts";
+import { claimResource, type Generation, generations, legacy } from "@klutch/services";
+import { instances as legacyInstances } from "./claim-kinds.ts";
+import { Claims } from "./claims.ts";
 import { startOwnSandbox } from "./own-sandbox.ts";
 
-const sandbox = await startOwnSandbox("a8s-chain");
+const sandbox = await startOwnSandbox("a8s-chain", "--namespaced");
 const { root, folder } = sandbox;
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);
 after(() => stack.disposeAsync());
-const kinds = [instances, bindings, backups, restores];
-await sandbox.bind(...kinds.map(({ plural }) => plural));
+for (const generation of generations)
+  for (const kind of ["PostgresqlInstance", "ServiceBinding", "Backup", "Restore"]) {
+    const { plural, group } = claimResource(kind, generation);
+    await sandbox.bind(`${plural}.${group}`);
+  }
 const appA = await sandbox.client("app-a");
 const controlPlane = await sandbox.client("control-plane");
 await appA.create(namespaces, namespaceObject("demo"));
@@ -47,7 +48,8 @@ before(startA8s, { timeout: 100_000 });
 async function startA8s(): Promise<void> {
   const kubeconfig = join(folder, "control-plane.kubeconfig");
   // Crossplane gives itself this right when it installs the provider's package.
-  const rules = [{ apiGroups: [kubernetesObjects.group], resources: ["*"], verbs: ["*"] }];
+  const apiGroups = [kubernetesObjects.group, namespacedKubernetesObjects.group];
+  const rules = [{ apiGroups, resources: ["*"], verbs: ["*"] }];
   const role = roleObject({ name: "compose-objects" }, rules);
   const labels = { "rbac.crossplane.io/aggregate-to-crossplane": "true" };
   await controlPlane.create(clusterRoles, { ...role, metadata: { ...role.metadata, labels } });
@@ -87,108 +89,74 @@ async function startA8s(): Promise<void> {
 }
 
 const ofOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
+const demo = new Claims(appA, "demo");
 
-async function apply(type: ResourceType, name: string, composition: string, spec: object): Promise<void> {
-  await appA.create<DynamicObject>(type, {
-    apiVersion: "anynines.com/v1",
-    kind: type.kind,
-    metadata: { namespace: "demo", name },
-    spec: { ...spec, compositionRef: { name: composition } },
+for (const generation of generations) {
+  const instances = claimResource("PostgresqlInstance", generation);
+  const bindings = claimResource("ServiceBinding", generation);
+  const backups = claimResource("Backup", generation);
+  const restores = claimResource("Restore", generation);
+  const by = (composition: string): object => choiceOf(generation, composition);
+
+  test(`an instance of a8s in ${generation.group} is ready when its database is, and rows that were destroyed come back`, {
+    timeout: 400_000,
+  }, async (t) => {
+    const parameters = { maxConnections: 30, statementTimeout: 7000 };
+    const spec = { service: "a9s-postgresql13", plan: "postgresql-single-nano", parameters };
+    await demo.create(instances, "orders", { ...spec, ...by("a8s-postgresql") });
+    if (generation === legacy) {
+      // Nothing makes the database yet, and its kind is not even there.
+      await demo.ready(instances, "orders", "False");
+      await startOperator();
+    }
+    const startedAt = performance.now();
+    const claim = await demo.ready(instances, "orders");
+    t.diagnostic(`ready after ${Math.round(performance.now() - startedAt)} ms`);
+    assert.deepEqual(recordAt(claim, "status", "managed")["readyReplicas"], 1);
+    const [object, ...others] = await databases();
+    assert.deepEqual(others, []);
+    assert.deepEqual(recordAt(object, "spec", "parameters"), {
+      maxConnections: 30,
+      statementTimeoutMillis: 7000,
+    });
+    assert.equal(valueAt(object, "spec", "version"), 13);
+
+    await demo.create(bindings, "app", { ...ofOrders, ...by("a8s-servicebinding") });
+    const binding = await demo.ready(bindings, "app");
+    const secret = textAt(binding, "status", "managed", "credentials", "name") ?? "";
+    assert.deepEqual(await demo.query(secret, "show statement_timeout"), ["7s"]);
+    await demo.query(secret, "create table rows as select generate_series(1, 3) as number");
+    await demo.create(backups, "monday", { ...ofOrders, ...by("a8s-backup") });
+    await demo.ready(backups, "monday");
+    await demo.query(secret, "drop table rows");
+    await demo.create(restores, "undo", { ...ofOrders, backupRef: "monday", ...by("a8s-restore") });
+    await demo.ready(restores, "undo");
+    assert.deepEqual(await demo.query(secret, "select number from rows"), [1, 2, 3]);
+
+    await demo.delete(restores, "undo");
+    await demo.delete(backups, "monday");
+    await demo.delete(bindings, "app");
+    await demo.delete(instances, "orders");
+    await waitFor("the database to be gone", async () => (await databases()).length === 0);
   });
 }
-
-/** Waits for a `Ready` of this status whose message fits. */
-async function ready(type: ResourceType, name: string, status: string, message: RegExp = /^/): Promise<void> {
-  await waitFor(
-    `${type.kind} ${name} to be ready: ${status}, ${message.source}`,
-    async () => {
-      const claim = await appA.get<DynamicObject>(type, { namespace: "demo", name });
-      const found = findCondition(conditionsOf(claim), "Ready");
-      if (found?.status === status && message.test(found.message ?? "")) return true;
-      throw new Error(JSON.stringify(claim.status));
-    },
-    { timeoutMs: 150_000 },
-  );
-}
-
-async function gone(type: ResourceType, name: string): Promise<void> {
-  const isGone = async (): Promise<boolean> =>
-    (await appA.find(type, { namespace: "demo", name })) === undefined;
-  await waitFor(`${type.kind} ${name} to be gone`, isGone, { timeoutMs: 60_000 });
-}
-
-/** What the application gets with the Secret of its own cluster. */
-async function query(statement: string): Promise<readonly unknown[]> {
-  const name = "app-service-binding";
-  const secret = await waitFor("the Secret to come down", () =>
-    appA.find<DynamicObject>(secrets, { namespace: "demo", name }),
-  );
-  const client = new Client({ connectionString: secretText(secret, "uri") });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Record<string, unknown>>(statement);
-    return rows.map((row) => Object.values(row)[0]);
-  } finally {
-    await client.end();
-  }
-}
-
-test("a claim of a8s is ready when its database is, and rows that were destroyed come back", {
-  timeout: 400_000,
-}, async (t) => {
-  const parameters = { maxConnections: 30, statementTimeout: 7000 };
-  const spec = { service: "a9s-postgresql13", plan: "postgresql-single-nano", parameters };
-  await apply(instances, "orders", "a8s-postgresql", spec);
-  // Nothing makes the database yet, and its kind is not even there.
-  await ready(instances, "orders", "False");
-  await startOperator();
-  const startedAt = performance.now();
-  await ready(instances, "orders", "True");
-  t.diagnostic(`ready ${Math.round(performance.now() - startedAt)} ms after the operator was started`);
-  const claim = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "orders" });
-  assert.deepEqual(recordAt(claim, "status", "managed")["readyReplicas"], 1);
-  const object = await databaseOf("orders");
-  assert.deepEqual(recordAt(object, "spec", "parameters"), {
-    maxConnections: 30,
-    statementTimeoutMillis: 7000,
-  });
-  assert.equal(valueAt(object, "spec", "version"), 13);
-
-  await apply(bindings, "app", "a8s-servicebinding", ofOrders);
-  await ready(bindings, "app", "True");
-  assert.deepEqual(await query("show statement_timeout"), ["7s"]);
-  await query("create table rows as select generate_series(1, 3) as number");
-  await apply(backups, "monday", "a8s-backup", ofOrders);
-  await ready(backups, "monday", "True");
-  await query("drop table rows");
-  await apply(restores, "undo", "a8s-restore", { ...ofOrders, backupRef: "monday" });
-  await ready(restores, "undo", "True");
-  assert.deepEqual(await query("select number from rows"), [1, 2, 3]);
-
-  for (const [type, name] of [
-    [restores, "undo"],
-    [backups, "monday"],
-    [bindings, "app"],
-    [instances, "orders"],
-  ] as const) {
-    await appA.delete(type, { namespace: "demo", name });
-    await gone(type, name);
-  }
-  await waitFor("the database to be gone", async () => (await databaseOf("orders")) === undefined);
-});
 
 test("a claim of a replica plan is ready when its standbys follow", { timeout: 200_000 }, async () => {
   const spec = { service: "a9s-postgresql13", plan: "postgresql-replica-nano" };
-  await apply(instances, "many", "a8s-postgresql", spec);
-  await ready(instances, "many", "True");
-  const claim = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "many" });
+  await demo.create(legacyInstances, "many", { ...spec, ...choiceOf(legacy, "a8s-postgresql") });
+  const claim = await demo.ready(legacyInstances, "many");
   assert.deepEqual(recordAt(claim, "status", "managed")["readyReplicas"], 3);
-  await appA.delete(instances, { namespace: "demo", name: "many" });
-  await gone(instances, "many");
+  await demo.delete(legacyInstances, "many");
 });
 
-/** The operator's object, in whatever namespace the claim is upstream. */
-async function databaseOf(name: string): Promise<DynamicObject | undefined> {
+/** The part of a claim's spec that names its Composition. */
+function choiceOf(generation: Generation, composition: string): object {
+  const compositionRef = { name: `${composition}${generation.suffix}` };
+  return generation === legacy ? { compositionRef } : { crossplane: { compositionRef } };
+}
+
+/** The operator's objects, in whatever namespace the claims are upstream. */
+async function databases(): Promise<readonly DynamicObject[]> {
   const type: ResourceType = {
     group: "postgresql.anynines.com",
     version: "v1beta3",
@@ -196,6 +164,5 @@ async function databaseOf(name: string): Promise<DynamicObject | undefined> {
     kind: "Postgresql",
     namespaced: true,
   };
-  const { items } = await controlPlane.list<DynamicObject>(type);
-  return items.find(({ metadata }) => textAt(metadata, "name") === name);
+  return (await controlPlane.list<DynamicObject>(type)).items;
 }

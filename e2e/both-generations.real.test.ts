@@ -5,23 +5,18 @@ import { namespacedServiceInstances, serviceInstances } from "@klutch/api";
 import {
   conditionsOf,
   customResourceDefinitions,
-  type DynamicObject,
   findCondition,
   listAt,
   namespaces,
   numberAt,
   recordAt,
-  type ResourceType,
-  secrets,
-  secretText,
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import type { KubeClient } from "@klutch/kube";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { claimResource, v2 } from "@klutch/services";
-import { Client } from "pg";
 import { backups, bindings, instances, nano, restores } from "./claim-kinds.ts";
+import { Claims } from "./claims.ts";
 import { startOwnSandbox } from "./own-sandbox.ts";
 
 const sandbox = await startOwnSandbox("both-generations", "--namespaced");
@@ -36,62 +31,6 @@ const namespacedRestores = claimResource("Restore", v2);
 const toOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
 const ofMonday = { backupRef: "monday", serviceInstanceType: "postgresql" };
 
-/** A claim in the namespace `demo`. */
-class Claims {
-  readonly #client: KubeClient;
-  readonly #namespace: string;
-
-  constructor(client: KubeClient, namespace: string) {
-    this.#client = client;
-    this.#namespace = namespace;
-  }
-
-  async create(type: ResourceType, name: string, spec: object): Promise<void> {
-    await this.#client.create<DynamicObject>(type, {
-      apiVersion: `${type.group}/${type.version}`,
-      kind: type.kind,
-      metadata: { name, namespace: this.#namespace },
-      spec,
-    });
-  }
-
-  find(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
-    return this.#client.find<DynamicObject>(type, { name, namespace: this.#namespace });
-  }
-
-  /** The claim, once it is ready. */
-  ready(type: ResourceType, name: string): Promise<DynamicObject> {
-    return waitFor(
-      `${type.kind} ${name} of ${type.group} to be ready`,
-      async () => {
-        const claim = await this.find(type, name);
-        if (findCondition(conditionsOf(claim), "Ready")?.status === "True") return claim;
-        throw new Error(JSON.stringify(claim?.status));
-      },
-      { timeoutMs: 150_000 },
-    );
-  }
-
-  async delete(type: ResourceType, name: string): Promise<void> {
-    await this.#client.delete(type, { name, namespace: this.#namespace });
-    const isGone = async (): Promise<boolean> => (await this.find(type, name)) === undefined;
-    await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, { timeoutMs: 90_000 });
-  }
-
-  /** The only column of what a statement answers, with the credentials of a binding. */
-  async query(binding: string, statement: string): Promise<readonly unknown[]> {
-    const secret = await waitFor("the Secret", () => this.find(secrets, `${binding}-creds`));
-    const client = new Client({ connectionString: secretText(secret, "uri") });
-    await client.connect();
-    try {
-      const { rows } = await client.query<Record<string, unknown>>(statement);
-      return rows.map((row) => Object.values(row)[0]);
-    } finally {
-      await client.end();
-    }
-  }
-}
-
 test("on the control plane, a namespaced instance and its binding become ready, with the Secret beside them", {
   timeout: 300_000,
 }, async () => {
@@ -104,7 +43,7 @@ test("on the control plane, a namespaced instance and its binding become ready, 
   const binding = await team.ready(namespacedBindings, "app");
   const keys = ["host", "hosts", "name", "password", "port", "uri", "username"];
   assert.deepEqual(valueAt(binding, "status", "managed", "credentials"), { name: "app-creds", keys });
-  assert.deepEqual(await team.query("app", "select 1 as one"), [1]);
+  assert.deepEqual(await team.query("app-creds", "select 1 as one"), [1]);
   await assert.rejects(
     controlPlane.mergePatch(
       namespacedInstances,
@@ -152,9 +91,9 @@ test("in an app cluster, two claims of one name have different data, and one goe
     assert.deepEqual(recordAt(claim, "spec")["crossplane"], undefined);
   }
   for (const binding of ["old", "new"])
-    await demo.query(binding, `create table notes as select '${binding}' as text`);
-  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
-  assert.deepEqual(await demo.query("new", "select text from notes"), ["new"]);
+    await demo.query(`${binding}-creds`, `create table notes as select '${binding}' as text`);
+  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
+  assert.deepEqual(await demo.query("new-creds", "select text from notes"), ["new"]);
 
   await backUpAndRestore(demo);
 
@@ -179,7 +118,7 @@ test("in an app cluster, two claims of one name have different data, and one goe
   assert.deepEqual(namespaced, [], "the claim was gone before its database was");
   const { items: left } = await controlPlane.list(serviceInstances);
   assert.equal(left.length, 1);
-  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
+  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
   await demo.delete(bindings, "old");
   await demo.delete(instances, "orders");
 });
@@ -188,14 +127,15 @@ test("in an app cluster, two claims of one name have different data, and one goe
 async function backUpAndRestore(demo: Claims): Promise<void> {
   for (const type of [backups, namespacedBackups]) await demo.create(type, "monday", toOrders);
   for (const type of [backups, namespacedBackups]) await demo.ready(type, "monday");
-  for (const binding of ["old", "new"]) await demo.query(binding, "update notes set text = 'overwritten'");
+  for (const binding of ["old", "new"])
+    await demo.query(`${binding}-creds`, "update notes set text = 'overwritten'");
   await demo.create(namespacedRestores, "undo", ofMonday);
   await demo.ready(namespacedRestores, "undo");
-  assert.deepEqual(await demo.query("new", "select text from notes"), ["new"]);
-  assert.deepEqual(await demo.query("old", "select text from notes"), ["overwritten"]);
+  assert.deepEqual(await demo.query("new-creds", "select text from notes"), ["new"]);
+  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["overwritten"]);
   await demo.create(restores, "undo", ofMonday);
   await demo.ready(restores, "undo");
-  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
+  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
   for (const type of [restores, namespacedRestores]) await demo.delete(type, "undo");
   for (const type of [backups, namespacedBackups]) await demo.delete(type, "monday");
 }

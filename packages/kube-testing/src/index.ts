@@ -38,6 +38,7 @@ export { exitCodeOf, UsageError, wholeNumber } from "./program-options.ts";
 export {
   kubernetesObjects,
   kubernetesProviderConfig,
+  namespacedKubernetesObjects,
   type ProviderKubernetesOptions,
   startProviderKubernetes,
 } from "./provider-kubernetes.ts";

@@ -38,15 +38,27 @@ export const kubernetesObjects: ResourceType = {
   namespaced: false,
 };
 
-/** The ProviderConfig that `startProviderKubernetes` makes. */
+/** The same for namespaced composites. */
+export const namespacedKubernetesObjects: ResourceType = {
+  group: "kubernetes.m.crossplane.io",
+  version: "v1alpha1",
+  plural: "objects",
+  kind: "Object",
+  namespaced: true,
+};
+
+/** The ProviderConfig and the ClusterProviderConfig that `startProviderKubernetes` makes. */
 export const kubernetesProviderConfig = "kubernetes-provider";
 
-const providerConfigs: ResourceType = {
-  ...kubernetesObjects,
-  version: "v1alpha1",
-  plural: "providerconfigs",
-  kind: "ProviderConfig",
-};
+const configKinds: readonly ResourceType[] = [
+  { ...kubernetesObjects, version: "v1alpha1", plural: "providerconfigs", kind: "ProviderConfig" },
+  {
+    ...namespacedKubernetesObjects,
+    plural: "clusterproviderconfigs",
+    kind: "ClusterProviderConfig",
+    namespaced: false,
+  },
+];
 const manager = { fieldManager: "klutch-testing", force: true };
 /** Of its webhook server; it has no flag for it. */
 const webhookPort = 9443;
@@ -107,7 +119,7 @@ async function installKinds(options: ProviderKubernetesOptions, folder: string):
       manager,
     );
   }
-  for (const { plural, group } of [kubernetesObjects, providerConfigs]) {
+  for (const { plural, group } of [kubernetesObjects, namespacedKubernetesObjects, ...configKinds]) {
     const ref = { name: `${plural}.${group}` };
     await waitFor(`${ref.name} to be served`, async () =>
       isTrue(conditionsOf(await client.get<DynamicObject>(customResourceDefinitions, ref)), "Established"),
@@ -135,11 +147,13 @@ async function isReady(url: string): Promise<boolean> {
 async function configure({ client, kubeconfig, namespace }: ProviderKubernetesOptions): Promise<void> {
   const secretRef = { namespace, name: kubernetesProviderConfig, key: "kubeconfig" };
   await client.apply(secrets, secretObject(namespace, secretRef.name, { kubeconfig }), manager);
-  const config: DynamicObject = {
-    apiVersion: apiVersionOf(providerConfigs),
-    kind: providerConfigs.kind,
-    metadata: { name: kubernetesProviderConfig },
-    spec: { credentials: { source: "Secret", secretRef } },
-  };
-  await waitFor("its ProviderConfig to be made", () => client.apply(providerConfigs, config, manager));
+  for (const type of configKinds) {
+    const config: DynamicObject = {
+      apiVersion: apiVersionOf(type),
+      kind: type.kind,
+      metadata: { name: kubernetesProviderConfig },
+      spec: { credentials: { source: "Secret", secretRef } },
+    };
+    await waitFor(`its ${type.kind} to be made`, () => client.apply(type, config, manager));
+  }
 }
