@@ -253,6 +253,19 @@ test("secrets reach the backend by reference, never by value or argument", async
   assert.ok(!kinds(rendered).includes("Secret"));
 });
 
+test("another authority replaces the Pods, and the same ones leave them", async () => {
+  const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+  const template = async (ofLogin: string, ofServer: string): Promise<unknown> => {
+    const { oidc, apiServer, ...rest } = minimal.klutch;
+    const values = { oidc: { ...oidc, ca: pem(ofLogin) }, apiServer: { ...apiServer, ca: pem(ofServer) } };
+    return recordAt(objectOf(await klutch({ ...rest, ...values }), "Deployment"), "spec", "template");
+  };
+  const before = await template("MA==", "MA==");
+  assert.deepEqual(await template("MA==", "MA=="), before);
+  assert.notDeepEqual(await template("MQ==", "MA=="), before);
+  assert.notDeepEqual(await template("MA==", "MQ=="), before);
+});
+
 test("TLS ends at the Ingress when there is one, else at the backend", async () => {
   const [ingress, gateway, backend] = await Promise.all(Object.values(variants).map(klutch));
   assert.ok(ingress !== undefined && gateway !== undefined && backend !== undefined);
