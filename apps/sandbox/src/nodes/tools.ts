@@ -2,7 +2,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ArtefactName, packageArtefacts } from "@klutch/api";
-import { resolveEngine } from "@klutch/engines";
+import { cacheFolder, resolveEngine } from "@klutch/engines";
 import { inheritedEnvironment } from "../environment.ts";
 
 /** What is installed. */
@@ -25,7 +25,7 @@ function npmScript(env: NodeJS.ProcessEnv): string {
   const architecture = process.arch === "arm64" ? "arm64" : "amd64";
   const images = artefacts.map((name) => `--image=${name}`).join(" ");
   return `#!/bin/sh
-export PATH="${env["PATH"]}" HOME="${env["HOME"]}"
+export PATH="${env["PATH"]}" HOME="${env["HOME"]}" KLUTCH_CACHE_DIR="${cacheFolder}"
 unset SSL_CERT_FILE
 node="${process.execPath}" tools="${root}/tools/release" release="$PWD/dist/release"
 case "$1 $2 $3" in
