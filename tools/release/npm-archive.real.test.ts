@@ -4,7 +4,9 @@ import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { isDiskFull } from "./disk-full.ts";
 import { fetchNpmArchive } from "./npm-archive.ts";
+import { smallDisk } from "./testing/small-disk.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-npm-archive-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -30,4 +32,12 @@ test("a package is downloaded once and kept; one that was damaged there is downl
   );
   assert.deepEqual(await manifest(), first);
   assert.deepEqual(await manifest(assert.fail), first);
+});
+
+test("a full folder is known as such, whether the archive is npm's or was kept, and no half archive is kept", async (t) => {
+  const disk = await smallDisk(t, join(folder, "disk"), "4k");
+  if (disk === undefined) return;
+  for (const cache of [join(folder, "empty"), cacheFolder])
+    await assert.rejects(fetchNpmArchive("yocto-spinner", disk, { cacheFolder: cache }), isDiskFull);
+  await assert.rejects(readdir(join(folder, "empty")));
 });

@@ -3,7 +3,7 @@
  * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out what is installed already.
  */
 import { execFile } from "node:child_process";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { announcedBy, complaintsOf } from "./debian-packages.ts";
@@ -14,6 +14,9 @@ const run = promisify(execFile);
 
 /** An apt that answers slower than this has no network. */
 const silenceSeconds = 15;
+
+/** For apt's lists. It waits for ever when its disk is full. */
+const neededMiB = 64;
 
 /** Why apt did not do it. */
 export class AptFault extends Error {}
@@ -115,6 +118,10 @@ async function prepareApt(
 ): Promise<(...args: readonly string[]) => Promise<string>> {
   for (const needed of [join(folder, "state", "lists", "partial"), join(archivesIn(folder), "partial")])
     await mkdir(needed, { recursive: true });
+  const { bavail, bsize } = await statfs(folder);
+  const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
+  if (freeMiB < neededMiB)
+    throw new AptFault(`the disk of ${folder} has ${freeMiB} MiB free, of which apt needs ${neededMiB}`);
   const configuration = join(folder, "apt.conf");
   await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
   const apt = (...args: readonly string[]): Promise<string> =>

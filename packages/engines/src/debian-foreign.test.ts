@@ -146,3 +146,19 @@ test("two builds at once get the same, and keep each package once", { skip }, as
   assert.deepEqual(both, [names, names]);
   assert.equal((await keptIn(options.cacheFolder)).length, 2);
 });
+
+test("on a disk without room for its lists apt, which would wait for ever, is not asked", {
+  skip,
+}, async (t) => {
+  const disk = join(folder, "disk");
+  await mkdir(disk);
+  const mounted = await run("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]).catch(() => undefined);
+  if (mounted === undefined) return t.skip("only root can mount a small disk");
+  t.after(() => run("umount", [disk]));
+  await assert.rejects(
+    unpacked("disk/work"),
+    (error) =>
+      error instanceof AptFault &&
+      error.message === `the disk of ${join(disk, "work")} has 1 MiB free, of which apt needs 64`,
+  );
+});

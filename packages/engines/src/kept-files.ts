@@ -56,12 +56,21 @@ export async function takeKept({ path, digest }: DigestedFile, options: KeptFile
 export async function keepFiles(files: readonly DigestedFile[], options: KeptFilesOptions): Promise<void> {
   if (files.length === 0) return;
   const folder = folderOf(options);
-  await mkdir(folder, { recursive: true });
-  await using _lock = await acquireFileLock(join(folder, "mutex"));
-  // What a killed process left; we hold the lock.
-  for (const name of await readdir(folder))
-    if (name.endsWith(partialSuffix)) await rm(join(folder, name), { force: true });
-  for (const file of files) await keep(file, folder);
+  try {
+    await mkdir(folder, { recursive: true });
+    await using _lock = await acquireFileLock(join(folder, "mutex"));
+    // What a killed process left; we hold the lock.
+    for (const name of await readdir(folder))
+      if (name.endsWith(partialSuffix)) await rm(join(folder, name), { force: true });
+    for (const file of files) await keep(file, folder);
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOSPC" && codeOf(cause) !== "EDQUOT") throw cause;
+    throw new EngineError(
+      "DiskFull",
+      `${folder}, where downloads are kept, cannot be written: the disk is full. Make room, or name another folder with KLUTCH_CACHE_DIR`,
+      { cause },
+    );
+  }
 }
 
 const partialSuffix = ".partial";
@@ -80,12 +89,7 @@ async function keep({ path, digest }: DigestedFile, folder: string): Promise<voi
     await rename(partial, kept);
   } catch (cause) {
     await rm(partial, { force: true });
-    if (codeOf(cause) !== "ENOSPC" && codeOf(cause) !== "EDQUOT") throw cause;
-    throw new EngineError(
-      "DiskFull",
-      `${folder}, where downloads are kept, cannot be written: the disk is full. Make room, or name another folder with KLUTCH_CACHE_DIR`,
-      { cause },
-    );
+    throw cause;
   }
 }
 
