@@ -37,9 +37,7 @@ export async function startDrainWorld(): Promise<LivingWorld & AsyncDisposable> 
       apiServer: { address: server, ca },
       controlPlaneMode: true,
     }),
-    install(appCluster, folder, "klutch-konnector", consumerNamespace, {
-      podDisruptionBudget: { enabled: true },
-    }),
+    install(appCluster, folder, "klutch-konnector", consumerNamespace, {}),
   ]);
   await offerDatabases(controlPlane.client);
   await logIn(controlPlane.client, tenants.a);

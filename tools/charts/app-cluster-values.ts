@@ -85,7 +85,7 @@ export const appClusterValues = (registry: Registry): ValueTable => [
   }),
   { path: "networkPolicy", about: "Who reaches the Pods." },
   toggle({ path: "networkPolicy.enabled", about: "Make a NetworkPolicy that lets only metrics be read." }),
-  ...disruptionValues(false),
+  ...disruptionValues(),
   ...monitorValues(),
   ...podValues({ resources: recordAt(container, "resources"), spread: [] }),
 ];

@@ -238,7 +238,7 @@ export const controlPlaneValues = (registry: Registry): ValueTable => [
   ...tenants,
   ...network,
   ...packages,
-  ...disruptionValues(true),
+  ...disruptionValues(),
   ...monitorValues(),
   ...podValues({
     resources: backendResources(),

@@ -51,7 +51,7 @@ test("both charts pass Helm's linter", async () => {
   await helm.run("lint", "--strict", chartPath("klutch"), chartPath("klutch-konnector"));
 });
 
-test("the konnector's chart gives what the plugin installs, object by object", async () => {
+test("the konnector's chart gives what the plugin installs, object by object, and a PodDisruptionBudget", async () => {
   const all = konnectorManifests({ image: artefact("konnector") });
   const rendered = await helm.template(
     chartPath("klutch-konnector"),
@@ -59,8 +59,10 @@ test("the konnector's chart gives what the plugin installs, object by object", a
     "--namespace",
     "elsewhere",
   );
-  assert.deepEqual(byName(rendered), byName(all));
-  assert.deepEqual(byName(await konnector({})), byName(all.filter(({ kind }) => kind !== "Namespace")));
+  const budget = objectOf(rendered, "PodDisruptionBudget");
+  assert.deepEqual(byName(rendered), byName([...all, budget]));
+  const inNamespace = all.filter(({ kind }) => kind !== "Namespace");
+  assert.deepEqual(byName(await konnector({})), byName([...inNamespace, budget]));
 });
 
 const claim = { resource: "things", group: "example.org", version: "v1", state: "Accepted" } as const;
@@ -158,6 +160,24 @@ test("the control plane's account, rights, policy and kinds are those of deploy/
   assert.deepEqual(byName(shown), byName(crds));
 });
 
+test("both charts keep a Pod through a drain, if there is another one to take over", async () => {
+  const charts = [
+    [konnector, {}, "konnector"],
+    [klutch, minimal.klutch, "klutch-backend"],
+  ] as const;
+  for (const [render, values, name] of charts) {
+    const rendered = await render(values);
+    const { minAvailable, selector } = recordAt(objectOf(rendered, "PodDisruptionBudget", name), "spec");
+    assert.equal(minAvailable, 1);
+    const chosen = recordAt(selector, "matchLabels");
+    const labels = recordAt(objectOf(rendered, "Deployment"), "spec", "template", "metadata", "labels");
+    assert.deepEqual({ ...labels, ...chosen }, labels);
+    const without = [{ replicas: 1 }, { podDisruptionBudget: { enabled: false } }] as const;
+    for (const change of without)
+      assert.ok(!kinds(await render({ ...values, ...change })).includes("PodDisruptionBudget"));
+  }
+});
+
 test("kinds of others are made only when a value asks for them", async () => {
   const usual = [
     "ClusterRole",
@@ -231,6 +251,19 @@ test("secrets reach the backend by reference, never by value or argument", async
     ["COOKIE_ENCRYPTION_KEY", "klutch-cookies", "encryption-key", true],
   ]);
   assert.ok(!kinds(rendered).includes("Secret"));
+});
+
+test("another authority replaces the Pods, and the same ones leave them", async () => {
+  const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+  const template = async (ofLogin: string, ofServer: string): Promise<unknown> => {
+    const { oidc, apiServer, ...rest } = minimal.klutch;
+    const values = { oidc: { ...oidc, ca: pem(ofLogin) }, apiServer: { ...apiServer, ca: pem(ofServer) } };
+    return recordAt(objectOf(await klutch({ ...rest, ...values }), "Deployment"), "spec", "template");
+  };
+  const before = await template("MA==", "MA==");
+  assert.deepEqual(await template("MA==", "MA=="), before);
+  assert.notDeepEqual(await template("MQ==", "MA=="), before);
+  assert.notDeepEqual(await template("MA==", "MQ=="), before);
 });
 
 test("TLS ends at the Ingress when there is one, else at the backend", async () => {

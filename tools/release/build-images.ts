@@ -1,5 +1,4 @@
 /** The part of the release that is images: those of programs, and the Crossplane packages. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
 import { type Architecture, buildIndex, writeLayout } from "@klutch/oci";
@@ -24,6 +23,12 @@ export interface ImagesOptions {
   readonly say: (line: string) => void;
 }
 
+/** How many MiB the folder has to have room for: for each platform apt's lists, the packages packed and unpacked, and Node's archive. */
+export function roomOfImages({ architectures, definitions }: ImagesOptions): number {
+  const servers = definitions.some(({ program }) => program?.servers !== undefined);
+  return architectures.length * (servers ? 450 : 150);
+}
+
 /** Builds and writes them; `folder` is for what is needed meanwhile. Throws `AptFault` when Debian packages cannot be had. */
 export async function buildImages(
   { out, architectures, definitions, sign, say }: ImagesOptions,
@@ -31,11 +36,12 @@ export async function buildImages(
   folder: string,
 ): Promise<readonly ReleasedImage[]> {
   const servers = new Set(definitions.flatMap(({ program }) => program?.servers ?? []));
-  const foundations = await Promise.all(
-    architectures.map((architecture) =>
-      buildFoundation(architecture, servers, join(folder, architecture), say),
-    ),
+  const building = architectures.map((architecture) =>
+    buildFoundation(architecture, servers, join(folder, architecture), say),
   );
+  // Where one fails, the folder is removed, and the other one must not write to it any more.
+  await Promise.allSettled(building);
+  const foundations = await Promise.all(building);
   const released: ReleasedImage[] = [];
   for (const definition of definitions) {
     const { program } = definition;
@@ -58,7 +64,6 @@ export async function writeImage(
 ): Promise<void> {
   const { folder, name } = definition;
   const documents = built.flatMap(({ referrers }) => referrers);
-  await mkdir(join(out, folder), { recursive: true });
   await replace(join(out, folder, name), async (layout) => {
     await writeLayout(layout, [
       { name: klutchVersion, image: index },

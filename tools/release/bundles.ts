@@ -2,7 +2,6 @@
  * The manifests of a release, to be applied by `kubectl apply -f` in an order that one pass is enough for. They say what the charts say, for
  * those who have no Helm.
  */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   artefact,
@@ -119,7 +118,6 @@ export async function writeBundles(
   images: readonly Pick<ReleasedImage, "definition" | "index">[],
 ): Promise<void> {
   const folder = join(out, "bundles");
-  await mkdir(folder, { recursive: true });
   const digests = new Map(images.map(({ definition, index }) => [definition.name, index.manifest.digest]));
   const objects = bundleObjects({ registry, digests });
   for (const name of bundleNames)

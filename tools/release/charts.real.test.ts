@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
 import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { chartVersion } from "../charts/chart.ts";
 import { startHelm } from "../charts/testing/helm.ts";
 import { atHome, minimal } from "../charts/testing/values.ts";
+import { repositoryRoot } from "../root.ts";
 import { packCharts } from "./charts.ts";
 
+const run = promisify(execFile);
 const say = (): void => undefined;
 
 test("charts are packed twice with the same bytes, and Helm's linter passes the archives", async () => {
@@ -35,11 +39,11 @@ test("an archive of an older version does not stay beside those of this one", as
   const packed = await packCharts({ out: helm.folder, registry: releaseRegistry, say });
   assert.deepEqual(
     (await readdir(charts)).toSorted(),
-    packed.map(({ path }) => basename(path)),
+    [...packed.map(({ path }) => basename(path)), "klutch", "klutch-konnector"].toSorted(),
   );
 });
 
-test("`helm push` takes the archives, and charts are rendered out of the registry with its images", async () => {
+test("Helm renders the charts out of the registry where `release:push` put them, with its images", async () => {
   await using helm = await startHelm();
   await using reserved = await reservePorts(1);
   const address = `127.0.0.1:${reserved.ports[0]}`;
@@ -53,8 +57,21 @@ test("`helm push` takes the archives, and charts are rendered out of the registr
     ready: async () => (await fetch(`http://${address}/v2/`)).ok,
   });
   const registry = parseRegistry(`${address}/klutch`);
-  for (const { path } of await packCharts({ out: helm.folder, registry, say }))
-    await helm.run("push", path, `oci://${registry}/charts`, "--plain-http");
+  const signed: string[] = [];
+  const sign = async (layout: string, digest: string, name: string): Promise<void> => {
+    await access(join(layout, "index.json"));
+    signed.push(`${name}:${chartVersion}@${digest}`);
+  };
+  const packed = await packCharts({ out: helm.folder, registry, sign, say });
+  for (const name of ["images", "packages"]) await mkdir(join(helm.folder, name));
+  const push = [join(repositoryRoot, "tools", "release", "push.ts"), "--from", helm.folder, "--plain-http"];
+  const { stdout } = await run(process.execPath, [...push, "--registry", registry]);
+  const references = packed.map(({ image: { name, image } }) => `${name}@${image.manifest.digest}`);
+  assert.deepEqual(
+    stdout.trim().split("\n"),
+    references.map((reference) => `${registry}/${reference}`),
+  );
+  assert.deepEqual(signed, references);
   const fromRegistry = ["--version", chartVersion, "--plain-http"];
   for (const name of ["klutch", "klutch-konnector"] as const) {
     const chart = `oci://${registry}/charts/${name}`;

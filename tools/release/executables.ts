@@ -4,12 +4,12 @@
  */
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
 import { buildProgramFiles } from "./app-layer.ts";
 import { replace } from "./beside.ts";
+import { blamingTemporaryFolder, inTemporaryFolder } from "./disk-full.ts";
 import { archiveName, executableNames, packExecutable, packProgram } from "./executables-archive.ts";
 import { signMachO } from "./executables-macho.ts";
 import { withoutCertificates } from "./executables-pe.ts";
@@ -20,6 +20,9 @@ import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
 import { runSigner } from "./signing.ts";
 
 const run = promisify(execFile);
+
+/** The archives of Node for all platforms, and one Node twice. */
+const roomMiB = 700;
 
 /** What is built, and where it goes. */
 export interface ExecutablesOptions {
@@ -38,24 +41,23 @@ export interface ExecutablesOptions {
 
 /** Builds and writes them. Throws when Node is another than the pinned one, or its package cannot be had. */
 export async function buildExecutables(options: ExecutablesOptions): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-executables-"));
-  try {
-    await replace(join(options.out, "executables"), (target) => writeArchives(options, target, folder));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await inTemporaryFolder("executables", roomMiB, (folder) =>
+    replace(join(options.out, "executables"), (target) => writeArchives(options, target, folder)),
+  );
 }
 
 async function writeArchives(options: ExecutablesOptions, target: string, folder: string): Promise<void> {
   const { platforms = allPlatforms, say } = options;
   await mkdir(target, { recursive: true });
-  const bundle = await buildProgramFiles("cli", folder);
+  const bundle = await blamingTemporaryFolder(() => buildProgramFiles("cli", folder));
   // Node's package for Windows has none; it is the same for all platforms.
   const nodeLicence = await readFile(join(process.execPath, "..", "..", "LICENSE"));
   const licences = [...bundle.licences, { path: "NODE-LICENSE", content: nodeLicence }];
   for (const platform of platforms) {
-    const node = await fetchNpmArchive(platform.node.package, folder);
-    const program = await buildExecutable({ ...options, platform, node, program: bundle.program, folder });
+    const program = await blamingTemporaryFolder(async () => {
+      const node = await fetchNpmArchive(platform.node.package, folder);
+      return buildExecutable({ ...options, platform, node, program: bundle.program, folder });
+    });
     const packed = await packProgram(platform, program);
     for (const name of executableNames) {
       const archive = await packExecutable(name, packed, licences);

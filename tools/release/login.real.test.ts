@@ -77,7 +77,7 @@ const index = buildIndex([{ architecture: "amd64", image: buildXpkg("kind: Funct
 await writeLayout(release, [{ name: "function-klutch:v1.6.0", image: index }]);
 await mkdir(join(release, "bundles"));
 await writeLayout(join(folder, "built", "packages", "function-klutch"), [{ name: "v1.6.0", image: index }]);
-await mkdir(join(folder, "built", "images"));
+for (const empty of ["images", "charts"]) await mkdir(join(folder, "built", empty));
 
 const configured = join(folder, "docker");
 await mkdir(configured);

@@ -4,16 +4,14 @@
  * `dist/release/charts`. No Docker: Debian packages come by apt, Node by npm. The same commit and packages give the same bytes.
  *
  *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--sign-command PROGRAM]
+ *                              [--sign-executables-command PROGRAM]
  *
- * Executables for people and the checksums of everything are built with the whole only; `--sign-executables-command` names a program that
- * signs those for macOS and Windows: its arguments are the file and its platform.
+ * Executables for people and the checksums of everything are built with the whole only.
  */
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { parseRegistry, releaseRegistry } from "@klutch/api";
+import { parseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
-import { repositoryRoot } from "../root.ts";
 import { buildDownloads } from "./downloads.ts";
+import { readReleaseFlags } from "./flags.ts";
 import { imageDefinitions } from "./images.ts";
 import { buildRelease } from "./release.ts";
 import { signWith } from "./signing.ts";
@@ -22,16 +20,7 @@ const say = (line: string): void => console.log(line);
 const allArchitectures: readonly Architecture[] = ["amd64", "arm64"];
 
 try {
-  const { values } = parseArgs({
-    options: {
-      out: { type: "string", default: join(repositoryRoot, "dist", "release") },
-      registry: { type: "string", default: releaseRegistry },
-      architecture: { type: "string", multiple: true },
-      image: { type: "string", multiple: true },
-      "sign-command": { type: "string" },
-      "sign-executables-command": { type: "string" },
-    },
-  });
+  const values = readReleaseFlags();
   const program = values["sign-command"];
   const registry = parseRegistry(values.registry);
   const all = imageDefinitions(registry);

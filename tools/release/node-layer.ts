@@ -2,7 +2,7 @@
 import { type Architecture, type Layer, layerOf } from "@klutch/oci";
 import { entriesOf } from "./files.ts";
 import type { LockedPackage } from "./lock-file.ts";
-import { type Download, fetchNpmArchive } from "./npm-archive.ts";
+import { fetchNpmArchive, type NpmArchiveOptions } from "./npm-archive.ts";
 
 /** Where Node is in an image. */
 export const nodePath = "usr/bin/node";
@@ -14,14 +14,14 @@ export interface NodeLayer {
   readonly package: LockedPackage;
 }
 
-/** Downloads the package into `folder` and checks it. Throws `ReleaseError` when it is another than the lock file names. */
+/** Has the package in `folder` and checks it. Throws `ReleaseError` when it is another than the lock file names. */
 export async function buildNodeLayer(
   architecture: Architecture,
   folder: string,
-  download?: Download,
+  options?: NpmArchiveOptions,
 ): Promise<NodeLayer> {
   const name = `node-linux-${architecture === "amd64" ? "x64" : "arm64"}`;
-  const node = await fetchNpmArchive(name, folder, download);
+  const node = await fetchNpmArchive(name, folder, options);
   const files = [
     { path: nodePath, content: await node.read("bin/node"), mode: 0o755 },
     { path: "usr/share/doc/node/LICENSE", content: await node.read("LICENSE") },

@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { keepFiles, type KeptFilesOptions, takeKept } from "@klutch/engines";
 import { ReleaseError } from "./errors.ts";
-import { type LockedPackage, lockedPackage } from "./lock-file.ts";
+import { type LockedPackage, lockedPackage, sha512Of } from "./lock-file.ts";
 
 const run = promisify(execFile);
 
@@ -19,14 +20,41 @@ export interface NpmArchive {
 /** Downloads a package of npm, such as `undici@8.0.0`, into a folder, and gives back the archive's path. */
 export type Download = (reference: string, folder: string) => Promise<string>;
 
-/** Downloads the package into `folder` and checks it. Throws `ReleaseError` when it is another than the lock file names. */
+/** How a package is had. */
+export interface NpmArchiveOptions extends KeptFilesOptions {
+  /** Default: `npm pack`. */
+  readonly download?: Download | undefined;
+}
+
+/**
+ * Has the archive in `folder`: the one that was kept of an earlier download, else npm's, which is kept. Throws `ReleaseError` when that is
+ * another than the lock file names.
+ */
 export async function fetchNpmArchive(
   name: string,
   folder: string,
-  download: Download = npmPack,
+  options: NpmArchiveOptions = {},
 ): Promise<NpmArchive> {
   const locked = await lockedPackage(`node_modules/${name}`);
-  const { version, integrity } = locked;
+  const digest = { algorithm: "sha512", hex: sha512Of(locked) } as const;
+  const kept = { path: join(folder, `${name}.tgz`), digest };
+  let archive = kept.path;
+  if (!(await takeKept(kept, options))) {
+    archive = await downloaded(locked, folder, options);
+    await keepFiles([{ path: archive, digest }], options);
+  }
+  const tarOptions = { encoding: "buffer", maxBuffer: 512 * 1024 * 1024 } as const;
+  return {
+    package: locked,
+    read: async (path) => (await run("tar", ["-xOzf", archive, `package/${path}`], tarOptions)).stdout,
+  };
+}
+
+async function downloaded(
+  { name, version, integrity }: LockedPackage,
+  folder: string,
+  { download = npmPack }: NpmArchiveOptions,
+): Promise<string> {
   const archive = await download(`${name}@${version}`, folder);
   const digest = `sha512-${createHash("sha512")
     .update(await readFile(archive))
@@ -35,11 +63,7 @@ export async function fetchNpmArchive(
     throw new ReleaseError(
       `${name}@${version} has the digest ${digest}, but package-lock.json names ${integrity}: somebody changed one of the two`,
     );
-  const options = { encoding: "buffer", maxBuffer: 512 * 1024 * 1024 } as const;
-  return {
-    package: locked,
-    read: async (path) => (await run("tar", ["-xOzf", archive, `package/${path}`], options)).stdout,
-  };
+  return archive;
 }
 
 const npmPack: Download = async (reference, folder) => {

@@ -3,8 +3,7 @@
  * form that npm installs.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
@@ -12,6 +11,7 @@ import { recordAt, textAt } from "@klutch/kube-core";
 import { oldestNode } from "../build/commands.ts";
 import { repositoryRoot } from "../root.ts";
 import { replace } from "./beside.ts";
+import { inTemporaryFolder, isDiskFull } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
 
 const run = promisify(execFile);
@@ -27,6 +27,9 @@ export const npmPackages = [
   "telemetry",
 ] as const;
 
+/** Of what is compiled and packed. */
+const roomMiB = 20;
+
 /** Of a release in npm's words: without a `v`. */
 const version = klutchVersion.replace(/^v/, "");
 
@@ -35,8 +38,7 @@ export async function buildNpmPackages(options: {
   readonly out: string;
   readonly say: (line: string) => void;
 }): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-npm-"));
-  try {
+  await inTemporaryFolder("npm", roomMiB, async (folder) => {
     const compiled = join(folder, "compiled");
     await compile(folder, compiled);
     for (const name of npmPackages) await assemble(name, join(compiled, name, "src"), join(folder, name));
@@ -47,9 +49,7 @@ export async function buildNpmPackages(options: {
       const { stdout } = await run("npm", pack, { cwd: folder });
       for (const file of stdout.trim().split("\n")) options.say(`npm/${file}`);
     });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** What the packages' entries lead to, and nothing of tests. */
@@ -73,6 +73,7 @@ async function compile(folder: string, outDir: string): Promise<void> {
   try {
     await run(process.execPath, [tsc, "--project", path]);
   } catch (cause) {
+    if (isDiskFull(cause)) throw cause;
     const said = cause instanceof Error && "stdout" in cause ? String(cause.stdout).trim() : "";
     throw new ReleaseError(`the npm packages do not compile:\n${said}`, { cause });
   }

@@ -2,7 +2,7 @@
  * The archive for places that reach no registry of ours: every artefact, the charts among them, in one OCI layout, each blob once, and the bundles. `klutch mirror`
  * and every tool that knows layouts can copy it on.
  */
-import { mkdir, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
 import { layoutFiles, type NamedImage, tarEnd, type TarEntry, tarParts } from "@klutch/oci";
@@ -20,7 +20,6 @@ export async function writeOffline(
   released: readonly ReleasedImage[],
   charts: readonly Pick<PackedChart, "image">[],
 ): Promise<void> {
-  await mkdir(join(out, "offline"), { recursive: true });
   await replace(join(out, "offline", `${offlineName}.tar`), async (path) => {
     await using file = await open(path, "w");
     for await (const entry of entriesOf(out, released, charts))

@@ -1,5 +1,5 @@
 /**
- * `npm run release:push`: the images and packages of `dist/release` into a registry, with the login that `docker login` left, or with
+ * `npm run release:push`: the images, packages and charts of `dist/release` into a registry, with the login that `docker login` left, or with
  * a password on standard input.
  *
  *     npm run release:push -- --registry HOST[:PORT][/PATH] [--from FOLDER] [--plain-http] [--replace]
@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { parseRegistry } from "@klutch/api";
 import { type Account, dockerAccount, passwordAccount, pushLayout, RegistryLogin } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
+import { chartsPath } from "./charts.ts";
 import { ReleaseError } from "./errors.ts";
 
 try {
@@ -37,9 +38,10 @@ try {
     tokenServers: values["token-server"],
     account: async ({ signal }) => given ?? dockerAccount({ registry, env: process.env, signal }),
   });
-  for (const folder of ["images", "packages"])
-    for (const name of await layoutsIn(join(values.from, folder))) {
-      const pushed = await pushLayout(join(values.from, folder, name), {
+  for (const [folder, below] of Object.entries({ images: [], packages: [], [chartsPath]: [chartsPath] }))
+    for (const layout of await layoutsIn(join(values.from, folder))) {
+      const name = [...below, layout].join("/");
+      const pushed = await pushLayout(join(values.from, folder, layout), {
         registry: url,
         login,
         repository: [...path, name].join("/"),
@@ -59,8 +61,11 @@ async function accountOf(username: string): Promise<Account> {
 }
 
 async function layoutsIn(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch((cause: unknown) => {
+  const found = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw new ReleaseError(`--from: ${folder} is not there; npm run release:build makes it`, { cause });
   });
-  return names.filter((name) => !name.endsWith(".partial")).toSorted();
+  return found
+    .filter((each) => each.isDirectory() && !each.name.endsWith(".partial"))
+    .map(({ name }) => name)
+    .toSorted();
 }

@@ -1,11 +1,9 @@
 /** Builds the release: a part for each kind of artefact, each in a folder of its own. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Registry } from "@klutch/api";
-import { buildImages, type ImagesOptions } from "./build-images.ts";
+import { buildImages, type ImagesOptions, roomOfImages } from "./build-images.ts";
 import { writeBundles } from "./bundles.ts";
 import { packCharts } from "./charts.ts";
+import { inTemporaryFolder } from "./disk-full.ts";
 import { writeOffline } from "./offline.ts";
 import { sourceOfRelease } from "./provenance.ts";
 import type { ReleasedImage } from "./released-image.ts";
@@ -18,14 +16,12 @@ export interface ReleaseOptions extends ImagesOptions {
 
 /** Builds and writes everything, and gives back the images. Throws `AptFault` when Debian packages cannot be had. */
 export async function buildRelease(options: ReleaseOptions): Promise<readonly ReleasedImage[]> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-release-"));
-  try {
-    const images = await buildImages(options, await sourceOfRelease(), folder);
-    await writeBundles(options, images);
-    const charts = await packCharts(options);
-    await writeOffline(options.out, images, charts);
-    return images;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const source = await sourceOfRelease();
+  const images = await inTemporaryFolder("release", roomOfImages(options), (folder) =>
+    buildImages(options, source, folder),
+  );
+  await writeBundles(options, images);
+  const charts = await packCharts(options);
+  await writeOffline(options.out, images, charts);
+  return images;
 }

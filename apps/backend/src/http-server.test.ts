@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { Agent, get } from "node:https";
+import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { TLSSocket } from "node:tls";
+import { connect, TLSSocket } from "node:tls";
 import { openAuthority, tlsFilesIn } from "@klutch/data-servers";
 import { reservePorts } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
@@ -52,21 +54,36 @@ async function ask(port: number, agent: Agent): Promise<string> {
   return promise;
 }
 
-test("a renewed certificate is shown to those who connect from then on, and nobody is cut off", async () => {
-  await writeSecretVolume(volume, await issue("first"));
+interface Served extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly port: number;
+  readonly abort: AbortController;
+}
+
+async function serve(args: readonly string[]): Promise<Served> {
   const [port = 0] = stack.use(await reservePorts(1)).ports;
-  const config = await readConfig([...flags, `--listen-address=127.0.0.1:${port}`], {});
+  const config = await readConfig([...args, `--listen-address=127.0.0.1:${port}`], {});
   const clock = new VirtualClock();
   const runtime = { ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }), clock };
   const app = new Hono().get("/", (context) => context.text("hello"));
   const abort = new AbortController();
   const running = httpServer({ app, problem: () => undefined }, config, runtime).start(abort);
-  stack.defer(async () => {
-    abort.abort();
-    // As long as those who hold a connection may go on, and answers take.
-    await clock.advance(20_000);
-    await running;
-  });
+  return {
+    clock,
+    port,
+    abort,
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      // As long as those who hold a connection may go on, and answers take.
+      await clock.advance(20_000);
+      await running;
+    },
+  };
+}
+
+test("a renewed certificate is shown to those who connect from then on, and nobody is cut off", async () => {
+  await writeSecretVolume(volume, await issue("first"));
+  const { clock, port } = stack.use(await serve(flags));
   const waiting = new Agent({ keepAlive: true });
   stack.defer(() => waiting.destroy());
   const before = await waitFor("the server", () => ask(port, waiting));
@@ -80,6 +97,27 @@ test("a renewed certificate is shown to those who connect from then on, and nobo
   assert.equal(await ask(port, waiting), before);
   assert.equal(await ask(port, new Agent()), renewed);
 });
+
+for (const [scheme, isSecure] of [
+  ["http", false],
+  ["https", true],
+] as const) {
+  test(`over ${scheme} an idle connection outlives those of proxies, and ends when the server does`, async () => {
+    await writeSecretVolume(volume, await issue(`idle-${scheme}`));
+    await using server = await serve(isSecure ? flags : ["--control-plane-mode"]);
+    const where = { host: "127.0.0.1", port: server.port };
+    const { socket, answer } = await waitFor("the server", async () => {
+      const opened = isSecure ? connect({ ...where, ca: authority.certificate }) : connectPlain(where);
+      opened.write("GET / HTTP/1.1\r\nhost: klutch\r\n\r\n");
+      const said: readonly unknown[] = await once(opened, "data");
+      return { socket: opened, answer: String(said[0]) };
+    });
+    assert.match(answer, /^keep-alive: timeout=620\r$/im);
+    server.abort.abort();
+    await server.clock.advance(2_000);
+    await waitFor("the end of the connection", () => socket.closed);
+  });
+}
 
 test("a pair that does not belong together is refused by the name of its flag before anything starts", async () => {
   const [first, second] = [await issue("third"), await issue("fourth")];

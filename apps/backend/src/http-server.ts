@@ -12,6 +12,13 @@ import type { Backend } from "./backend.ts";
 import type { BackendConfig } from "./config.ts";
 import { drainable } from "./drain.ts";
 
+/**
+ * So long an idle connection stays open, in milliseconds. A proxy in front sends requests over connections that it has; if the server ends one just
+ * then, the answer is a 502. So the proxy must be first: nginx and AWS end theirs after 60 s, Traefik after 90 s, Google after 600 s.
+ * `headersTimeout` does not count while a connection is idle, so it may be shorter.
+ */
+const keepAliveTimeout = 620_000;
+
 /** Listens until the signal aborts; requests in flight are answered then. Fails with `ListenError` when its port is taken. */
 export function httpServer(
   backend: Pick<Backend, "app" | "problem">,
@@ -30,7 +37,9 @@ export function httpServer(
         fetch: backend.app.fetch,
         port,
         ...(host === undefined ? {} : { hostname: host }),
-        ...(tls === undefined ? {} : { createServer: createSecureServer, serverOptions: optionsOf(tls) }),
+        ...(tls === undefined
+          ? { serverOptions: { keepAliveTimeout } }
+          : { createServer: createSecureServer, serverOptions: { keepAliveTimeout, ...optionsOf(tls) } }),
       });
       server.on("error", (cause) => reject(new ListenError("the server of the login", config, cause)));
       const drain =

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { findCondition } from "@klutch/kube-core";
-import type { KubeClient } from "@klutch/kube";
+import type { KubeClient, Random } from "@klutch/kube";
 import { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { createManagers } from "./backup-manager/managers.ts";
@@ -26,7 +26,7 @@ interface Checked {
   readonly healthy: () => Promise<readonly (string | undefined)[]>;
 }
 
-async function start(t: TestContext): Promise<Checked> {
+async function start(t: TestContext, random: Random = () => 0): Promise<Checked> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   const backend = stack.use(await startRawBackend());
@@ -68,6 +68,7 @@ async function start(t: TestContext): Promise<Checked> {
     client,
     informer: { type: providerConfigs, get: () => seen },
     clock,
+    random,
     onHealth: healthOnConfigs(recorder),
   });
   const get = (): Promise<ProviderConfig> => client.get<ProviderConfig>(providerConfigs, { name });
@@ -100,23 +101,74 @@ test("a backend that turns bad and good again has one event for each turn, and n
   assert.deepEqual(await healthy(), ["True", "Available", undefined, first]);
   backend.answer = bad;
   await clock.advance(180_000);
-  assert.equal(await run(), 30_000);
+  assert.equal(await run(), 2_000);
   const message = "HTTP 503: Down: later";
   const { health } = (await get()).status ?? {};
   const turned = health?.lastCheckTime ?? "";
   assert.deepEqual(health, { lastCheckTime: turned, lastStatus: false, lastMessage: message });
   assert.deepEqual(await healthy(), ["False", "BrokerUnreachable", message, turned]);
-  await clock.advance(30_000);
+  await clock.advance(2_000);
   await run();
   assert.deepEqual(await healthy(), ["False", "BrokerUnreachable", message, turned]);
   backend.answer = http(200);
-  await clock.advance(30_000);
+  await clock.advance(2_000);
   await run();
   assert.equal((await healthy())[0], "True");
   assert.deepEqual(events.slice(1), [
     `Warning CheckFailure: Health check failed: ${message}`,
     "Normal CheckSuccess: ProviderConfig is now healthy",
   ]);
+});
+
+/** Lets a bad backend be checked until `ms` have passed; gives back the waits between the checks. */
+async function waits({ run, clock }: Checked, ms: number): Promise<readonly number[]> {
+  const end = clock.monotonic() + ms;
+  const seen: number[] = [];
+  while (clock.monotonic() < end) {
+    const wait = (await run()) ?? 0;
+    seen.push(wait);
+    await clock.advance(wait);
+  }
+  return seen;
+}
+
+const minute = 60_000;
+
+test("a backend that turned bad is asked again soon, then after a tenth of that time, and every half minute in the end", async (t) => {
+  const checked = await start(t);
+  checked.backend.answer = bad;
+  const first = await waits(checked, 20_000);
+  assert.deepEqual(new Set(first), new Set([2_000]));
+  const growing = await waits(checked, 10 * minute);
+  assert.deepEqual(
+    growing,
+    growing.toSorted((a, b) => a - b),
+  );
+  assert.deepEqual(new Set(await waits(checked, 10 * minute)), new Set([30_000]));
+  assert.ok(checked.backend.asked.length < 75, `${checked.backend.asked.length} questions in 20 minutes`);
+});
+
+test("that it says something else each time makes it no newer, but another spec does", async (t) => {
+  const checked = await start(t);
+  const { backend, client, run } = checked;
+  for (let minutes = 0; minutes < 10; minutes++) {
+    backend.answer = http(503, `{"error":"Down","description":"request ${minutes}"}`);
+    await waits(checked, minute);
+  }
+  assert.equal((await waits(checked, 1)).at(0), 30_000);
+  await client.mergePatch(providerConfigs, { name }, { spec: { healthCheckEndpoint: "/other" } });
+  assert.equal(await run(), 2_000);
+});
+
+test("a backend that turns bad again is asked soon again, and waits differ a little", async (t) => {
+  const checked = await start(t, () => 1);
+  checked.backend.answer = bad;
+  assert.equal((await waits(checked, 10 * minute)).at(-1), 36_000);
+  checked.backend.answer = http(200);
+  assert.equal(await checked.run(), 180_000);
+  await checked.clock.advance(180_000);
+  checked.backend.answer = bad;
+  assert.equal(await checked.run(), 2_400);
 });
 
 test("between two checks nothing is asked and nothing written", async (t) => {

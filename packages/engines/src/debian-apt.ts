@@ -3,16 +3,20 @@
  * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out what is installed already.
  */
 import { execFile } from "node:child_process";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { complaintsOf } from "./debian-packages.ts";
+import { announcedBy, complaintsOf } from "./debian-packages.ts";
 import { inheritedEnvironment } from "./environment.ts";
+import { type DigestedFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 
 const run = promisify(execFile);
 
 /** An apt that answers slower than this has no network. */
 const silenceSeconds = 15;
+
+/** For apt's lists. It waits for ever when its disk is full. */
+const neededMiB = 64;
 
 /** Why apt did not do it. */
 export class AptFault extends Error {}
@@ -38,6 +42,7 @@ export async function fetchPackages(
 ): Promise<string> {
   const apt = await prepareApt(folder, options);
   const archives = archivesIn(folder);
+  options.say("downloading the packages …");
   const install = ["install", "--yes", "--download-only", "--reinstall", "--no-install-recommends"];
   await apt(...install, ...packages);
   const root = join(folder, "root");
@@ -57,14 +62,21 @@ export interface UnpackedPackage {
   readonly root: string;
 }
 
+/** Options of `unpackForeign`. */
+export interface ForeignOptions extends AptOptions, KeptFilesOptions {
+  /** In Debian's words. */
+  readonly architecture: string;
+}
+
 /**
- * Unpacks just these packages for an architecture, which need not be this machine's, each into a folder of its own below `folder`. Throws
- * `AptFault` with apt's words.
+ * Unpacks just these packages for an architecture, which need not be this machine's, each into a folder of its own below `folder`. What
+ * was downloaded once is kept in the cache, and apt says each time which versions there are. Throws `AptFault` with apt's words, and
+ * `EngineError` when what apt downloaded is not what it announced, or cannot be kept.
  */
 export async function unpackForeign(
   packages: readonly string[],
   folder: string,
-  options: AptOptions & { readonly architecture: string },
+  options: ForeignOptions,
 ): Promise<readonly UnpackedPackage[]> {
   const { architecture } = options;
   const foreign = [
@@ -76,7 +88,13 @@ export async function unpackForeign(
   const settings = [...foreign, ...(options.settings ?? [])];
   const archives = archivesIn(folder);
   const apt = await prepareApt(folder, { ...options, settings }, archives);
+  const announced = announcedBy(await apt("download", "--print-uris", ...packages), archives);
+  const missing: DigestedFile[] = [];
+  for (const file of announced) if (!(await takeKept(file, options))) missing.push(file);
+  options.say(`downloading ${missing.length} of ${packages.length} packages …`);
+  // Those that are there already it leaves alone.
   await apt("download", ...packages);
+  await keepFiles(missing, options);
   const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
   return Promise.all(
     packages.map(async (name) => {
@@ -92,21 +110,24 @@ export async function unpackForeign(
 
 const archivesIn = (folder: string): string => join(folder, "cache", "archives");
 
-/** Writes apt's configuration, and asks for what there is; gives back what runs it. */
+/** Writes apt's configuration, and asks for what there is; gives back what runs it and hands back what it wrote. */
 async function prepareApt(
   folder: string,
   options: AptOptions,
   cwd = folder,
-): Promise<(...args: readonly string[]) => Promise<void>> {
+): Promise<(...args: readonly string[]) => Promise<string>> {
   for (const needed of [join(folder, "state", "lists", "partial"), join(archivesIn(folder), "partial")])
     await mkdir(needed, { recursive: true });
+  const { bavail, bsize } = await statfs(folder);
+  const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
+  if (freeMiB < neededMiB)
+    throw new AptFault(`the disk of ${folder} has ${freeMiB} MiB free, of which apt needs ${neededMiB}`);
   const configuration = join(folder, "apt.conf");
   await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
-  const apt = (...args: readonly string[]): Promise<void> =>
+  const apt = (...args: readonly string[]): Promise<string> =>
     runApt(["-c", configuration, ...args], cwd, options);
   options.say("asking for the packages …");
   await apt("update");
-  options.say("downloading the packages …");
   return apt;
 }
 
@@ -124,6 +145,8 @@ function settingsIn(folder: string): readonly string[] {
     'APT::Sandbox::User "root";',
     'APT::Update::Error-Mode "any";',
     'Acquire::Languages "none";',
+    // What software centres show.
+    'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";',
     'Acquire::Retries "1";',
     `Acquire::http::Timeout "${silenceSeconds}";`,
     `Acquire::https::Timeout "${silenceSeconds}";`,
@@ -137,10 +160,10 @@ async function runApt(
   args: readonly string[],
   cwd: string,
   { aptGet = "apt-get", signal }: AptOptions,
-): Promise<void> {
+): Promise<string> {
   const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
   try {
-    await run(aptGet, [...args], { cwd, env, signal, maxBuffer: 16 * 1024 * 1024 });
+    return (await run(aptGet, [...args], { cwd, env, signal, maxBuffer: 16 * 1024 * 1024 })).stdout;
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")

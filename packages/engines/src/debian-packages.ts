@@ -1,4 +1,5 @@
 /** The servers and tools that Debian packages hold, and where they are in them. */
+import type { DigestedFile } from "./kept-files.ts";
 
 /** Names of all of them. */
 export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox" | "prometheus";
@@ -118,6 +119,18 @@ export function programsIn(definition: DebianDefinition, root: string): Readonly
 /** A version as a folder's name: a colon would end the folder's name in a list of folders. */
 export function folderOfVersion(version: string): string {
   return version.replaceAll(/[^\w.+~-]/g, "_");
+}
+
+/**
+ * The files that apt would download into `folder`, with the digests that its signed lists name. `output` is what `--print-uris` wrote. Those
+ * with a digest of another kind are left out.
+ */
+export function announcedBy(output: string, folder: string): readonly DigestedFile[] {
+  const line = /^'[^']*' (\w[^\s/]*\.deb) \d+ (SHA256|SHA512):([0-9a-f]+)$/gm;
+  return [...output.matchAll(line)].map(([, name = "", kind, hex = ""]) => ({
+    path: `${folder}/${name}`,
+    digest: { algorithm: kind === "SHA512" ? "sha512" : "sha256", hex },
+  }));
 }
 
 /**

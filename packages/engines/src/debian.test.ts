@@ -3,7 +3,13 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { complaintsOf, debianDefinitions, folderOfVersion, programsIn } from "./debian-packages.ts";
+import {
+  announcedBy,
+  complaintsOf,
+  debianDefinitions,
+  folderOfVersion,
+  programsIn,
+} from "./debian-packages.ts";
 import { resolveDebian } from "./debian.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-debian-"));
@@ -79,6 +85,22 @@ test("apt's errors are kept without credentials of its addresses, warnings only 
   assert.equal(complaintsOf(`Hit:1\nW: old\n${failed}\n`), "Err:1 http://mirror.test/debian InRelease");
   assert.equal(complaintsOf("Reading\nW: some index\n"), "W: some index");
   assert.equal(complaintsOf("Reading\n"), "");
+});
+
+test("what apt announces is read with its digests; weaker ones, and names that lead elsewhere, are left out", () => {
+  const [sum256, sum512] = ["a1".repeat(32), "b2".repeat(64)];
+  const output = [
+    "Reading package lists...",
+    `'http://u:p@mirror.test/z.deb' zlib1g_1%3a1.2_amd64.deb 86684 SHA256:${sum256}`,
+    `'http://mirror.test/l.deb' libc6_2.36-9+deb12u14_amd64.deb 1 SHA512:${sum512}`,
+    "'http://mirror.test/old.deb' old_1_amd64.deb 1 MD5Sum:c3",
+    "'http://mirror.test/none.deb' none_1_amd64.deb 1 ",
+    `'http://mirror.test/out.deb' ../out_1_amd64.deb 1 SHA256:${sum256}`,
+  ];
+  assert.deepEqual(announcedBy(output.join("\n"), "/archives"), [
+    { path: "/archives/zlib1g_1%3a1.2_amd64.deb", digest: { algorithm: "sha256", hex: sum256 } },
+    { path: "/archives/libc6_2.36-9+deb12u14_amd64.deb", digest: { algorithm: "sha512", hex: sum512 } },
+  ]);
 });
 
 test("a version's folder can stand in a list of folders", () => {

@@ -12,6 +12,7 @@ export { type DebianName } from "./debian-packages.ts";
 export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
 export { tryFileLock } from "./file-lock.ts";
+export { keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
 export { type OutsideDoor } from "./postgres-access.ts";
 export {

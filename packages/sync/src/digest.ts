@@ -143,16 +143,29 @@ export interface LastSynced {
   readonly consumer: string;
   readonly providerUid: string;
   readonly provider: string;
+  /** Of a status that is not about its object's spec no text says what the claim is to show. These versions were compared in full. */
+  readonly unanswered?: Versions | undefined;
 }
 
-/** The record of a pair for which a full comparison found nothing to write to the provider. */
-export function lastSyncedOf(consumer: Digest, provider: Digest): LastSynced {
-  return {
+/** The resource versions of both objects. */
+export interface Versions {
+  readonly consumer: string | undefined;
+  readonly provider: string | undefined;
+}
+
+/**
+ * The record of a pair for which a full comparison found nothing to write to the provider. `settled`: the versions for which there is nothing to
+ * be written to the claim either.
+ */
+export function lastSyncedOf(consumer: Digest, provider: Digest, settled?: Versions): LastSynced {
+  const record = {
     consumerUid: consumer.metadata.uid ?? "",
     consumer: consumer.content,
     providerUid: provider.metadata.uid ?? "",
     provider: provider.content,
   };
+  const isUnanswered = settled !== undefined && provider.status !== undefined && isBehind(provider.status);
+  return isUnanswered ? { ...record, unanswered: settled } : record;
 }
 
 /** What can be said of a pair without its objects. */
@@ -189,7 +202,19 @@ export function compareDigests(
       return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
   }
   if (provider.mark !== undefined && provider.mark !== consumer.mark) return "needsBoth";
+  if (provider.status !== undefined && isBehind(provider.status))
+    return isSettled(consumer, provider, lastSynced) ? "inSync" : "needsBoth";
   return compareStatuses(consumer.status, provider.status, lastWrittenStatus);
+}
+
+function isSettled(consumer: Digest, provider: Digest, lastSynced: LastSynced | undefined): boolean {
+  if (lastSynced?.unanswered === undefined) return false;
+  const { consumerUid, providerUid, unanswered } = lastSynced;
+  const isSame = ({ metadata }: Digest, uid: string, version: string | undefined): boolean =>
+    metadata.uid === uid && metadata.resourceVersion !== undefined && metadata.resourceVersion === version;
+  return (
+    isSame(consumer, consumerUid, unanswered.consumer) && isSame(provider, providerUid, unanswered.provider)
+  );
 }
 
 function compareStatuses(
@@ -201,7 +226,6 @@ function compareStatuses(
     if (claim === undefined) return "noStatus";
     return isUnanswered(claim) ? "inSync" : "needsBoth";
   }
-  if (isBehind(provider)) return "needsBoth";
   if (provider === claim) return "inSync";
   const isProjected =
     lastWritten !== undefined && lastWritten.wanted === provider && lastWritten.observed === (claim ?? "");

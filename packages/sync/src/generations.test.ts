@@ -11,7 +11,7 @@ import {
 import { type DynamicObject, recordAt, recordsAt } from "@klutch/kube-core";
 import fc from "fast-check";
 import { specMark } from "./content.ts";
-import { compareDigests, consumerDigest, lastSyncedOf, providerDigest } from "./digest.ts";
+import { compareDigests, consumerDigest, lastSyncedOf, providerDigest, type Versions } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { type ObservedPair, planAnswered, planPair, type Step } from "./object-plan.ts";
 import type { StatusView } from "./status-view.ts";
@@ -108,6 +108,17 @@ for (const [what, provider, verdict, steps] of marks) {
     assert.deepEqual(kinds(planPair(observed({ consumer: claim(1, shown(1)), provider })).steps), steps);
   });
 }
+
+test("a pair whose provider has not looked yet is compared in full once for each of its versions", () => {
+  const claimed = consumerDigest(claim(2, shown(1)), defaultMetadataRule, view);
+  const behind = providerDigest(upstream(mark, { ...current, observedGeneration: 3 }), view);
+  const verdict = (versions?: Versions): string =>
+    compareDigests(claimed, behind, lastSyncedOf(claimed, behind, versions), undefined, syncerFinalizer);
+  assert.equal(verdict(), "needsBoth");
+  assert.equal(verdict({ consumer: "10", provider: "20" }), "inSync");
+  assert.equal(verdict({ consumer: "11", provider: "20" }), "needsBoth");
+  assert.equal(verdict({ consumer: "10", provider: undefined }), "needsBoth");
+});
 
 test("a long mark of a stranger is not kept in memory", () => {
   assert.ok(JSON.stringify(providerDigest(upstream("x".repeat(100_000)), view)).length < 1_000);

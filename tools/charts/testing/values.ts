@@ -67,7 +67,7 @@ export const everyKonnectorValue = {
   logLevel: "debug",
   massDeletionLimit: 0,
   providerObjectsLimit: 2_000_000,
-  podDisruptionBudget: { enabled: true },
+  podDisruptionBudget: { minAvailable: 2 },
   networkPolicy: { enabled: true },
   serviceMonitor: { enabled: true },
   topologySpreadConstraints: [

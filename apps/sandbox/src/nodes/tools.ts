@@ -1,8 +1,9 @@
 /** Commands that docs/install.md wants on the path, as far as they are not on every machine. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ArtefactName, packageArtefacts } from "@klutch/api";
-import { resolveEngine } from "@klutch/engines";
+import { cacheFolder, resolveEngine } from "@klutch/engines";
 import { inheritedEnvironment } from "../environment.ts";
 
 /** What is installed. */
@@ -25,7 +26,7 @@ function npmScript(env: NodeJS.ProcessEnv): string {
   const architecture = process.arch === "arm64" ? "arm64" : "amd64";
   const images = artefacts.map((name) => `--image=${name}`).join(" ");
   return `#!/bin/sh
-export PATH="${env["PATH"]}" HOME="${env["HOME"]}"
+export PATH="${env["PATH"]}" HOME="${env["HOME"]}" KLUTCH_CACHE_DIR="${cacheFolder}" TMPDIR="${tmpdir()}"
 unset SSL_CERT_FILE
 node="${process.execPath}" tools="${root}/tools/release" release="$PWD/dist/release"
 case "$1 $2 $3" in

@@ -48,7 +48,7 @@ namespace: is {{ .Release.Namespace | quote }}, must be klutch-bind, whose name 
 {{- end }}
 {{- $replicas := int .Values.replicas }}
 {{- $least := int .Values.podDisruptionBudget.minAvailable }}
-{{- if and .Values.podDisruptionBudget.enabled (ge $least $replicas) }}
+{{- if and .Values.podDisruptionBudget.enabled (gt $replicas 1) (ge $least $replicas) }}
 podDisruptionBudget.minAvailable: is {{ $least }} with replicas {{ $replicas }}, so no Pod could ever be evicted; must be less than replicas, or set podDisruptionBudget.enabled=false
 {{- end }}
 {{- end }}

@@ -190,7 +190,7 @@ const status: Schema<ProviderConfigStatus> = object(
       },
       {
         description:
-          "Whether the backend answers. Checked every three minutes, or half a minute while it does not.",
+          "Whether the backend answers. Checked every three minutes; while it does not, soon at first and every half minute in the end.",
       },
     ),
   },

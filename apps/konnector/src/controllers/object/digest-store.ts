@@ -32,6 +32,8 @@ import {
 interface PairMemory extends WriteRecords {
   /** The contents of both sides with which there was nothing to write to the provider. */
   synced: LastSynced | undefined;
+  /** The version of the claim that the present plan's last write, of its status, left; undefined without one. */
+  shown: string | undefined;
 }
 
 /**
@@ -55,6 +57,7 @@ export class DigestPairStore implements PairStore {
       return "gone";
     }
     const memory = this.#memoryOf(key);
+    memory.shown = undefined;
     const verdict = this.#judge(placed, memory);
     if (verdict === "needsBoth" || verdict === "claimChanged") {
       const [claim, upstream] = await this.#read(placed, verdict, isOverdue, signal);
@@ -69,21 +72,30 @@ export class DigestPairStore implements PairStore {
   }
 
   rememberWrite({ placed }: PairObservation, step: Step, answer: DynamicObject): void {
-    recordWrite(this.#memoryOf(placed.key), step, answer, this.#options.view);
+    const memory = this.#memoryOf(placed.key);
+    recordWrite(memory, step, answer, this.#options.view);
+    // What was written before an apply says that it was not sent.
+    if (step.do === "applyProvider" || step.do === "patchProvider") memory.shown = undefined;
+    if (step.do === "writeStatus") memory.shown = answer.metadata.resourceVersion;
   }
 
   rememberSynced({ placed, onlyStatusDiffers }: PairObservation, written: DynamicObject | undefined): void {
     release(placed);
     if (onlyStatusDiffers === true) return;
+    const { consumer } = placed;
     const provider = written === undefined ? placed.provider : providerDigest(written, this.#options.view);
-    if (placed.consumer !== undefined && provider !== undefined)
-      this.#memoryOf(placed.key).synced = lastSyncedOf(placed.consumer, provider);
+    if (consumer === undefined || provider === undefined) return;
+    const memory = this.#memoryOf(placed.key);
+    memory.synced = lastSyncedOf(consumer, provider, {
+      consumer: memory.shown ?? consumer.metadata.resourceVersion,
+      provider: provider.metadata.resourceVersion,
+    });
   }
 
   #memoryOf(key: string): PairMemory {
     let memory = this.#memories.get(key);
     if (memory === undefined) {
-      memory = { synced: undefined, applied: undefined, status: undefined };
+      memory = { synced: undefined, shown: undefined, applied: undefined, status: undefined };
       this.#memories.set(key, memory);
     }
     return memory;

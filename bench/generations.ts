@@ -1,0 +1,141 @@
+/**
+ * `npm run bench:generations`: what it costs that a claim shows its status in its own generations, against a claim whose status is copied as
+ * it is. The engine's own functions in this process, then the agent as it is shipped between two real API servers. `--rounds 2000`
+ * are those in this process, `--claims 50` those whose calls are counted, `--statuses 300` those whose CPU time is taken in `--runs 10`;
+ * `--only computing` boots nothing.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { exitCodeOf, seededRandom, UsageError, wholeNumber } from "@klutch/kube-testing";
+import { measureAgentTime } from "./generations/agent-time.ts";
+import { startKind } from "./generations/bound-kind.ts";
+import { type Calls, countCalls, type Happening } from "./generations/calls.ts";
+import { type Computing, measureComputing } from "./generations/computing.ts";
+import type { Paired } from "./generations/paired.ts";
+import { treatments } from "./generations/statuses.ts";
+import { ownAgent } from "./harness/agent-process.ts";
+import { keepAwake } from "./harness/awake.ts";
+import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
+import { median } from "./harness/statistics.ts";
+import { formatTable } from "./harness/table.ts";
+import { startBenchWorld } from "./harness/world.ts";
+
+interface Options {
+  readonly rounds: number;
+  readonly claims: number;
+  readonly statuses: number;
+  readonly runs: number;
+  readonly seed: number;
+  readonly only: "all" | "computing";
+}
+
+const specBytes = 2_000;
+const callsInARound = 20;
+/** Of the agent's own work for one object. */
+const limitPercent = 3;
+
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2));
+  await using awake = await keepAwake();
+  console.log(
+    `machine ${describeMachine()}; ${awake.isAwake ? "processors kept awake" : "processors may sleep"}`,
+  );
+  const ticks = cpuTicks();
+  const { rounds, seed } = options;
+  const computing = measureComputing({ rounds, calls: callsInARound, seed, specBytes });
+  console.log(`\n${formatComputing(computing)}`);
+  if (options.only === "all") await measureAgent(options, computing);
+  const stolen = stolenPercent(ticks, cpuTicks()).toFixed(0);
+  console.log(`\nload ${describeLoad()} after; the host withheld ${stolen} % of the CPU time`);
+  return 0;
+}
+
+async function measureAgent({ claims, statuses, runs, seed }: Options, computing: Computing): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-agent-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const world = stack.use(await startBenchWorld({ agent: await ownAgent(folder) }));
+  const random = seededRandom(seed);
+  const kinds = [
+    await startKind(world, treatments.translated, random, stack),
+    await startKind(world, treatments.copied, random, stack),
+  ];
+  const happenings: Happening[] = [];
+  await countCalls(kinds, claims, (happening) => void happenings.push(happening));
+  console.log(`\n${formatCalls(happenings)}`);
+  const [translated = [], copied = []] = await measureAgentTime(kinds, { statuses, rounds: runs });
+  const ratio = median(translated.map((time, run) => time / (copied[run] ?? Number.NaN)));
+  const [one, other] = [median(translated), median(copied)];
+  console.log(
+    `\nCPU time of the agent for a status: ${one.toFixed(2)} ms translated, ${other.toFixed(2)} ms copied, ratio ${ratio.toFixed(3)}`,
+  );
+  console.log(`all runs: ${describe(translated)}; ${describe(copied)}`);
+  const micros = computing.statusTrip.more + computing.mark.one;
+  const percent = micros / 10 / one;
+  console.log(
+    `of it computing that only translation needs: ${micros.toFixed(1)} µs, ${percent.toFixed(2)} % (at most ${limitPercent} %: ${percent <= limitPercent ? "yes" : "NO"})`,
+  );
+}
+
+function formatComputing({ translation, digests, mark, statusTrip, restart }: Computing): string {
+  const row = (what: string, { one, other, more, ratio }: Paired): readonly string[] => [
+    what,
+    one.toFixed(1),
+    other.toFixed(1),
+    more.toFixed(1),
+    ratio.toFixed(3),
+  ];
+  return formatTable(
+    ["µs for each claim, medians", "translated", "copied", "more", "ratio"],
+    [
+      row("a status from one side's form to the other's", translation).with(4, ""),
+      row("digests of both objects", digests),
+      row("in both of them: the mark of the claim's spec", mark).with(2, "").with(3, "").with(4, ""),
+      row("one status, from the provider's event to the answer", statusTrip),
+      row("both objects after a restart", restart),
+    ],
+  );
+}
+
+function formatCalls(happenings: readonly Happening[]): string {
+  const cell = ({ statusWrites, otherWrites, reads }: Calls): string =>
+    [statusWrites, otherWrites, reads].map((count) => count.toFixed(2)).join(", ");
+  return formatTable(
+    ["status writes, other writes, reads for each claim", "translated", "copied"],
+    happenings.map(({ what, calls }) => [what, ...calls.map(cell)]),
+  );
+}
+
+function describe(times: readonly number[]): string {
+  return times.map((time) => time.toFixed(2)).join(", ");
+}
+
+function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: args.filter((argument) => argument !== "--"),
+    options: {
+      rounds: { type: "string", default: "2000" },
+      claims: { type: "string", default: "50" },
+      statuses: { type: "string", default: "300" },
+      runs: { type: "string", default: "10" },
+      seed: { type: "string", default: "1" },
+      only: { type: "string", default: "all" },
+    },
+  });
+  const { only } = values;
+  if (only !== "all" && only !== "computing")
+    throw new UsageError(`--only knows all and computing, not "${only}"`);
+  const number = (name: Exclude<keyof typeof values, "only">): number => wholeNumber(name, values[name]);
+  return {
+    rounds: number("rounds"),
+    claims: number("claims"),
+    statuses: number("statuses"),
+    runs: number("runs"),
+    seed: number("seed"),
+    only,
+  };
+}
+
+process.exitCode = await exitCodeOf(main);

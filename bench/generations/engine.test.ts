@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { recordsAt } from "@klutch/kube-core";
+import { seededRandom } from "@klutch/kube-testing";
+import { isPlain } from "@klutch/sync";
+import { digests, parsed, restart, statusTrip } from "./engine.ts";
+import { sentPair } from "./pairs.ts";
+import { treatments } from "./statuses.ts";
+
+for (const [name, { view }] of Object.entries(treatments)) {
+  const pair = sentPair(view, "one", { random: seededRandom(1), bytes: 200 });
+  const claim = parsed(pair.claim);
+
+  test(`a ${name} pair is in sync as servers send it, and again after its next status`, () => {
+    assert.equal(restart(view, pair), "inSync");
+    const [digest] = digests(view, claim, parsed(pair.upstream));
+    assert.equal(statusTrip(view, digest, pair), "inSync");
+  });
+
+  test(`what a ${name} claim shows of five conditions`, () => {
+    const types = recordsAt(claim.status, "conditions").map(({ type }) => type);
+    const numbers = new Set(
+      recordsAt(claim.status, "conditions").map(({ observedGeneration }) => observedGeneration),
+    );
+    assert.equal(isPlain(view), name === "copied");
+    assert.deepEqual([types.length, ...numbers], name === "copied" ? [5, 5] : [2, 2]);
+  });
+}

@@ -1,0 +1,98 @@
+/** Two kinds of the same claims: one whose schema shows generations, and one whose status is copied as it is because its schema says nothing. */
+import {
+  readyWordsCondition,
+  specObservedCondition,
+  specObservedReason,
+  syncedWordsCondition,
+} from "@klutch/api";
+import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import { projectStatus, statusViewOf, type StatusView } from "@klutch/sync";
+import { type WidgetKind, widgetKind } from "../harness/widget.ts";
+
+const text = { type: "string" };
+const number = { type: "integer", format: "int64" };
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const conditions = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["type", "status", "lastTransitionTime", "reason"],
+    properties: {
+      type: text,
+      status: text,
+      reason: text,
+      message: text,
+      lastTransitionTime: { type: "string", format: "date-time" },
+      observedGeneration: number,
+    },
+  },
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["type"],
+};
+const translatedStatus = {
+  type: "object",
+  properties: { observedGeneration: number, conditions, round: number, managed: anything },
+};
+
+/** How one of the two kinds is synced. */
+export interface Treatment {
+  readonly kind: WidgetKind;
+  /** What the engine reads from the kind's schema. */
+  readonly view: StatusView;
+}
+
+/** Both, by what happens to a status. */
+export const treatments: { readonly translated: Treatment; readonly copied: Treatment } = {
+  translated: treatment(1, translatedStatus),
+  copied: treatment(2, anything),
+};
+
+/** What a provider says about the object of this generation that bears this mark: as our composition does it, with a managed resource's words. */
+export function providerStatus(generation: number, mark: string, round: number): object {
+  return {
+    conditions: [
+      condition("Synced", "ReconcileSuccess", "", generation),
+      condition("Ready", "Available", "", generation),
+      condition(readyWordsCondition, "Available", "the instance is there and takes logins", generation),
+      condition(syncedWordsCondition, "UpToDate", "the instance is as the claim asks for it", generation),
+      condition(specObservedCondition, specObservedReason(mark), "", generation),
+    ],
+    managed: {
+      instance: { id: "6f1c8a52-0f0e-4c39-9d1c-1f6c0f0a6d11", plan: "single-small", version: "15.8" },
+      endpoints: [
+        { host: "pg-6f1c8a52.data.example.org", port: 5432 },
+        { host: "pg-6f1c8a52-ro.data.example.org", port: 5432 },
+      ],
+      lastOperation: { type: "update", state: "succeeded", at: "2026-11-22T10:11:12Z" },
+    },
+    observedGeneration: generation,
+    round,
+  };
+}
+
+/** The status that a claim shows for its upstream object. */
+export function shownStatus(view: StatusView, claim: DynamicObject, provider: DynamicObject): unknown {
+  return projectStatus({ view, claim, provider, notSent: undefined, now: 0 });
+}
+
+function condition(type: string, reason: string, message: string, observedGeneration: number): object {
+  const lastTransitionTime = "2026-11-22T10:11:12Z";
+  return { lastTransitionTime, message, observedGeneration, reason, status: "True", type };
+}
+
+function treatment(index: number, status: object): Treatment {
+  const kind = withStatus(widgetKind(index), status);
+  const schema = { type: "object", properties: { status } };
+  return { kind, view: statusViewOf(schema, { isSubresource: true, isIgnored: false }) };
+}
+
+function withStatus(kind: WidgetKind, status: object): WidgetKind {
+  const { crd } = kind;
+  const spec = recordAt(crd, "spec");
+  const versions = (spec["versions"] as readonly object[]).map((version) => {
+    const schema = recordAt(version, "schema", "openAPIV3Schema");
+    const properties = { ...recordAt(schema, "properties"), status };
+    return { ...version, schema: { openAPIV3Schema: { ...schema, properties } } };
+  });
+  return { ...kind, crd: { ...crd, spec: { ...spec, versions } } as WidgetKind["crd"] };
+}

@@ -1,0 +1,112 @@
+/**
+ * Downloaded files that are kept between runs, named after the digest of their content. So what is taken from there is what somebody
+ * announced, wherever it came from, and whoever asks for another version asks for another name.
+ */
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { cacheFolder } from "./environment.ts";
+import { EngineError } from "./errors.ts";
+import { acquireFileLock } from "./file-lock.ts";
+
+/** What the content of a file must be. */
+export interface FileDigest {
+  readonly algorithm: "sha256" | "sha512";
+  /** In lower case. */
+  readonly hex: string;
+}
+
+/** A file and the digest that was announced for it. */
+export interface DigestedFile {
+  readonly path: string;
+  readonly digest: FileDigest;
+}
+
+/** Where files are kept. */
+export interface KeptFilesOptions {
+  /** Default: `KLUTCH_CACHE_DIR` or the user's cache folder. */
+  readonly cacheFolder?: string | undefined;
+}
+
+/**
+ * Copies the kept file with this digest to `path`; false when there is none. One that is damaged is none, and is removed. The copy is
+ * what is verified, so nobody changes it afterwards.
+ */
+export async function takeKept({ path, digest }: DigestedFile, options: KeptFilesOptions): Promise<boolean> {
+  const kept = join(folderOf(options), nameOf(digest));
+  try {
+    await copyFile(kept, path);
+    if ((await hexOf(path, digest)) === digest.hex) return true;
+  } catch (cause) {
+    await rm(path, { force: true });
+    if (codeOf(cause) === "ENOENT") return false;
+    throw cause;
+  }
+  await rm(path);
+  await rm(kept, { force: true });
+  return false;
+}
+
+/**
+ * Keeps copies of these files. Each is there whole or not at all, also when this process is killed. Safe to call from many processes at
+ * once. Throws `EngineError` ChecksumMismatch for a file that is another than was announced, which is not kept, and DiskFull.
+ */
+export async function keepFiles(files: readonly DigestedFile[], options: KeptFilesOptions): Promise<void> {
+  if (files.length === 0) return;
+  const folder = folderOf(options);
+  try {
+    await mkdir(folder, { recursive: true });
+    await using _lock = await acquireFileLock(join(folder, "mutex"));
+    // What a killed process left; we hold the lock.
+    for (const name of await readdir(folder))
+      if (name.endsWith(partialSuffix)) await rm(join(folder, name), { force: true });
+    for (const file of files) await keep(file, folder);
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOSPC" && codeOf(cause) !== "EDQUOT") throw cause;
+    throw new EngineError(
+      "DiskFull",
+      `${folder}, where downloads are kept, cannot be written: the disk is full. Make room, or name another folder with KLUTCH_CACHE_DIR`,
+      { cause },
+    );
+  }
+}
+
+const partialSuffix = ".partial";
+
+async function keep({ path, digest }: DigestedFile, folder: string): Promise<void> {
+  const kept = join(folder, nameOf(digest));
+  const partial = `${kept}${partialSuffix}`;
+  try {
+    await copyFile(path, partial);
+    const found = await hexOf(partial, digest);
+    if (found !== digest.hex)
+      throw new EngineError(
+        "ChecksumMismatch",
+        `${basename(path)} has the ${digest.algorithm} digest ${found}, but ${digest.hex} was announced; not using it`,
+      );
+    await rename(partial, kept);
+  } catch (cause) {
+    await rm(partial, { force: true });
+    throw cause;
+  }
+}
+
+function folderOf(options: KeptFilesOptions): string {
+  return join(options.cacheFolder ?? cacheFolder, "downloads");
+}
+
+function nameOf({ algorithm, hex }: FileDigest): string {
+  return `${algorithm}-${hex}`;
+}
+
+async function hexOf(path: string, { algorithm }: FileDigest): Promise<string> {
+  const hash = createHash(algorithm);
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
