@@ -55,6 +55,9 @@ export async function buildNpmPackages(options: {
 /** What the packages' entries lead to, and nothing of tests. */
 async function compile(folder: string, outDir: string): Promise<void> {
   const packages = join(repositoryRoot, "packages");
+  const entries = Object.fromEntries(
+    npmPackages.map((name) => [`@klutch/${name}`, [join(packages, name, "src", "index.ts")]]),
+  );
   const config = {
     extends: join(repositoryRoot, "tsconfig.json"),
     compilerOptions: {
@@ -63,8 +66,11 @@ async function compile(folder: string, outDir: string): Promise<void> {
       outDir,
       rewriteRelativeImportExtensions: true,
       typeRoots: [join(repositoryRoot, "node_modules", "@types")],
+      // What is found by way of node_modules is a library, of which nothing is written. The compiler looks at files side by side, so without this
+      // it is chance which of ours it takes for one.
+      paths: entries,
     },
-    files: npmPackages.map((name) => join(packages, name, "src", "index.ts")),
+    files: Object.values(entries).flat(),
     include: [],
   };
   const path = join(folder, "tsconfig.json");
