@@ -6,32 +6,14 @@ import {
   syncedWordsCondition,
 } from "@klutch/api";
 import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import { anyObject, conditionsSchema } from "@klutch/kube-testing";
 import { projectStatus, statusViewOf, type StatusView } from "@klutch/sync";
 import { type WidgetKind, widgetKind } from "../harness/widget.ts";
 
-const text = { type: "string" };
 const number = { type: "integer", format: "int64" };
-const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const conditions = {
-  type: "array",
-  items: {
-    type: "object",
-    required: ["type", "status", "lastTransitionTime", "reason"],
-    properties: {
-      type: text,
-      status: text,
-      reason: text,
-      message: text,
-      lastTransitionTime: { type: "string", format: "date-time" },
-      observedGeneration: number,
-    },
-  },
-  "x-kubernetes-list-type": "map",
-  "x-kubernetes-list-map-keys": ["type"],
-};
 const translatedStatus = {
   type: "object",
-  properties: { observedGeneration: number, conditions, round: number, managed: anything },
+  properties: { observedGeneration: number, conditions: conditionsSchema, round: number, managed: anyObject },
 };
 
 /** How one of the two kinds is synced. */
@@ -44,7 +26,7 @@ export interface Treatment {
 /** Both, by what happens to a status. */
 export const treatments: { readonly translated: Treatment; readonly copied: Treatment } = {
   translated: treatment(1, translatedStatus),
-  copied: treatment(2, anything),
+  copied: treatment(2, anyObject),
 };
 
 /** What a provider says about the object of this generation that bears this mark: as our composition does it, with a managed resource's words. */

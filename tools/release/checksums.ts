@@ -1,9 +1,7 @@
 /** `checksums.txt`: what every file of a release must be, in the form that `sha256sum --check` reads. */
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { digestOfFile } from "@klutch/engines";
 import { replaceFile } from "./beside.ts";
 import { ReleaseError } from "./errors.ts";
 
@@ -82,12 +80,6 @@ export async function checksumsOf(folder: string): Promise<Checksums> {
     .filter((path) => path !== checksumsName)
     .toSorted();
   const sums = new Map<string, string>();
-  for (const path of paths) sums.set(path, await sumOf(join(folder, path)));
+  for (const path of paths) sums.set(path, await digestOfFile(join(folder, path), "sha256"));
   return sums;
-}
-
-async function sumOf(path: string): Promise<string> {
-  const sum = createHash("sha256");
-  await pipeline(createReadStream(path), sum);
-  return sum.digest("hex");
 }

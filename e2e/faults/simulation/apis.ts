@@ -1,6 +1,7 @@
 /** The kinds that the simulation syncs: one namespaced with claimed Secrets, one cluster-scoped. */
 import { exportFromCrd, type PermissionClaim } from "@klutch/api";
 import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
+import { conditionsSchema } from "@klutch/kube-testing";
 
 /** One API. */
 export interface SimulatedApi {
@@ -23,26 +24,14 @@ const spec = {
     tier: { type: "string", default: "small" },
   },
 };
-const conditions = {
-  type: "array",
-  items: {
-    type: "object",
-    required: ["type", "status", "lastTransitionTime", "reason"],
-    properties: {
-      type: text,
-      status: text,
-      reason: text,
-      message: text,
-      lastTransitionTime: { type: "string", format: "date-time" },
-      observedGeneration: { type: "integer", format: "int64" },
-    },
-  },
-  "x-kubernetes-list-type": "map",
-  "x-kubernetes-list-map-keys": ["type"],
-};
 const status = {
   type: "object",
-  properties: { count: { type: "integer" }, of: text, observedGeneration: { type: "integer" }, conditions },
+  properties: {
+    count: { type: "integer" },
+    of: text,
+    observedGeneration: { type: "integer" },
+    conditions: conditionsSchema,
+  },
 };
 
 function api(

@@ -11,6 +11,7 @@ export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
+export { digestOfFile } from "./file-digest.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";

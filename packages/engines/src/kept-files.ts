@@ -2,13 +2,11 @@
  * Downloaded files that are kept between runs, named after the digest of their content. So what is taken from there is what somebody
  * announced, wherever it came from, and whoever asks for another version asks for another name.
  */
-import { createHash } from "node:crypto";
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
-import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
+import { digestOfFile } from "./file-digest.ts";
 import { acquireFileLock } from "./file-lock.ts";
 
 /** What the content of a file must be. */
@@ -38,7 +36,7 @@ export async function takeKept({ path, digest }: DigestedFile, options: KeptFile
   const kept = join(folderOf(options), nameOf(digest));
   try {
     await copyFile(kept, path);
-    if ((await hexOf(path, digest)) === digest.hex) return true;
+    if ((await digestOfFile(path, digest.algorithm)) === digest.hex) return true;
   } catch (cause) {
     await rm(path, { force: true });
     if (codeOf(cause) === "ENOENT") return false;
@@ -80,7 +78,7 @@ async function keep({ path, digest }: DigestedFile, folder: string): Promise<voi
   const partial = `${kept}${partialSuffix}`;
   try {
     await copyFile(path, partial);
-    const found = await hexOf(partial, digest);
+    const found = await digestOfFile(partial, digest.algorithm);
     if (found !== digest.hex)
       throw new EngineError(
         "ChecksumMismatch",
@@ -99,12 +97,6 @@ function folderOf(options: KeptFilesOptions): string {
 
 function nameOf({ algorithm, hex }: FileDigest): string {
   return `${algorithm}-${hex}`;
-}
-
-async function hexOf(path: string, { algorithm }: FileDigest): Promise<string> {
-  const hash = createHash(algorithm);
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
 }
 
 function codeOf(error: unknown): unknown {

@@ -1,14 +1,13 @@
 /** Keycloak from its distribution in Maven's repository, as a process with a database in memory. Needs Java 17 and Maven. */
 import { execFile } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
+import { digestOfFile } from "./file-digest.ts";
 import { acquireFileLock } from "./file-lock.ts";
 import { exists } from "./paths.ts";
 import { reservePorts } from "./ports.ts";
@@ -115,9 +114,7 @@ async function step(what: string, command: string, args: readonly string[], cwd?
 }
 
 async function requireChecksum(file: string): Promise<void> {
-  const hash = createHash("sha512");
-  await pipeline(createReadStream(file), hash);
-  const found = hash.digest("hex");
+  const found = await digestOfFile(file, "sha512");
   if (found !== archiveSha512)
     throw new EngineError(
       "ChecksumMismatch",

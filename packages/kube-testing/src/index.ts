@@ -27,6 +27,7 @@ export type { Json, JsonObject } from "./model/json.ts";
 export type { ResourceDefinition } from "./model/resources.ts";
 export {
   anyObject,
+  conditionsSchema,
   crdObject,
   namespaceObject,
   roleBindingObject,

@@ -49,6 +49,25 @@ export function roleBindingObject(
 /** A field that may hold any object. */
 export const anyObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
 
+/** Conditions as the API conventions want them: a list with one of each type. */
+export const conditionsSchema = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["type", "status", "lastTransitionTime", "reason"],
+    properties: {
+      type: { type: "string" },
+      status: { type: "string" },
+      reason: { type: "string" },
+      message: { type: "string" },
+      lastTransitionTime: { type: "string", format: "date-time" },
+      observedGeneration: { type: "integer", format: "int64" },
+    },
+  },
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["type"],
+} as const;
+
 /** A CRD with one version. Its objects have just these properties, by default none. */
 export function crdObject(
   { group, version, plural, kind, namespaced }: ResourceType,
