@@ -26,15 +26,32 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 const main = join(import.meta.dirname, "main.ts");
 
+const build = (...args: readonly string[]): Promise<unknown> =>
+  run(process.execPath, [main, "--out", join(folder, "none"), ...args]);
+
 test("an architecture or an image that there is none of is refused before anything is built", async () => {
-  const build = (...args: readonly string[]): Promise<unknown> =>
-    run(process.execPath, [main, "--out", join(folder, "none"), ...args]);
   await assert.rejects(
     build("--architecture", "riscv64"),
     /--architecture: is "riscv64", expected one of amd64, arm64/,
   );
   await assert.rejects(build("--image", "kubelet"), /--image: is "kubelet", expected one of konnector, /);
+  await assert.rejects(
+    build("--executable", "linux/riscv64"),
+    /--executable: is "linux\/riscv64", expected one of linux\/amd64, /,
+  );
   await assert.rejects(build("--no-such-flag"), /no-such-flag/);
+  assert.ok(!(await readdir(folder)).includes("none"));
+});
+
+test("a program that would sign is refused when nothing is built that it could sign", async () => {
+  const executables = /^--sign-executables-command: this build has no executable for macOS or Windows /m;
+  await assert.rejects(build("--image", "konnector", "--sign-executables-command", "true"), executables);
+  await assert.rejects(
+    build("--executable", "linux/amd64", "--sign-executables-command", "true"),
+    executables,
+  );
+  const images = /^--sign-command: this build has no image to sign/m;
+  await assert.rejects(build("--executable", "linux/amd64", "--sign-command", "true"), images);
   assert.ok(!(await readdir(folder)).includes("none"));
 });
 

@@ -10,6 +10,7 @@ export interface ReleaseFlags {
   readonly registry: string;
   readonly architecture?: readonly string[] | undefined;
   readonly image?: readonly string[] | undefined;
+  readonly executable?: readonly string[] | undefined;
   readonly "sign-command"?: string | undefined;
   readonly "sign-executables-command"?: string | undefined;
 }
@@ -19,6 +20,7 @@ const options = {
   registry: { type: "string", default: releaseRegistry },
   architecture: { type: "string", multiple: true },
   image: { type: "string", multiple: true },
+  executable: { type: "string", multiple: true },
   "sign-command": { type: "string" },
   "sign-executables-command": { type: "string" },
 } as const satisfies Record<keyof ReleaseFlags, unknown>;

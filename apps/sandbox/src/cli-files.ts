@@ -16,24 +16,12 @@ export interface CliClusters {
   readonly clusters: Readonly<Record<keyof CliFiles["kubeconfigs"], { readonly kubeconfig: string }>>;
 }
 
-/** Writes them into the state's folder. */
-export async function writeCliFiles(context: CliClusters): Promise<CliFiles> {
+/** Writes them into the state's folder, and kubectl into `bin`. */
+export async function writeCliFiles(context: CliClusters, bin: string): Promise<CliFiles> {
   const { folder } = context.state;
-  const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
   await rm(join(bin, "kubectl"), { force: true });
   await symlink(await resolveEngine("kubectl"), join(bin, "kubectl"));
-  const cli = join(import.meta.dirname, "..", "..", "cli", "src", "main.ts");
-  // The program tells its two names apart by the path it was started with.
-  const links = join(folder, "cli");
-  await mkdir(links, { recursive: true });
-  for (const name of ["kubectl-bind", "klutch"]) {
-    await rm(join(links, name), { force: true });
-    await symlink(cli, join(links, name));
-    const path = join(bin, name);
-    await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`);
-    await chmod(path, 0o755);
-  }
   for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text);
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, `${name}.kubeconfig`);
@@ -49,4 +37,19 @@ export async function writeCliFiles(context: CliClusters): Promise<CliFiles> {
       appB: await write("app-b", appB.kubeconfig),
     },
   };
+}
+
+/** Writes `kubectl-bind` and `klutch` into `bin`, as they stand in this checkout. */
+export async function writeOwnCommands(folder: string, bin: string): Promise<void> {
+  const cli = join(import.meta.dirname, "..", "..", "cli", "src", "main.ts");
+  // The program tells its two names apart by the path it was started with.
+  const links = join(folder, "cli");
+  await mkdir(links, { recursive: true });
+  for (const name of ["kubectl-bind", "klutch"]) {
+    await rm(join(links, name), { force: true });
+    await symlink(cli, join(links, name));
+    const path = join(bin, name);
+    await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`);
+    await chmod(path, 0o755);
+  }
 }

@@ -22,7 +22,7 @@ import { type DataServers, obtainDataServers } from "./services/data-servers.ts"
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
 import { openState, postgresFolder, type SandboxState } from "./state.ts";
-import { writeCliFiles } from "./cli-files.ts";
+import { writeCliFiles, writeOwnCommands } from "./cli-files.ts";
 import type { Clusters, SandboxBase, SandboxContext } from "./context.ts";
 import { together } from "./together.ts";
 
@@ -59,7 +59,8 @@ export async function runSandbox(
   ]);
   await offerApis(clusters.controlPlane.client, base.generations);
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
-  const cli = await writeCliFiles(context);
+  const cli = await writeCliFiles(context, join(state.folder, "bin"));
+  await writeOwnCommands(state.folder, cli.bin);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
   if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, broker });
   if (config.exit) {

@@ -1,4 +1,4 @@
-/** Types docs/install.md, word for word and in its order. */
+/** Types docs/install.md, word for word and in its order, and what it names besides. */
 import { join } from "node:path";
 import { blocksIn } from "../page/code.ts";
 import { typed } from "../page/typed.ts";
@@ -9,14 +9,18 @@ import { trust } from "./certificate.ts";
 import type { NodeWorld } from "./world.ts";
 
 const page = "docs/install.md";
+/** Under this heading the release is built, of which the plugin is a part. */
+const imagesHeading = "Images";
+const pluginPage = "docs/release.md";
+const pluginHeading = "Install the plugin";
 /** Under this heading people name a broker that they have. */
 const brokerHeading = "3. A service broker";
 
 /** From empty clusters to the first claim that is ready. Throws with what was printed when a line fails. Gives back what all of them printed. */
 export async function followInstallPage(world: NodeWorld, progress: Progress): Promise<string> {
   const blocks = await blocksIn(page);
-  if (!blocks.some(({ heading }) => heading === brokerHeading))
-    throw new Error(`${page} has no part "${brokerHeading}"`);
+  for (const part of [imagesHeading, brokerHeading])
+    if (!blocks.some(({ heading }) => heading === part)) throw new Error(`${page} has no part "${part}"`);
   trust(world.authority);
   const printed: string[] = [];
   for (const { heading, language, text } of blocks) {
@@ -25,8 +29,19 @@ export async function followInstallPage(world: NodeWorld, progress: Progress): P
     await progress.step(`${page}: ${heading}`, async () => {
       printed.push(await typed(text, world.work, world.person));
     });
+    if (heading === imagesHeading)
+      await progress.step(`${pluginPage}: ${pluginHeading}`, () => installExecutables(world));
   }
   return printed.join("");
+}
+
+/** The plugin by the lines for it, and `klutch`, which they say is installed in the same way. Throws when one does not run. */
+async function installExecutables({ work, person }: NodeWorld): Promise<void> {
+  const block = (await blocksIn(pluginPage)).find(({ heading }) => heading === pluginHeading);
+  if (block === undefined) throw new Error(`${pluginPage} has no commands under "${pluginHeading}"`);
+  const lines = block.text.replaceAll(/^\$ /gm, "");
+  for (const text of [lines, lines.replaceAll("kubectl-bind", "klutch")])
+    await typed(text, join(work, "dist", "release"), person);
 }
 
 /** What the page takes for granted once the backend is there: a way in from outside, and a broker. */

@@ -32,7 +32,7 @@ node="${process.execPath}" tools="${root}/tools/release" release="$PWD/dist/rele
 case "$1 $2 $3" in
 "run release:build --")
   shift 3
-  exec "$node" "$tools/main.ts" --out="$release" --architecture=${architecture} ${images} "$@" ;;
+  exec "$node" "$tools/main.ts" --out="$release" --architecture=${architecture} ${images} --executable=linux/${architecture} "$@" ;;
 "run release:push --")
   shift 3
   exec "$node" "$tools/push.ts" --from="$release" "$@" ;;

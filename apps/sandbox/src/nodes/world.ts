@@ -73,10 +73,14 @@ export async function startNodeWorld(progress: Progress, now: Date): Promise<Nod
     const options = { image, certificate, clientSecret, backendUrl: `https://${address}` };
     return startDexPod(clusters.controlPlane, options);
   });
-  const cli = await writeCliFiles({ state: { folder }, clusters });
+  const home = join(folder, "home");
+  // Where docs/release.md says that the plugin is put.
+  const cli = await writeCliFiles({ state: { folder }, clusters }, join(home, ".local", "bin"));
   const work = await makeWorkFolder(folder);
+  const path = [await writeTools(folder), cli.bin, inheritedEnvironment["PATH"] ?? ""];
   const person = {
-    ...(await personIn(folder, cli)),
+    HOME: home,
+    PATH: path.join(delimiter),
     ...(await writeCertificate(folder, certificate, authority.certificate)),
     CONTROL_PLANE: cli.kubeconfigs.controlPlane,
     APP_CLUSTER: cli.kubeconfigs.appA,
@@ -124,13 +128,6 @@ async function makeWorkFolder(folder: string): Promise<string> {
   await mkdir(work);
   await symlink(join(root, "configuration"), join(work, "configuration"));
   return work;
-}
-
-async function personIn(folder: string, cli: CliFiles): Promise<Readonly<Record<string, string>>> {
-  const home = join(folder, "home");
-  await mkdir(home);
-  const path = [await writeTools(folder), cli.bin, inheritedEnvironment["PATH"] ?? ""];
-  return { HOME: home, PATH: path.join(delimiter) };
 }
 
 /** Gives back the variables of the page with the paths. */
