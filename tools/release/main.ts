@@ -1,11 +1,12 @@
 /**
  * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images`, and the Crossplane packages in
  * `dist/release/packages`, as OCI layouts; the manifests that install them in `dist/release/bundles`, and the Helm charts in
- * `dist/release/charts`; executables for people, npm packages, and the checksums of everything. No Docker: Debian packages come by apt,
- * Node by npm. The same commit and packages give the same bytes.
+ * `dist/release/charts`; executables for people, npm packages, and the checksums of everything.
  *
  *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--executable linux/amd64]
  *                              [--sign-command PROGRAM] [--sign-executables-command PROGRAM]
+ *
+ * No Docker: Debian packages come by apt, Node by npm. The same commit and packages give the same bytes.
  */
 import { parseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
@@ -31,9 +32,9 @@ try {
   const definitions = chosen("image", imageDefinitions(registry), ({ name }) => name, values.image);
   const platforms = chosen("executable", allPlatforms, platformName, values.executable);
   const namesImages = values.architecture !== undefined || values.image !== undefined;
-  const isWhole = !namesImages && values.executable === undefined;
-  const hasImages = isWhole || namesImages;
-  const executables = isWhole || values.executable !== undefined ? platforms : [];
+  const namesExecutables = values.executable !== undefined;
+  const hasImages = namesImages || !namesExecutables;
+  const executables = namesExecutables || !namesImages ? platforms : [];
 
   const { "sign-command": signer, "sign-executables-command": executablesSigner } = values;
   if (signer !== undefined && !hasImages)
@@ -47,7 +48,7 @@ try {
   if (hasImages) await buildRelease({ out, registry, architectures, definitions, sign, say });
   if (executables.length > 0)
     await buildExecutables({ out, platforms: executables, signWith: executablesSigner, say });
-  if (isWhole) {
+  if (!namesImages && !namesExecutables) {
     await buildNpmPackages({ out, say });
     await writeKrewManifest(out);
   }

@@ -15,7 +15,7 @@ test("the table has every flag of release:build, and so has the line of the prog
   const rows = [...page.matchAll(/^\| `(--[a-z-]+) [^`]+` \|/gm)].map(([, flag]) => flag);
   assert.deepEqual(rows, flags);
   const [usage = ""] =
-    /npm run release:build -- (?:.|\n)*?\n \*[\n/]/.exec(await readFile(header, "utf8")) ?? [];
+    /npm run release:build -- (?:.|\n)*?\n \*\n/.exec(await readFile(header, "utf8")) ?? [];
   assert.deepEqual(
     [...usage.matchAll(/\[(--[a-z-]+)/g)].map(([, flag]) => flag),
     flags,

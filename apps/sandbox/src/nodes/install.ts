@@ -40,7 +40,7 @@ async function installExecutables({ work, person }: NodeWorld): Promise<void> {
   const block = (await blocksIn(pluginPage)).find(({ heading }) => heading === pluginHeading);
   if (block === undefined) throw new Error(`${pluginPage} has no commands under "${pluginHeading}"`);
   const lines = block.text.replaceAll(/^\$ /gm, "");
-  for (const text of [lines, lines.replaceAll("kubectl-bind", "klutch")])
+  for (const text of [lines, lines.replaceAll(/kubectl[- ]bind/g, "klutch")])
     await typed(text, join(work, "dist", "release"), person);
 }
 
