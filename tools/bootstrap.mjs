@@ -18,7 +18,7 @@ runEntry(findNode());
 
 /**
  * Installs exactly what the lock file pins, unless the stamp of the last install names the same lock file. Install scripts of
- * packages never run. Not `npm ci`: it refuses a lock made where the registry serves only some platforms of a native package.
+ * packages never run.
  */
 function installDependencies() {
   const stamp = join(root, "node_modules", ".klutch-lock-sha256");
@@ -28,19 +28,15 @@ function installDependencies() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.error("Installing the pinned npm dependencies (about 600 MB, once) …");
   const started = performance.now();
-  const result = spawnSync(
-    "npm",
-    ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-    {
-      cwd: root,
-      stdio: ["ignore", "inherit", "inherit"],
-    },
-  );
+  const result = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   if (result.error !== undefined)
     fail(`npm could not be started: ${result.error.message}. Install npm 10 or newer.`);
   if (result.status !== 0) {
     fail(
-      `npm install failed (exit code ${result.status}). Check the messages above and that the npm registry is reachable.`,
+      `npm ci failed (exit code ${result.status}). Check the messages above and that the npm registry is reachable.`,
     );
   }
   writeFileSync(stamp, wanted);

@@ -26,7 +26,7 @@ export const architectureCheck: Check = {
 export function wrongParts(text: string, rules: Readonly<Record<string, FolderRule>>): readonly string[] {
   const rows = new Map(tableRows(text).map(([folder = "", , imports = ""]) => [folder, imports]));
   return Object.entries(rules).flatMap(([folder, { parts, thirdParty }]) => {
-    if (!/^(?:packages|apps)\/|^services$/.test(folder)) return [];
+    if (!/^(?:packages|apps|sandbox|proof\/kube-testing)/.test(folder)) return [];
     const row = rows.get(`\`${folder}\``);
     if (row === undefined) return [`${page}: no row for ${folder}`];
     const wanted = [...parts, ...thirdParty].toSorted();
@@ -52,7 +52,7 @@ export function missingRooms(text: string, { folder, rooms }: HouseRule): readon
 
 /** Paths of the repository in the text that do not exist. */
 export function deadPaths(text: string, exists: (path: string) => boolean): readonly string[] {
-  const roots = /^(?:packages|apps|services|tools|bench|e2e|docs|designs|deploy|configuration|engines)\//;
+  const roots = /^(?:packages|apps|services|sandbox|proof|tools|docs|designs|deploy|configuration)\//;
   const isPath = (word: string): boolean => roots.test(word) && !/[<*{ ]/.test(word);
   return [...new Set(codeWords(text))]
     .filter((word) => isPath(word) && !exists(word))

@@ -34,12 +34,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/schema": { parts: [], thirdParty: ["re2js"] },
   "packages/kube-core": { parts: [], thirdParty: ["kubernetes-types"] },
   "packages/api": { parts: ["schema", "kube-core"], thirdParty: [] },
-  services: { parts: ["api", "schema", "kube-core"], thirdParty: [] },
+  "packages/services": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
   "packages/sync": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
-  "packages/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
+  "proof/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/http-client": { parts: [], thirdParty: ["undici"] },
   "packages/osb": { parts: ["http-client"], thirdParty: [] },
   "packages/backup-manager": { parts: ["kube-core", "http-client"], thirdParty: [] },
@@ -48,10 +48,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
   },
   "packages/oci": pure,
-  "packages/engines": pure,
-  "packages/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
-  "packages/data-servers": { parts: ["certificates", "engines", "kube-runtime"], thirdParty: [] },
-  "packages/nodes": {
+  "sandbox/engines": pure,
+  "sandbox/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
+  "sandbox/data-servers": { parts: ["certificates", "engines", "kube-runtime"], thirdParty: [] },
+  "sandbox/nodes": {
     parts: ["kube-testing", "kube", "kube-core", "oci", "engines", "certificates"],
     thirdParty: [],
   },
@@ -72,15 +72,15 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
     thirdParty: [],
   },
-  "apps/broker": {
+  "sandbox/broker": {
     parts: ["api", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg"],
   },
-  "apps/a8s-operator": {
+  "sandbox/a8s-operator": {
     parts: ["api", "schema", "data-servers", "engines", "kube-runtime", "kube", "kube-core"],
     thirdParty: ["pg"],
   },
-  "apps/sandbox": {
+  "sandbox/launcher": {
     parts: [
       "services",
       "api",
@@ -110,9 +110,13 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["esbuild", "marked"],
   },
   // The store of our broker is filled and read past it.
-  bench: { parts: anything, thirdParty: ["pg"] },
+  "proof/bench": { parts: anything, thirdParty: ["pg"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
-  e2e: { parts: [...anything, "konnector", "sandbox"], thirdParty: ["pg", "playwright-core", "axe-core"] },
+  "proof/simulation": { parts: [...anything, "konnector"], thirdParty: [] },
+  "proof/e2e": {
+    parts: [...anything, "konnector", "launcher"],
+    thirdParty: ["pg", "playwright-core", "axe-core"],
+  },
 };
 
 /** What test files may import on top of their folder's rule. */
@@ -133,7 +137,7 @@ export const testRule: FolderRule = {
 /** The rule's key for a file path, such as `packages/kube` or `tools`. */
 export function folderOf(path: string): string {
   const [first = "", second = ""] = path.split("/");
-  return first === "packages" || first === "apps" ? `${first}/${second}` : first;
+  return ["packages", "apps", "sandbox", "proof"].includes(first) ? `${first}/${second}` : first;
 }
 
 /** Module specifiers of the static and dynamic imports and re-exports in `text`. */

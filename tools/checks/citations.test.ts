@@ -33,10 +33,10 @@ test("public standards, our own pages and ordinary words may be named", () => {
 });
 
 test("a page is searched for from the root and from where it is named", () => {
-  const paths = new Set(["docs/a.md", "bench/RESULTS.md", "designs/0001-x.md"]);
+  const paths = new Set(["docs/a.md", "proof/bench/RESULTS.md", "designs/0001-x.md"]);
   const text = "docs/a.md, RESULTS.md, designs/0001 and designs/0009, b.md, https://x.test/c.md";
-  assert.deepEqual(missingPages([{ path: "bench/x.ts", text }], paths), [
-    "bench/x.ts: designs/0009",
-    "bench/x.ts: b.md",
+  assert.deepEqual(missingPages([{ path: "proof/bench/x.ts", text }], paths), [
+    "proof/bench/x.ts: designs/0009",
+    "proof/bench/x.ts: b.md",
   ]);
 });

@@ -10,7 +10,7 @@ test("tests and the helpers beside them count as tests, and each part for itself
     { path: "packages/a/src/a.test.ts", text: lines(100) },
     { path: "packages/a/src/testing/fake.ts", text: lines(50) },
     { path: "packages/a/src/a-testing.ts", text: lines(5) },
-    { path: "bench/sync.ts", text: lines(7) },
+    { path: "proof/bench/sync.ts", text: lines(7) },
   ]);
   assert.deepEqual(counts, [
     {
@@ -20,18 +20,27 @@ test("tests and the helpers beside them count as tests, and each part for itself
       longest: { path: "packages/a/src/a.ts", lines: 310 },
       over300: 1,
     },
-    { part: "bench", source: 7, tests: 0, longest: { path: "bench/sync.ts", lines: 7 }, over300: 0 },
+    {
+      part: "proof/bench",
+      source: 7,
+      tests: 0,
+      longest: { path: "proof/bench/sync.ts", lines: 7 },
+      over300: 0,
+    },
   ]);
 });
 
-test("the total leaves out what is not shipped", () => {
+test("what ships, the local world and proof have totals of their own", () => {
   const table = countsTable(
     countLines([
       { path: "packages/a/a.ts", text: lines(100) },
       { path: "apps/b/b.ts", text: lines(100) },
       { path: "apps/b/b.test.ts", text: lines(150) },
-      { path: "bench/sync.ts", text: lines(1000) },
+      { path: "proof/bench/sync.ts", text: lines(1000) },
     ]),
   );
-  assert.match(table.split("\n").at(-1) ?? "", /^packages, apps, services +200 +150 +0\.75 +0$/);
+  const [shipped, sandbox, proof] = table.split("\n").slice(-3);
+  assert.match(shipped ?? "", /^shipped +200 +150 +0\.75 +0$/);
+  assert.match(sandbox ?? "", /^sandbox +0 +0 +- +0$/);
+  assert.match(proof ?? "", /^proof +1000 +0 +0\.00 +0$/);
 });

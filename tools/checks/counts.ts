@@ -28,16 +28,22 @@ export function countLines(files: readonly SourceFile[]): readonly PartCount[] {
   });
 }
 
-/** The counts as a table, with totals over packages, apps and services: the code that is shipped. */
+/** The totals: what ships, what surrounds it on a developer's machine, and what proves it. */
+const totals: readonly (readonly [name: string, folders: readonly string[]])[] = [
+  ["shipped", ["packages", "apps"]],
+  ["sandbox", ["sandbox"]],
+  ["proof", ["proof"]],
+];
+
+/** Renders the counts as a table that ends with the totals. */
 export function countsTable(counts: readonly PartCount[]): string {
-  const shipped = counts.filter(({ part }) => part.includes("/"));
-  const total = {
-    part: "packages, apps, services",
-    source: shipped.reduce((lines, count) => lines + count.source, 0),
-    tests: shipped.reduce((lines, count) => lines + count.tests, 0),
-    over300: shipped.reduce((files, count) => files + count.over300, 0),
-  };
-  const rows = [...counts, total].map((count) =>
+  const sums = totals.map(([part, folders]) => {
+    const members = counts.filter((count) => folders.includes(count.part.split("/")[0] ?? ""));
+    const total = (key: "source" | "tests" | "over300"): number =>
+      members.reduce((lines, count) => lines + count[key], 0);
+    return { part, source: total("source"), tests: total("tests"), over300: total("over300") };
+  });
+  const rows = [...counts, ...sums].map((count) =>
     row(
       count.part,
       count.source,
@@ -62,7 +68,7 @@ function ratio({ source, tests }: { readonly source: number; readonly tests: num
 
 function partOf(path: string): string {
   const [first = "", second = ""] = path.split("/");
-  return ["packages", "apps", "services"].includes(first) ? `${first}/${second}` : first;
+  return ["packages", "apps", "sandbox", "proof"].includes(first) ? `${first}/${second}` : first;
 }
 
 function sum(files: readonly { readonly lines: number }[]): number {

@@ -30,7 +30,7 @@ const statements: readonly RegExp[] = [
 
 /** Where a field `reason` is one of a condition. */
 const makesConditions = (path: string): boolean =>
-  /^(?:apps\/(?:konnector|backend|provider-anynines|function-klutch|a8s-operator)|packages\/(?:crossplane|sync))\//.test(
+  /^(?:apps\/(?:konnector|backend|provider-anynines|function-klutch)|sandbox\/a8s-operator|packages\/(?:crossplane|sync))\//.test(
     path,
   );
 

@@ -35,7 +35,7 @@ export const referenceChecks: readonly Check[] = [
 const isPage = (path: string): boolean => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.test(path);
 
 const isShipped = (path: string): boolean =>
-  isHandWritten(path) && /^(packages|services|apps)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);
+  isHandWritten(path) && /^(packages|apps|sandbox)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);
 
 /** Finds words in the sources. */
 type FindWords = (files: readonly SourceFile[]) => readonly string[];

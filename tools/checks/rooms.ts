@@ -102,7 +102,7 @@ export function importGraph(sources: readonly SourceFile[]): ReadonlyMap<string,
     const candidates = specifier.startsWith(".")
       ? [join(dirname(path), specifier)]
       : specifier.startsWith("@klutch/")
-        ? ["packages/", "apps/", ""].map(
+        ? ["packages/", "apps/", "sandbox/", "proof/"].map(
             (root) => `${root}${specifier.slice("@klutch/".length)}/src/index.ts`,
           )
         : [];

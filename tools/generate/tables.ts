@@ -6,7 +6,7 @@ import { describeFault, readTable, type ServiceTable } from "@klutch/services";
 import { repositoryRoot } from "../root.ts";
 
 /** Path of the tables as a module, for programs that read no files. */
-export const tablesModule = "services/src/gen/tables.ts";
+export const tablesModule = "packages/services/src/gen/tables.ts";
 
 /** All of them, in the order of their names. Throws with every fault of every file. */
 export function shippedTables(): readonly ServiceTable[] {

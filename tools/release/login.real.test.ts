@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { buildIndex, buildXpkg, writeLayout } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 
@@ -109,7 +109,7 @@ const mirror = (to: string, ...more: readonly string[]): readonly string[] => [
 ];
 /** The command goes by the name that it is started as. */
 const klutch = join(folder, "klutch");
-await symlink(join(repositoryRoot, "apps", "cli", "src", "main.ts"), klutch);
+await symlink(ownProgram("cli"), klutch);
 const releasePush = join(repositoryRoot, "tools", "release", "push.ts");
 const byPassword = ["--username", "me", "--password-stdin"];
 

@@ -7,9 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { klutchVersion, parseRegistry, releaseRegistry } from "@klutch/api";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { buildIndex, buildReferrer, buildXpkg, digestOf, jsonBlob } from "@klutch/oci";
-import { repositoryRoot } from "../root.ts";
 import type { ReleasedImage } from "./released-image.ts";
 import { chartVersion } from "../charts/chart.ts";
 import { startHelm } from "../charts/testing/helm.ts";
@@ -40,7 +39,7 @@ stack.use(
 const running = stack.move();
 after(() => running.disposeAsync());
 const klutch = join(folder, "klutch");
-await symlink(join(repositoryRoot, "apps", "cli", "src", "main.ts"), klutch);
+await symlink(ownProgram("cli"), klutch);
 
 const released = imageDefinitions(releaseRegistry).map((definition): ReleasedImage => {
   const built = (["amd64", "arm64"] as const).map((architecture) => {

@@ -16,26 +16,26 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
-  ["e2e/faults/chains/", engineNames],
-  ["e2e/faults/", cluster],
-  ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
-  ["e2e/gitops/states", ["judges"]],
-  ["e2e/gitops/", [...engineNames, "judges"]],
-  ["e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
-  ["e2e/", engineNames],
+  ["proof/e2e/faults/chains/", engineNames],
+  ["proof/e2e/faults/", cluster],
+  ["proof/e2e/a8s-", [...engineNames, "provider-kubernetes"]],
+  ["proof/e2e/gitops/states", ["judges"]],
+  ["proof/e2e/gitops/", [...engineNames, "judges"]],
+  ["proof/e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
+  ["proof/e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["tools/charts/node", [...cluster, "crane", "helm", ...nodeEngineNames]],
   ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
   ["tools/charts/", ["helm"]],
   ["tools/release/charts", ["crane", "helm"]],
-  ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
-  ["packages/engines/src/helm", ["helm"]],
-  ["packages/engines/src/node-engines", nodeEngineNames],
-  ["packages/engines/", []],
-  ["apps/sandbox/src/nodes/", [...cluster, "kubectl", "crane", "crossplane", "helm", ...nodeEngineNames]],
-  ["packages/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
-  ["packages/data-servers/", []],
-  ["apps/broker/", []],
+  ["proof/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
+  ["sandbox/engines/src/helm", ["helm"]],
+  ["sandbox/engines/src/node-engines", nodeEngineNames],
+  ["sandbox/engines/", []],
+  ["sandbox/launcher/src/nodes/", [...cluster, "kubectl", "crane", "crossplane", "helm", ...nodeEngineNames]],
+  ["sandbox/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
+  ["sandbox/data-servers/", []],
+  ["sandbox/broker/", []],
 ];
 
 /** What these test files need, in build order. */
@@ -48,7 +48,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
 
 /** Tests on real nodes, which skip themselves where there can be none. */
 const onNodes =
-  /^(?:packages\/nodes\/|apps\/sandbox\/src\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines|tools\/charts\/node)/;
+  /^(?:sandbox\/nodes\/|sandbox\/launcher\/src\/nodes\/|proof\/e2e\/nodes|sandbox\/engines\/src\/node-engines|tools\/charts\/node)/;
 
 /** Those that will run here: what others need would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {
@@ -66,7 +66,7 @@ export async function ensureEngines(chosen: readonly string[]): Promise<void> {
   const files = await runnable(chosen);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
-  if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
+  if (files.some((file) => /^(?:sandbox\/broker\/src\/servers|proof\/e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   if (files.some((file) => onNodes.test(file))) {
     await resolveNodePrograms({ progress });

@@ -13,7 +13,7 @@ export interface TestFiles {
 
 /** Every test file, sorted by path. */
 export function allTestFiles(): readonly string[] {
-  return globSync("{packages,apps,services,tools,bench,e2e}/**/*.test.ts", {
+  return globSync("{packages,apps,services,sandbox,proof,tools}/**/*.test.ts", {
     cwd: repositoryRoot,
     exclude: ["**/node_modules/**"],
   }).toSorted();

@@ -16,7 +16,7 @@ export interface Manifest {
 }
 
 /**
- * Environment that keeps the agent small (bench/RESULTS.md): one pool of memory instead of one for each thread, and what is freed goes
+ * Environment that keeps the agent small (proof/bench/RESULTS.md): one pool of memory instead of one for each thread, and what is freed goes
  * back to the system. The thresholds are glibc's own; naming them stops them from growing with the largest block ever freed
  * (mallopt(3), M_MMAP_THRESHOLD).
  */

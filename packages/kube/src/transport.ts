@@ -1,6 +1,6 @@
 /**
  * The connections to one API server. HTTP/2 by default, so that many watches share few connections. Large answers come over HTTP/1.1: for
- * a page of a list in one write instead of hundreds of frames the server needs half the CPU time (bench/RESULTS.md). What has a body goes
+ * a page of a list in one write instead of hundreds of frames the server needs half the CPU time (proof/bench/RESULTS.md). What has a body goes
  * over HTTP/1.1, too: when such a request is aborted over HTTP/2, Node may never come back from writing frames of it, until all memory of
  * the machine is taken; and a closed connection cuts a write for certain.
  */

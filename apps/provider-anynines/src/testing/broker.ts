@@ -1,6 +1,6 @@
 /** The sandbox's real broker with its backup manager as its own process, so that it can be killed, with a real PostgreSQL behind it. */
 import { join } from "node:path";
-import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, startPostgres, startProcess } from "@klutch/engines";
 
 /** The broker and its database server. It has the user `u` with the password `p`. */
 export interface BrokerProcess extends AsyncDisposable {
@@ -22,7 +22,7 @@ export async function startBroker(folder: string): Promise<BrokerProcess> {
     startProcess({
       name: "broker",
       command: process.execPath,
-      args: [join(import.meta.dirname, "../../../broker/src/main.ts")],
+      args: [ownProgram("broker")],
       env: {
         BROKER_POSTGRES_URL: postgres.url,
         BROKER_USERNAME: "u",

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The young generation is small: one thread collects it with less CPU time than several (bench/RESULTS.md). NODE_OPTIONS has no word for it. */
+/** The young generation is small: one thread collects it with less CPU time than several (proof/bench/RESULTS.md). NODE_OPTIONS has no word for it. */
 export function tuneMemory(): void {
   setFlagsFromString("--no-parallel-scavenge");
 }

@@ -22,7 +22,7 @@
  *
  * A list goes to the sink page by page, so that it is never in memory as a whole; what it lacks is removed when it is complete. It is
  * not asked for as a stream (KEP-3157): events of custom resources cost the server twice the time of pages, and the client half as much
- * again (bench/RESULTS.md).
+ * again (proof/bench/RESULTS.md).
  *
  * A server whose CustomResourceDefinition gets another schema goes on with the watches of before for about a second and then closes them.
  * What such a watch has shown meanwhile was read through the older schema: fields that it does not know are missing, in a version that

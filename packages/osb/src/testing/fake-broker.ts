@@ -1,4 +1,4 @@
-/** A server that answers as a test says: only a fake produces these faults on demand. The real broker is apps/broker. */
+/** A server that answers as a test says: only a fake produces these faults on demand. The real broker is sandbox/broker. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { TestContext } from "node:test";

@@ -1,0 +1,179 @@
+/**
+ * A control plane with the provider's kinds, the sandbox's broker with its PostgreSQL, and the provider as it is shipped: one bundle, its
+ * own account. Nearly all instances stand in the broker's store only, so that 5 000 of them need no 5 000 databases; a broker at rest
+ * looks into nothing else.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { konnectorRuntime, providerConfigs, providerCrds, serviceInstances } from "@klutch/api";
+import { type RunningProcess, ownProgram, reservePorts, startPostgres, startProcess } from "@klutch/engines";
+import { formatKubeconfig, type KubeClient } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { namespaceObject, secretObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { createOsbClient } from "@klutch/osb";
+import { Client } from "pg";
+import { countApart, createAccount } from "../harness/accounts.ts";
+import { BenchApi } from "../harness/api.ts";
+import { samplesOf } from "../harness/metrics-text.ts";
+
+const namespace = "bench";
+const configName = "postgresql-service-broker";
+/** User and password of the broker. */
+const login = "bench";
+const serviceName = "a9s-postgresql17";
+const planName = "postgresql-single-nano";
+
+/** What the measurements work with. */
+export interface World extends AsyncDisposable {
+  readonly cluster: TestCluster;
+  readonly api: BenchApi;
+  /** The broker's own database. */
+  readonly store: Client;
+  /** Plans of the broker by name. */
+  readonly plans: ReadonlyMap<string, string>;
+  /** Starts it again after `kill`; resolves when it is ready. */
+  startProvider(): Promise<void>;
+  readonly provider: () => RunningProcess;
+  /** Requests that the broker served until now, by operation. */
+  served(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** Starts all but the provider. */
+export async function startWorld(): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-instances-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const cluster = stack.use(await startCluster({ name: "provider", fsync: true }));
+  const [port = 0, brokerProbe = 0, providerProbe = 0] = stack.use(await reservePorts(3)).ports;
+  const url = `http://127.0.0.1:${port}`;
+  const store = await startBroker(stack, folder, { port, probe: brokerProbe });
+  await using osb = createOsbClient({ url, auth: { kind: "basic", username: login, password: login } });
+  const { services } = await osb.catalog();
+  const plans = services.flatMap((service) => service.plans.map(({ name, id }) => [name, id] as const));
+  await fill(cluster.client, url);
+  const bundle = join(folder, "provider.mjs");
+  const build = join(import.meta.dirname, "..", "..", "..", "tools", "build", "main.ts");
+  await promisify(execFile)(process.execPath, [build, "provider-anynines", bundle]);
+  const account = { namespace, name: "provider" };
+  const config = await createAccount(cluster.client, cluster.config, account);
+  await countApart(cluster.client, account);
+  const kubeconfig = join(folder, "provider.kubeconfig");
+  await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
+  const api = stack.use(new BenchApi(cluster.config));
+  let provider: RunningProcess | undefined;
+  stack.defer(async () => provider?.stop());
+  const owned = stack.move();
+  return {
+    cluster,
+    api,
+    store,
+    plans: new Map(plans),
+    async startProvider() {
+      provider = await startProcess({
+        name: "provider",
+        command: process.execPath,
+        args: [bundle, `--health-probe-bind-address=127.0.0.1:${providerProbe}`],
+        env: { ...konnectorRuntime, KUBECONFIG: kubeconfig },
+        logFile: join(folder, "provider.log"),
+        ready: async () => (await fetch(`http://127.0.0.1:${providerProbe}/readyz`)).ok,
+      });
+    },
+    provider() {
+      if (provider === undefined) throw new Error("the provider was not started");
+      return provider;
+    },
+    served: () => servedBy(brokerProbe),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Gives back a session in its database. */
+async function startBroker(
+  stack: AsyncDisposableStack,
+  folder: string,
+  ports: { readonly port: number; readonly probe: number },
+): Promise<Client> {
+  const postgres = stack.use(await startPostgres());
+  stack.use(
+    await startProcess({
+      name: "broker",
+      command: process.execPath,
+      args: [ownProgram("broker")],
+      env: {
+        BROKER_POSTGRES_URL: postgres.url,
+        BROKER_USERNAME: login,
+        BROKER_PASSWORD: login,
+        BROKER_SECRET_KEY: "b".repeat(32),
+        BROKER_LISTEN: `127.0.0.1:${ports.port}`,
+        BROKER_PROBE_LISTEN: `127.0.0.1:${ports.probe}`,
+      },
+      logFile: join(folder, "broker.log"),
+      ready: async () => (await fetch(`http://127.0.0.1:${ports.port}/healthz`)).ok,
+    }),
+  );
+  const own = new URL(postgres.url);
+  own.pathname = "/klutch_broker";
+  const store = new Client({ connectionString: own.href });
+  await store.connect();
+  stack.defer(() => store.end());
+  return store;
+}
+
+/** Kinds, and the ProviderConfig of the broker. */
+async function fill(client: KubeClient, url: string): Promise<void> {
+  for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
+  for (const type of [serviceInstances, providerConfigs])
+    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
+  await client.create(namespaces, namespaceObject(namespace));
+  await client.create(secrets, secretObject(namespace, "broker", { login }));
+  const key = { secretRef: { namespace, name: "broker", key: "login" } };
+  await client.create<DynamicObject>(providerConfigs, {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name: configName },
+    spec: {
+      url,
+      serviceType: "servicebroker",
+      healthCheckEndpoint: "/healthz",
+      providerCredentials: { source: "Secret", username: key, password: key },
+    },
+  });
+}
+
+/** A managed instance of the smallest plan; with an id, of what the broker has under that id. */
+export function instanceObject(name: string, id?: string): DynamicObject {
+  const annotations = id === undefined ? {} : { "anynines.crossplane.io/instance-id": id };
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata: { name, annotations },
+    spec: {
+      providerConfigRef: { name: configName },
+      forProvider: { serviceName, planName, organizationGuid: "o", spaceGuid: "s" },
+    },
+  };
+}
+
+/** Puts instances into the broker's store, as they are after their database was made. */
+export async function seedStore({ store, plans }: World, ids: readonly string[]): Promise<void> {
+  const text = `insert into public.instances (id, plan_id, parameters, operation, state)
+    select id, $2, '{}', 'provision', 'succeeded' from unnest($1::text[]) as id`;
+  await store.query(text, [ids, plans.get(planName)]);
+}
+
+async function servedBy(probe: number): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`http://127.0.0.1:${probe}/metrics`)).text();
+  const sums = new Map<string, number>();
+  for (const { labels, value } of samplesOf(text, "klutch_broker_served_requests_total"))
+    sums.set(labels["operation"] ?? "", (sums.get(labels["operation"] ?? "") ?? 0) + value);
+  return sums;
+}

@@ -1,0 +1,34 @@
+/** Programs for developers: how they answer a command line that is wrong. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+
+const cases: readonly (readonly [program: string, option: string])[] = [
+  ["proof/simulation/main.ts", "seeds"],
+  ["proof/simulation/main.ts", "seed"],
+  ["proof/e2e/faults/real/soak.ts", "seeds"],
+  ["proof/e2e/faults/chains/main.ts", "chains"],
+  ["proof/bench/instances.ts", "probes"],
+];
+
+/** Exit code, and what it printed as an error. */
+async function run(program: string, ...args: readonly string[]): Promise<readonly [unknown, string]> {
+  const path = join(import.meta.dirname, "..", "..", program);
+  const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  const [said] = await Promise.all([text(child.stderr), once(child, "close")]);
+  return [child.exitCode, said];
+}
+
+for (const [program, option] of cases)
+  test(`${program} refuses --${option} that is no number, and an option that there is not`, async () => {
+    const [number, unknown] = await Promise.all([
+      run(program, `--${option}=many`),
+      run(program, "--nonsense"),
+    ]);
+    assert.deepEqual(number, [2, `--${option} must be a whole number above 0, not "many"\n`]);
+    assert.equal(unknown[0], 2);
+    assert.match(unknown[1], /^Unknown option '--nonsense'.*\n$/);
+  });

@@ -1,0 +1,113 @@
+/** What `kubectl get` and `kubectl explain` show a developer of each kind, in an app cluster that bound them all. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { bindApi } from "@klutch/launcher";
+import { services } from "@klutch/services";
+import { waitFor } from "@klutch/kube-testing";
+import { cliFilesIn } from "./sandbox-process.ts";
+
+const run = promisify(execFile);
+const repository = join(import.meta.dirname, "..", "..");
+const examples = join(repository, "configuration", "examples");
+
+/** Columns of instances, behind those of their own. */
+const common = ["SERVICE", "PLAN", "REASON", "SYNCED", "READY", "AGE"];
+
+/** Titles exactly as they are printed. */
+const columns: readonly (readonly [plural: string, titles: readonly string[]])[] = [
+  ["keyvalueinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["logme2instances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["mariadbinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["messaginginstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["mongodbinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["postgresqlinstances", ["NAME", ...common]],
+  ["prometheusinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["searchinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
+  ["servicebindings", ["NAME", "SERVICE", "INSTANCE", "SECRET", "REASON", "SYNCED", "READY", "AGE"]],
+  ["backups", ["NAME", "SERVICE", "INSTANCE", "STATE", "REASON", "SYNCED", "READY", "AGE"]],
+  ["restores", ["NAME", "SERVICE", "BACKUP", "STATE", "REASON", "SYNCED", "READY", "AGE"]],
+];
+
+/** The sandbox's broker makes these. */
+const made = ["postgresql", "mariadb", "keyvalue"];
+/** Reason of a claim that is as it should be, by plural; of the others there is no broker. */
+const reasonOf = (plural: string): string =>
+  made.some((type) => plural.startsWith(type)) || !plural.endsWith("instances") ? "Available" : "NoBroker";
+
+const captured = `# What kubectl shows
+Printed in an app cluster of the sandbox that bound all eleven kinds. One example of each is applied. The sandbox's broker makes PostgreSQL, MariaDB
+and KeyValue; the others say that there is no broker. \`KLUTCH_CAPTURE=docs/kubectl.md npm test -- proof/e2e/whole-way\` writes this page anew. The same
+test holds the columns and the explained plans against what they must be.
+`;
+
+/** A sandbox that is up. */
+export interface SeenSandbox {
+  readonly folder: string;
+  readonly backendUrl: string;
+  /** File of the repository for what was printed; undefined: it is only compared. */
+  readonly captureTo?: string | undefined;
+}
+
+/** Binds what is not bound yet, applies an example of each kind, looks at all of them, and deletes them again. */
+export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: SeenSandbox): Promise<void> {
+  const cli = cliFilesIn(folder);
+  const kubectl = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await run(join(cli.bin, "kubectl"), ["--kubeconfig", cli.kubeconfigs.appA, ...args]);
+    return stdout;
+  };
+  const bound = await kubectl("get", "customresourcedefinitions", "--output=name");
+  for (const [plural] of columns)
+    if (!bound.includes(`/${plural}.`)) await bindApi(cli, backendUrl, plural, () => undefined);
+  const files = [
+    ...services.map(({ type }) => `${type}-instance`),
+    ...["binding", "backup", "restore"].map((operation) => `postgresql-${operation}`),
+  ].flatMap((name) => ["-f", join(examples, `${name}.yaml`)]);
+  await waitFor("the examples to be applied", () => kubectl("apply", ...files), { timeoutMs: 60_000 });
+  const captures: string[] = [];
+  for (const [plural, titles] of columns) {
+    const isSeen = async (): Promise<string> => {
+      const printed = await kubectl("get", plural);
+      if (!printed.includes(reasonOf(plural))) throw new Error(printed);
+      return printed;
+    };
+    const what = `${plural} to be ${reasonOf(plural)}`;
+    const rows = await waitFor(what, isSeen, { timeoutMs: 120_000 });
+    assert.deepEqual(rows.split("\n", 1)[0]?.trim().split(/ {2,}/), titles, plural);
+    captures.push(section(`kubectl get ${plural}`, rows));
+    const field = plural.endsWith("instances") ? `${plural}.spec.plan` : `${plural}.spec`;
+    captures.push(section(`kubectl explain ${field}`, await kubectl("explain", field)));
+  }
+  for (const service of services) {
+    const ways = [service, ...service.others];
+    await assertExplained(kubectl, `${service.kind.toLowerCase()}s`, [
+      ...ways.flatMap(({ offerings }) => offerings),
+      ...ways.flatMap(({ plans, plansAbout }) =>
+        plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan)),
+      ),
+    ]);
+  }
+  if (captureTo !== undefined)
+    await writeFile(join(repository, captureTo), [captured, ...captures].join("\n"));
+  await kubectl("delete", "--timeout=120s", ...files);
+}
+
+/** What can be written into `spec` stands in its explanation; long lines are broken anywhere between words. */
+async function assertExplained(
+  kubectl: (...args: readonly string[]) => Promise<string>,
+  plural: string,
+  words: readonly string[],
+): Promise<void> {
+  const text = (await kubectl("explain", `${plural}.spec`)).replaceAll(/\s+/g, " ");
+  for (const word of words) assert.ok(text.includes(word), `${plural} does not explain ${word}: ${text}`);
+}
+
+function section(command: string, printed: string): string {
+  const lines = printed
+    .trimEnd()
+    .split("\n")
+    .map((line) => `    ${line.replaceAll("\t", " ")}`.trimEnd());
+  return [`    $ ${command}`, ...lines, ""].join("\n");
+}

@@ -1,0 +1,244 @@
+/** An app cluster and a control plane with the parts as processes, each with the account and the rights that are shipped for it. */
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  apiServiceExportTemplates,
+  bindCrds,
+  binderName,
+  clusterBindingName,
+  clusterBindings,
+  consumerNamespace,
+  identityAnnotation,
+  konnectorManifests,
+  konnectorName,
+  kubeconfigKey,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  namespaces,
+  type ObjectRef,
+  type ResourceType,
+  roleBindings,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import {
+  type ClusterConfig,
+  createKubeClient,
+  decodeObject,
+  formatKubeconfig,
+  type KubeClient,
+  parseYamlDocuments,
+  serviceAccountToken,
+} from "@klutch/kube";
+import { ownProgram, reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
+import {
+  anyObject,
+  type BackendProcess,
+  crdObject,
+  installRights,
+  namespaceObject,
+  serviceAccountObject,
+  startBackendProcess,
+  startCluster,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
+
+/** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
+export type Scope = "Namespaced" | "Cluster";
+
+/** Two tenants; the name of one is the beginning of the other's. */
+export const tenants = { a: "cluster1", b: "cluster1xyz" } as const;
+
+/** The API that is offered. */
+export const databases: ResourceType = {
+  group: "example.org",
+  version: "v1",
+  plural: "databases",
+  kind: "Database",
+  namespaced: true,
+};
+export const databasesName = "databases.example.org";
+
+/** A program that is started, and what the process is called. */
+export interface StartedProgram {
+  readonly program: string;
+  readonly name: string;
+}
+
+/** What may be of another release. */
+export interface BoundWorldOptions {
+  /** Kinds of the control plane. Default: those of this tree. */
+  readonly crds?: readonly KubeObject[] | undefined;
+  readonly backend?: StartedProgram | undefined;
+}
+
+/** What the tests work with. */
+export interface BoundWorld extends AsyncDisposable {
+  readonly appCluster: TestCluster;
+  readonly controlPlane: TestCluster;
+  /** `kubectl bind …` in the app cluster as its administrator. */
+  readonly kubectlBind: (...args: readonly string[]) => Promise<string>;
+  /** Starts the konnector's process with its own account; `stop` ends it. Default: the program of this tree. */
+  readonly startKonnector: (started?: StartedProgram) => Promise<RunningProcess>;
+  /** Starts another backend beside those that run. */
+  readonly startBackend: (started: StartedProgram) => Promise<BackendProcess>;
+  /** The backend that was started first. */
+  readonly backend: BackendProcess;
+  /** A client with the credential of an account of the control plane. */
+  readonly clientOf: (account: ObjectRef) => Promise<KubeClient>;
+  /** The same as a configuration. */
+  readonly configOf: (account: ObjectRef) => Promise<ClusterConfig>;
+  /** A file with the kubeconfig of a tenant, as the backend hands it out. */
+  readonly kubeconfigFile: (tenant: string) => Promise<string>;
+}
+
+const tree = join(import.meta.dirname, "..", "..", "..");
+const backendAccount = { namespace: "klutch-backend", name: "klutch-backend" };
+const databaseCrd = crdObject(databases, {
+  properties: { spec: anyObject, status: anyObject },
+  hasStatus: true,
+});
+const template: DynamicObject = {
+  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+  kind: "APIServiceExportTemplate",
+  metadata: { namespace: "default", name: "databases" },
+  spec: {
+    APIServiceSelector: { group: "example.org", resource: "databases" },
+    permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
+  },
+};
+
+/** Everything is installed and both tenants have logged in; nothing is bound. */
+export async function startBoundWorld(scope: Scope, options: BoundWorldOptions = {}): Promise<BoundWorld> {
+  await using stack = new AsyncDisposableStack();
+  const [appCluster, controlPlane] = await Promise.all([
+    startCluster({ name: "app-cluster" }),
+    startCluster({ name: "control-plane", controllerManager: true }),
+  ]);
+  stack.use(appCluster);
+  stack.use(controlPlane);
+  // What tests start ends before the clusters.
+  const started = stack.use(new AsyncDisposableStack());
+  const clientOf = async (account: ObjectRef): Promise<KubeClient> => {
+    const client = createKubeClient(await accountConfig(controlPlane, account), { flowControl: false });
+    return started.use(client);
+  };
+  const kubeconfigFile = async (tenant: string): Promise<string> => {
+    const config = await accountConfig(controlPlane, { namespace: tenant, name: binderName });
+    return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, namespace: tenant });
+  };
+  await installControlPlane(controlPlane.client, options.crds ?? bindCrds);
+  const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> =>
+    started.use(await runBackend(controlPlane, scope, chosen));
+  const backend = await startBackend(options.backend ?? { program: ownProgram("backend"), name: "backend" });
+  for (const tenant of Object.values(tenants)) await logIn(controlPlane.client, tenant);
+  await installRights(appCluster.client, konnectorManifests({ image: "none" }));
+  const admin = await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config);
+  const run = promisify(execFile);
+  const kubectlBind = async (...args: readonly string[]): Promise<string> => {
+    const command = [ownProgram("cli"), "--timeout=60s", "--kubeconfig", admin, ...args];
+    const { stdout, stderr } = await run(process.execPath, command);
+    return stdout + stderr;
+  };
+  const startKonnector = async (
+    chosen: StartedProgram = { program: ownProgram("konnector"), name: "konnector-1" },
+  ): Promise<RunningProcess> => started.use(await runKonnector(appCluster, chosen));
+  const owned = stack.move();
+  return {
+    appCluster,
+    controlPlane,
+    kubectlBind,
+    startKonnector,
+    startBackend,
+    backend,
+    clientOf,
+    configOf: (account) => accountConfig(controlPlane, account),
+    kubeconfigFile,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function accountConfig(cluster: TestCluster, account: ObjectRef): Promise<ClusterConfig> {
+  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 3600 });
+  return { ...cluster.config, auth: { kind: "token", token } };
+}
+
+async function writeKubeconfig(cluster: TestCluster, name: string, config: ClusterConfig): Promise<string> {
+  const path = join(cluster.dataDir, name);
+  await writeFile(path, formatKubeconfig(config), { mode: 0o600 });
+  return path;
+}
+
+async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
+  for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
+  const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
+  await installRights(
+    client,
+    shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml")),
+  );
+  await offerDatabases(client);
+}
+
+/** Installs the kind, and offers it to app clusters. */
+export async function offerDatabases(client: KubeClient): Promise<void> {
+  await client.create<KubeObject>(customResourceDefinitions, databaseCrd);
+  await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
+}
+
+async function runBackend(
+  cluster: TestCluster,
+  scope: Scope,
+  chosen: StartedProgram,
+): Promise<BackendProcess> {
+  const kubeconfig = formatKubeconfig(await accountConfig(cluster, backendAccount));
+  const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
+  return startBackendProcess(cluster, { ...chosen, kubeconfig, servesLogin: false, flags });
+}
+
+/** What a person's login makes of the backend; the rights come from its controllers. */
+export async function logIn(client: KubeClient, tenant: string): Promise<void> {
+  const annotations = { [identityAnnotation]: `person-of-${tenant}#${tenant}` };
+  const inside = (name: string): ObjectRef => ({ namespace: tenant, name });
+  await client.create(namespaces, namespaceObject(tenant, annotations));
+  await client.create(serviceAccounts, serviceAccountObject(inside(binderName)));
+  await client.create<KubeObject>(clusterBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "ClusterBinding",
+    metadata: inside(clusterBindingName),
+    spec: {
+      kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey },
+      providerPrettyName: "Tests",
+    },
+  });
+  await waitFor(`the rights of ${tenant}`, async () => {
+    const roleBinding = await client.find(roleBindings, inside(binderName));
+    const role = await client.find<DynamicObject>(clusterRoles, { name: `${binderName}-${tenant}` });
+    return roleBinding !== undefined && role !== undefined && isRecord(role.metadata);
+  });
+}
+
+async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promise<RunningProcess> {
+  const config = await accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
+  const kubeconfig = await writeKubeconfig(cluster, `${chosen.name}.kubeconfig`, config);
+  await using ports = await reservePorts(1);
+  return startProcess({
+    name: chosen.name,
+    command: process.execPath,
+    args: [
+      chosen.program,
+      `--lease-namespace=${consumerNamespace}`,
+      "--probe-host=127.0.0.1",
+      `--probe-port=${ports.ports[0]}`,
+    ],
+    env: { KUBECONFIG: kubeconfig, POD_NAME: chosen.name, POD_NAMESPACE: consumerNamespace },
+    logFile: join(cluster.dataDir, `${chosen.name}.log`),
+    ready: async () => (await fetch(`http://127.0.0.1:${ports.ports[0]}/readyz`)).ok,
+  });
+}

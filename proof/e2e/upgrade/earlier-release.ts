@@ -1,0 +1,79 @@
+/**
+ * Programs of an earlier state of this tree, built from its history. No release came before this one, so a commit that is some hundreds of
+ * commits older stands for the one before.
+ */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { decodeObject, parseYaml } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
+
+/** Before the namespaced kinds, backups of all services and rotation. */
+export const earlierCommit = "b0657c309011044b1f77770d533f693fc729701a";
+
+/** What is installed of it. */
+export interface EarlierRelease extends AsyncDisposable {
+  /** Files of the programs. */
+  readonly konnector: string;
+  readonly backend: string;
+  /** Its definitions of the bind kinds. */
+  readonly crds: readonly KubeObject[];
+}
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..", "..", "..");
+
+/** Why it cannot be built here; undefined when it can. */
+export async function missingHistory(): Promise<string | undefined> {
+  try {
+    await run("git", ["cat-file", "-e", `${earlierCommit}^{commit}`], { cwd: root });
+    return undefined;
+  } catch {
+    return `the history does not reach back to ${earlierCommit.slice(0, 7)}: fetch it whole (git fetch --unshallow)`;
+  }
+}
+
+/** Builds it in a folder of its own, which goes with it. */
+export async function buildEarlierRelease(): Promise<EarlierRelease> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "klutch-earlier-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const archive = join(folder, "tree.tar");
+  await run("git", ["archive", "--format=tar", `--output=${archive}`, earlierCommit], { cwd: root });
+  const tree = join(folder, "tree");
+  await mkdir(tree);
+  await run("tar", ["-xf", archive, "-C", tree]);
+  await linkModules(tree);
+  const build = async (app: string): Promise<string> => {
+    const file = join(folder, `${app}.mjs`);
+    await run(process.execPath, [join(tree, "tools", "build", "main.ts"), app, file], { cwd: tree });
+    return file;
+  };
+  const [konnector, backend] = await Promise.all([build("konnector"), build("backend")]);
+  const crds = await readCrds(join(tree, "deploy", "crds"));
+  const owned = stack.move();
+  return { konnector, backend, crds, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** What it took from other people is here, and its own parts are its own. */
+async function linkModules(tree: string): Promise<void> {
+  const [here, there] = [join(root, "node_modules"), join(tree, "node_modules")];
+  await mkdir(join(there, "@klutch"), { recursive: true });
+  for (const name of await readdir(here))
+    if (name !== "@klutch") await symlink(join(here, name), join(there, name));
+  for (const [scope, folder] of [
+    [join(tree, "packages"), ""],
+    [join(tree, "apps"), ""],
+    [tree, "services"],
+  ] as const)
+    for (const name of folder === "" ? await readdir(scope) : [folder])
+      await symlink(join(scope, name), join(there, "@klutch", name));
+}
+
+async function readCrds(folder: string): Promise<readonly KubeObject[]> {
+  const files = (await readdir(folder)).filter((file) => file.includes("klutch.anynines.com"));
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+  return texts.map((text) => decodeObject<KubeObject>(parseYaml(text), "a definition"));
+}

@@ -1,0 +1,92 @@
+/**
+ * Last release → this one → back, with 500 living claims under edits, as processes between two real API servers: first the backend, then the
+ * konnector, then both back. A program is replaced as a rollout does it: the new one starts, then the old one is told to end.
+ */
+import assert from "node:assert/strict";
+import { after, test, type TestContext } from "node:test";
+import { ownProgram } from "@klutch/engines";
+import { bindCrds } from "@klutch/api";
+import { customResourceDefinitions } from "@klutch/kube-core";
+import { type BoundWorld, type StartedProgram, startBoundWorld } from "../security/bound-world.ts";
+import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
+import { editClaims, makeLivingClaims } from "./living-claims.ts";
+import { measureStretch } from "./measured.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** So many of the claims are edited. */
+const edited = 25;
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+
+/** What runs at this stage. */
+interface Matrix {
+  readonly world: BoundWorld;
+  readonly traffic: Traffic;
+  readonly start: (part: "backend" | "konnector", release: "earlier" | "this") => StartedProgram;
+  /** How the program that runs is ended. */
+  readonly end: { backend: () => Promise<void>; konnector: () => Promise<void> };
+}
+
+const missing = await missingHistory();
+
+test("an upgrade and the way back write no claim and no credential, and every edit goes through", async (t) => {
+  if (missing !== undefined) return t.skip(missing);
+  const matrix = await startMatrix(stack.use(await buildEarlierRelease()));
+  const { world } = matrix;
+  await stage(t, matrix, "both earlier", async () => {});
+  await stage(t, matrix, "this backend, earlier konnector", async () => {
+    const { client } = world.controlPlane;
+    for (const crd of bindCrds)
+      await client.apply(customResourceDefinitions, crd, { fieldManager: "upgrade", force: true });
+    await replaceBackend(matrix, "this");
+  });
+  await stage(t, matrix, "both of this release", () => replaceKonnector(matrix, "this"));
+  await stage(t, matrix, "earlier backend, this konnector", () => replaceBackend(matrix, "earlier"));
+  await stage(t, matrix, "both earlier again", () => replaceKonnector(matrix, "earlier"));
+});
+
+async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
+  let starts = 0;
+  const start: Matrix["start"] = (part, release) => ({
+    program: release === "earlier" ? earlier[part] : ownProgram(part),
+    name: `${part}-${release}-${++starts}`,
+  });
+  const options = { crds: earlier.crds, backend: start("backend", "earlier") };
+  const world = stack.use(await startBoundWorld("Namespaced", options));
+  const konnector = await world.startKonnector(start("konnector", "earlier"));
+  const names = (await makeLivingClaims(world, { claims: 500, secrets: 100 })).slice(0, edited);
+  const traffic = stack.use(editClaims(world, { names }));
+  const end = {
+    backend: async () => world.backend[Symbol.asyncDispose](),
+    konnector: () => konnector.stop(),
+  };
+  return { world, traffic, start, end };
+}
+
+async function replaceBackend({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await world.startBackend(start("backend", release));
+  await end.backend();
+  end.backend = async () => next[Symbol.asyncDispose]();
+}
+
+async function replaceKonnector({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await world.startKonnector(start("konnector", release));
+  await end.konnector();
+  end.konnector = () => next.stop();
+}
+
+/** Changes something while claims are edited, and looks at what was written. */
+async function stage(
+  t: TestContext,
+  { world, traffic }: Matrix,
+  name: string,
+  change: () => Promise<void>,
+): Promise<void> {
+  const seen = await measureStretch(world, traffic, { name, edits: edited, happens: change });
+  t.diagnostic(
+    `${name}: ${seen.edits} edits, slowest ${seen.slowestMs.toFixed(0)} ms, longest not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
+      `${seen.changed.length} objects changed, ${seen.needless.length} needlessly`,
+  );
+  assert.deepEqual(seen.needless, [], name);
+  assert.equal(seen.changed.length, 2 * edited, "each edited claim and its upstream object");
+}

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { connect } from "node:http2";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import {
+  createKubeClient,
+  isInvalid,
+  type KubeClient,
+  loadKubeconfig,
+  parseForeignKubeconfig,
+} from "@klutch/kube";
+import { configMaps, type DynamicObject, isRecord, secrets, secretText } from "@klutch/kube-core";
+import { cacheFolder } from "@klutch/engines";
+import { waitFor } from "@klutch/kube-testing";
+import { dataHomes } from "@klutch/launcher";
+import { bindings, instances } from "./claim-kinds.ts";
+import { assertKindsAreSeen } from "./kinds-seen.ts";
+import { backendUrlIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
+import { searchSandbox } from "./security/sandbox-canaries.ts";
+
+const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
+/** As root's home is on many machines: closed to everybody else, also to the user that root's PostgreSQL runs as. */
+const home = join(root, "home");
+await mkdir(home, { mode: 0o700 });
+const folder = join(home, ".local", "state", "klutch", "sandbox");
+after(async () => {
+  await removeDataOf(folder);
+  await rm(root, { recursive: true, force: true });
+});
+const run = promisify(execFile);
+
+function start(...args: readonly string[]): RunningSandbox {
+  const env = { HOME: home, XDG_STATE_HOME: "", KLUTCH_STATE_DIR: "", KLUTCH_CACHE_DIR: cacheFolder };
+  return startSandbox({ env: { ...process.env, ...env }, args });
+}
+
+/** Process ids whose command line names the sandbox's folder, or where data of its servers was moved. */
+async function leftovers(): Promise<readonly string[]> {
+  const places = [root, ...(await Promise.all(dataHomes(folder).map((home) => realpath(home))))];
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    ids.map(async (id) => [id, await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")] as const),
+  );
+  return lines
+    .filter(([, line]) => places.some((place) => line.includes(place)))
+    .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
+}
+
+test("from nothing to rows that a restore brought back, for each service, and back to nothing", {
+  timeout: 300_000,
+}, async () => {
+  const sandbox = start("--exit");
+  await sandbox.exited;
+  const text = sandbox.printed();
+  assert.equal(sandbox.child.exitCode, 0, text);
+  for (const line of [
+    /Function klutch-function-klutch is Installed and Healthy/,
+    /Provider klutch-provider-anynines is Installed and Healthy/,
+    /Configuration klutch-configuration-dataservices is Installed and Healthy/,
+    /Created APIServiceBinding klutch-bind\/servicebindings\.anynines\.com/,
+    /^ +PostgreSQL .*has the keys host, hosts, name, password, port, uri, username$/m,
+    /^ +MariaDB .*has the keys cacrt, host, hosts, name, password, port, uri, username$/m,
+    /^ +KeyValue .*has the keys cacrt, host, hosts, load_balanced_host, valkey\.password, valkey\.port, valkey\.username$/m,
+    /claims, managed resources, Secrets, databases and servers of instances are gone/,
+    /is kept in .*; npm run sandbox goes on from there/,
+  ]) {
+    assert.match(text, line);
+  }
+  for (const title of ["PostgreSQL", "MariaDB", "KeyValue"]) assertChain(text, title);
+  assert.deepEqual(await leftovers(), []);
+  await assertNoSecretInLogs();
+});
+
+/** The demo did with this service, in this order, what a developer does. */
+function assertChain(text: string, title: string): void {
+  const lines = text.split("\n").flatMap((line) => {
+    const [, whose, words = ""] = /^ +(\w+) +(.*)$/.exec(line) ?? [];
+    return whose === title ? [words] : [];
+  });
+  const steps = [
+    /^servicebinding\.anynines\.com\/\S+ created$/,
+    /took from u[0-9a-f]{32}: Hello from app cluster A$/,
+    /^the Backup is Ready/,
+    /^(?:the table is dropped|all keys are flushed)$/,
+    /^the Restore is Ready/,
+    /^restored: Hello from app cluster A$/,
+    /^servicebinding\.anynines\.com .* deleted/,
+    /^\w+instance\.anynines\.com .* deleted/,
+  ];
+  const places = steps.map((step) => lines.findIndex((line) => step.test(line)));
+  assert.ok(!places.includes(-1), `${title} did ${JSON.stringify(lines)}`);
+  assert.deepEqual(
+    places.toSorted((left, right) => left - right),
+    places,
+  );
+}
+
+test("a second start takes up the kept state: bindings work, a bad claim is refused, each kind is shown as it is, Ctrl-C ends every process", {
+  timeout: 300_000,
+}, async () => {
+  const sandbox = start("--no-demo");
+  try {
+    await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
+      timeoutMs: 120_000,
+    });
+    await assertFunctionWantsCertificate();
+    await using appA = createKubeClient(await loadKubeconfig({ path: join(folder, "app-a.kubeconfig") }));
+    await assert.rejects(
+      claim(appA, "too-big", { service: "a9s-postgresql17", plan: "postgresql-huge" }),
+      (error) => {
+        assert.ok(isInvalid(error), String(error));
+        assert.match(error.message, /Unsupported plan used for postgresql/);
+        return true;
+      },
+    );
+    await claim(appA, "second", { service: "a9s-postgresql17", plan: "postgresql-single-nano" });
+    const isReady = async (): Promise<boolean> => {
+      const object = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "second" });
+      return JSON.stringify(object.status ?? {}).includes('"state":"provisioned"');
+    };
+    await waitFor("the claim's status", isReady, { timeoutMs: 90_000 });
+    await withCredentials(appA, () => assertNoSecretAnywhere(sandbox.printed()));
+    await appA.delete(instances, { namespace: "demo", name: "second" });
+    await waitFor(
+      "the claim to be gone",
+      async () => (await appA.find(instances, { namespace: "demo", name: "second" })) === undefined,
+      { timeoutMs: 60_000 },
+    );
+    await assertChecksPass(appA);
+    const backendUrl = backendUrlIn(sandbox.printed());
+    await assertKindsAreSeen({ folder, backendUrl, captureTo: process.env["KLUTCH_CAPTURE"] });
+  } finally {
+    sandbox.child.kill("SIGINT");
+    await sandbox.exited;
+  }
+  assert.match(sandbox.printed(), /taking up the state/);
+  assert.deepEqual(await leftovers(), []);
+});
+
+/** While the database of the second claim has a password and its Secret is there. */
+async function withCredentials(client: KubeClient, work: () => Promise<void>): Promise<void> {
+  const ref = { namespace: "demo", name: "canary" };
+  await client.create<DynamicObject>(bindings, {
+    apiVersion: "anynines.com/v1",
+    kind: "ServiceBinding",
+    metadata: ref,
+    spec: { instanceRef: "second", serviceInstanceType: "postgresql" },
+  });
+  const secret = { ...ref, name: `${ref.name}-creds` };
+  await waitFor("the credentials", () => client.find(secrets, secret), { timeoutMs: 90_000 });
+  await plant(client, secret);
+  await work();
+  await client.delete(configMaps, planted);
+  await client.delete(bindings, ref);
+  const isGone = async (): Promise<boolean> => (await client.find(bindings, ref)) === undefined;
+  await waitFor("the binding to be gone", isGone, { timeoutMs: 60_000 });
+}
+
+const planted = { namespace: "demo", name: "planted" };
+
+/** Where a search must find the password: its own proof that it searches. */
+async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
+  const password = secretText(await client.get<DynamicObject>(secrets, secret), "password");
+  await client.create<DynamicObject>(configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...planted, annotations: { note: `the password is ${password}` } },
+  });
+}
+
+/** Every secret of the sandbox is searched in everything that is no Secret. */
+async function assertNoSecretAnywhere(printed: string): Promise<void> {
+  const { hits, canaries, places } = await searchSandbox(folder, printed);
+  for (const name of [
+    /^postgresPassword$/,
+    /^oidcClientSecret$/,
+    /^cookieKey$/,
+    /^password of Secret demo\/canary-creds in app-a$/,
+    /^private-key of Secret klutch-bind\/klutch-cluster-key in app-a, a private key$/,
+    /^kubeconfig of Secret klutch-bind\//,
+    /\.token$/,
+  ]) {
+    assert.ok(
+      canaries.some((one) => name.test(one)),
+      `nothing was searched as ${name.source}: ${canaries.join(", ")}`,
+    );
+  }
+  assert.ok(places.logs > 10 && places.objects > 300 && places.processes > 10, JSON.stringify(places));
+  const isPlanted = (hit: string): boolean =>
+    hit.startsWith("configmaps demo/planted in app-a shows password");
+  assert.ok(hits.some(isPlanted), "the planted one was not found");
+  assert.deepEqual(
+    hits.filter((hit) => !isPlanted(hit)),
+    [],
+  );
+}
+
+async function claim(client: KubeClient, name: string, spec: object): Promise<DynamicObject> {
+  const object = {
+    apiVersion: "anynines.com/v1",
+    kind: "PostgresqlInstance",
+    metadata: { namespace: "demo", name },
+    spec,
+  };
+  return client.create<DynamicObject>(instances, object);
+}
+
+/** A person with the commands of the sandbox's folder reads that all is well, and what was compared. */
+async function assertChecksPass(appA: KubeClient): Promise<void> {
+  const all = await appA.list<DynamicObject>(secrets, { namespace: "klutch-bind" });
+  const encoded = all.items
+    .map((secret) => secret["data"])
+    .find((data) => isRecord(data) && "kubeconfig" in data);
+  assert.ok(isRecord(encoded));
+  const text = Buffer.from(String(encoded["kubeconfig"]), "base64").toString("utf8");
+  const { namespace = "" } = parseForeignKubeconfig(text);
+  const paths = ["app-a", "control-plane"].map((name) => join(folder, `${name}.kubeconfig`));
+  const options = { env: { ...process.env, KUBECONFIG: paths[0] } };
+  const klutch = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run(join(folder, "bin", "klutch"), args, options);
+    return stdout + stderr;
+  };
+  assert.match(await klutch("doctor"), /konnector-\d does the work[^]*No problems\./);
+  const compared = await klutch("verify", ...paths, "--namespace", namespace);
+  assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
+}
+
+/** The composition function answers a client with the authority's certificate, and none without. */
+async function assertFunctionWantsCertificate(): Promise<void> {
+  const { ports } = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8")) as {
+    ports: { function: number };
+  };
+  const read = (name: string): Promise<string> =>
+    readFile(join(folder, "certificates", "crossplane-client", name), "utf8");
+  const [ca, cert, key] = await Promise.all([read("ca.crt"), read("tls.crt"), read("tls.key")]);
+  const answer = async (credentials: object): Promise<string> => {
+    const session = connect(`https://localhost:${ports.function}`, { ca, ...credentials });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    session.on("error", (error) => resolve(`refused: ${error.message}`));
+    session.on("close", () => resolve("refused: the connection was closed"));
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", (error) => resolve(`refused: ${error.message}`));
+    stream.on("response", (headers) => resolve(`answered ${headers[":status"]}`));
+    const result = await promise;
+    session.destroy();
+    return result;
+  };
+  assert.match(await answer({ cert, key }), /^answered \d+$/);
+  assert.match(await answer({}), /^refused: /);
+  const log = await readFile(join(folder, "function.log"), "utf8");
+  assert.match(
+    log,
+    /a client was refused.*it sent no certificate|it sent no certificate.*a client was refused/,
+  );
+}
+
+/** No log of any process holds a password or token of the sandbox. */
+async function assertNoSecretInLogs(): Promise<void> {
+  const state = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8")) as {
+    secrets: Record<string, string>;
+  };
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".log"));
+  assert.ok(files.length > 10, `only ${files.length} logs found`);
+  for (const file of files) {
+    const text = await readFile(join(folder, file), "utf8");
+    for (const [name, secret] of Object.entries(state.secrets))
+      assert.ok(!text.includes(secret), `${file} shows ${name}`);
+    assert.doesNotMatch(text, /Bearer ey|eyJhbGciOi/, `${file} shows a token`);
+  }
+}

@@ -1,0 +1,75 @@
+/** The shipped backend as a process of its own, at a control plane whose tenants a test makes: nobody logs in there. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ownProgram, reservePorts, startProcess } from "@klutch/engines";
+import type { TestCluster } from "./cluster.ts";
+
+/** What may be different. */
+export interface BackendProcessOptions {
+  /** What it connects with. Default: the cluster's administrator. */
+  readonly kubeconfig?: string | undefined;
+  /** Whether login, binding page and renewal are served; its identity provider is nowhere. Default true. */
+  readonly servesLogin?: boolean | undefined;
+  /** More flags. */
+  readonly flags?: readonly string[] | undefined;
+  /** File of the program. Default: that of this tree. */
+  readonly program?: string | undefined;
+  /** Of its log, its kubeconfig in the cluster's folder, and its lease; two at a time need two. Default `backend`. */
+  readonly name?: string | undefined;
+}
+
+/** A backend that runs until it is disposed. */
+export interface BackendProcess extends AsyncDisposable {
+  /** Of its login and its renewal. */
+  readonly url: string;
+  /** Of its probes and metrics. */
+  readonly probeUrl: string;
+  /** Asks it to end, and waits. */
+  stop(): Promise<void>;
+  /** SIGKILL, as a crash would. */
+  kill(): Promise<void>;
+}
+
+/** Resolves when the backend answers. Its log is in the cluster's folder. */
+export async function startBackendProcess(
+  cluster: TestCluster,
+  options: BackendProcessOptions = {},
+): Promise<BackendProcess> {
+  const { kubeconfig = cluster.kubeconfig, servesLogin = true, flags = [] } = options;
+  const { program = ownProgram("backend"), name = "backend" } = options;
+  await using stack = new AsyncDisposableStack();
+  const { ports } = stack.use(await reservePorts(2));
+  const [url, probe] = ports.map((port) => `http://127.0.0.1:${port}`);
+  const file = join(cluster.dataDir, `${name}.kubeconfig`);
+  await writeFile(file, kubeconfig, { mode: 0o600 });
+  const login = [
+    "--oidc-issuer-url=http://127.0.0.1:1",
+    "--oidc-issuer-client-id=x",
+    "--oidc-issuer-client-secret=x",
+    `--oidc-callback-url=${url}/callback`,
+    `--cookie-signing-key=${Buffer.alloc(32, 9).toString("base64")}`,
+  ];
+  const common = [
+    `--kubeconfig=${file}`,
+    `--listen-address=127.0.0.1:${ports[0]}`,
+    `--probe-port=${ports[1]}`,
+  ];
+  const running = await startProcess({
+    name,
+    command: process.execPath,
+    args: [program, ...common, ...(servesLogin ? login : []), ...flags],
+    env: { POD_NAME: name },
+    logFile: join(cluster.dataDir, `${name}.log`),
+    // Without its identity provider it never calls itself ready.
+    ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
+  });
+  stack.use(running);
+  const owned = stack.move();
+  return {
+    url: url ?? "",
+    probeUrl: probe ?? "",
+    stop: () => running.stop(),
+    kill: () => running.kill(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
