@@ -33,7 +33,7 @@ import {
   textAt,
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
-import { installKinds, namespaceObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { installKinds, namespaceObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { backendSettings } from "../release/bundle-backend.ts";
 import { bundleObjects, bundleText } from "../release/bundles.ts";
 import { releaseAnnotation } from "./chart.ts";
@@ -44,7 +44,7 @@ import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values
 const run = promisify(execFile);
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "charts" }));
+const cluster = stack.use(await leaseCluster({ name: "charts" }));
 const helm = stack.use(await startHelm(cluster.kubeconfig));
 const kubectl = await resolveEngine("kubectl");
 const { client } = cluster;

@@ -17,7 +17,7 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { installedAccount, startCluster, waitFor } from "@klutch/kube-testing";
+import { installedAccount, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
 import type { ReleasedImage } from "./released-image.ts";
 import { buildImages } from "./build-images.ts";
@@ -234,7 +234,7 @@ test("the operator runs a PostgreSQL server out of its own image, with the right
   const image = imageOf("a8s-operator");
   const root = join(folder, "operator");
   await unpack(image, root);
-  await using cluster = await startCluster();
+  await using cluster = await leaseCluster();
   const data = join(folder, "operator-data");
   await mkdir(data);
   const kubeconfig = await installedAccount(cluster.config, operatorManifests({ image: "none" }));

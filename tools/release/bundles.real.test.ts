@@ -19,14 +19,14 @@ import {
   refOfObject,
   textAt,
 } from "@klutch/kube-core";
-import { namespaceObject, startCluster, untilServed, waitFor } from "@klutch/kube-testing";
+import { namespaceObject, leaseCluster, untilServed, waitFor } from "@klutch/kube-testing";
 import { variablesOf } from "./bundle-configure.ts";
 import { bundleObjects, bundleText } from "./bundles.ts";
 
 await using stack = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), "klutch-bundles-"));
 stack.defer(() => rm(folder, { recursive: true }));
-const cluster = stack.use(await startCluster({ name: "bundles" }));
+const cluster = stack.use(await leaseCluster({ name: "bundles" }));
 const running = stack.move();
 after(() => running.disposeAsync());
 const { client } = cluster;

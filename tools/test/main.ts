@@ -4,6 +4,7 @@
  * path contains is an error with exit code 2, because a run that silently leaves tests out looks like a success.
  */
 import { availableParallelism } from "node:os";
+import { ClusterPool, poolVariable } from "@klutch/kube-testing";
 import { ensureChromium } from "./chromium.ts";
 import { ensureEngines } from "./engines.ts";
 import { allTestFiles, chooseTestFiles, unmatchedFilters } from "./files.ts";
@@ -28,7 +29,12 @@ async function main(filters: readonly string[]): Promise<number> {
   if (files.real.length > 0) {
     await ensureEngines(files.real);
     if (files.real.some((file) => file.includes("browser"))) await ensureChromium();
-    results.push(await runStage("tests on real servers", files.real, { concurrency: 2 }));
+    // Tests on servers mostly wait, so one more than there are cores keeps the cores busy.
+    const concurrency = availableParallelism() + 1;
+    await using pool = await ClusterPool.open();
+    const env = { [poolVariable]: pool.socket };
+    results.push(await runStage("tests on real servers", files.real, { concurrency, env }));
+    console.log(`${pool.counts.lent} leases of ${pool.counts.started} clusters.`);
   }
   return printSummary(results);
 }

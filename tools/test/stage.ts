@@ -28,7 +28,12 @@ const usualLimits: WatchLimits = { silentMs: 600_000, endingMs: 180_000, pollMs:
 export async function runStage(
   name: string,
   files: readonly string[],
-  options: { readonly concurrency: number; readonly limits?: WatchLimits | undefined },
+  options: {
+    readonly concurrency: number;
+    readonly limits?: WatchLimits | undefined;
+    /** Added to the environment of the test files. Default: nothing. */
+    readonly env?: Readonly<Record<string, string>> | undefined;
+  },
 ): Promise<StageResult> {
   console.log(`\n== ${name}: ${files.length} files`);
   const started = performance.now();
@@ -57,7 +62,7 @@ export async function runStage(
       `--test-reporter-destination=${recordFile}`,
       ...files,
     ];
-    const exitCode = await runNode(args, watchedEnvironment(states));
+    const exitCode = await runNode(args, { ...watchedEnvironment(states), ...options.env });
     const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line !== "");
     return {
       name,

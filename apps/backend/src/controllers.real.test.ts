@@ -27,7 +27,7 @@ import {
   parseForeignKubeconfig,
   systemClock,
 } from "@klutch/kube";
-import { crdObject, namespaceObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, namespaceObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { clusterNamespaceName } from "./provisioning/tenant.ts";
 import { confinedClient } from "./testing/confined.ts";
@@ -38,7 +38,7 @@ import { askForNamespace, exportRequest, mapNamespace, serviceNamespaceOf } from
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "backend", controllerManager: true }));
+const cluster = stack.use(await leaseCluster({ name: "backend", controllerManager: true }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 

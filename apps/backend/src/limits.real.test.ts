@@ -9,7 +9,7 @@ import {
   identityAnnotation,
 } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { UserError } from "./errors.ts";
 import { ensureTenant } from "./provisioning/tenant.ts";
 import { installProvider } from "./testing/provider.ts";
@@ -25,7 +25,7 @@ import {
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "limits" }));
+const cluster = stack.use(await leaseCluster({ name: "limits" }));
 const { client } = cluster;
 await installProvider(client);
 await waitFor("the kinds", async () => (await client.list(apiServiceNamespaces)) !== undefined);

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { isInvalid } from "@klutch/kube";
 import { customResourceDefinitions, type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
 import { appClusterBindings } from "./resources.ts";
 
-const cluster = await startCluster({ name: "overrides" });
+const cluster = await leaseCluster({ name: "overrides" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 await client.create<KubeObject>(customResourceDefinitions, appClusterBindingCrd);

@@ -11,13 +11,13 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { bindCrds, providerCrds } from "./crds.ts";
 import * as resources from "./resources.ts";
 
 const crdType = customResourceDefinitions;
 
-const cluster = await startCluster({ name: "crds" });
+const cluster = await leaseCluster({ name: "crds" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });

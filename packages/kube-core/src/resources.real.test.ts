@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { discoverResource } from "@klutch/kube";
-import { startCluster } from "@klutch/kube-testing";
+import { leaseCluster } from "@klutch/kube-testing";
 import type { ResourceType } from "./resource-type.ts";
 import * as resources from "./resources.ts";
 
-const cluster = await startCluster({ name: "resources" });
+const cluster = await leaseCluster({ name: "resources" });
 after(() => cluster[Symbol.asyncDispose]());
 
 const all: readonly ResourceType[] = Object.values(resources);

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKubeClient, FencedError } from "@klutch/kube";
 import { configMaps, type KubeObject } from "@klutch/kube-core";
-import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { LeaderElector } from "./leader-elector.ts";
 
 const timing = { leaseDurationMs: 3000, renewDeadlineMs: 1800, retryPeriodMs: 200 };
 
 test("who is cut off from its lease stops writing before the next one leads; a stopped leader hands over at once", async () => {
-  await using cluster = await startCluster({ name: "lease" });
+  await using cluster = await leaseCluster({ name: "lease" });
   const proxy = await startFaultProxy(cluster);
   const place = { namespace: "default", name: "agent", ...timing };
   await using cutOff = createKubeClient(proxy.config, { flowControl: false });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startCluster } from "@klutch/kube-testing";
+import { leaseCluster } from "@klutch/kube-testing";
 import { configMaps, type DynamicObject } from "@klutch/kube-core";
 
 const ref = { namespace: "default", name: "cut" };
 
 test("writes that are aborted at any moment leave a process that works", async () => {
   // Over HTTP/2 this never came back and took all memory of the machine.
-  await using cluster = await startCluster({ name: "cut" });
+  await using cluster = await leaseCluster({ name: "cut" });
   const { client } = cluster;
   await client.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: ref });
   let left = 400;

@@ -11,7 +11,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "@klutch/kube-core";
-import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { parseJson } from "./decode.ts";
 import { discoverResource, resourceTypeOf } from "./discovery.ts";
@@ -51,7 +51,7 @@ let cluster: TestCluster;
 let client: KubeClient;
 
 before(async () => {
-  cluster = await startCluster({ name: "kube" });
+  cluster = await leaseCluster({ name: "kube" });
   client = cluster.client;
   const crd = await client.create<KubeObject>(crds, widgetDefinition());
   assert.deepEqual(resourceTypeOf(crd), widgets);

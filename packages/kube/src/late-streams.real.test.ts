@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { namespaces } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 
 test("a connection may break after the answer to an aborted request came late", async () => {
   // A server of our own with a real one's certificate, because the abort must fall between a request and its answer.
-  await using cluster = await startCluster({ name: "late" });
+  await using cluster = await leaseCluster({ name: "late" });
   const certificate = (file: string): Promise<Buffer> => readFile(join(cluster.dataDir, "certs", file));
   const [cert, key] = await Promise.all([certificate("apiserver.crt"), certificate("apiserver.key")]);
   const server = createSecureServer({ cert, key });

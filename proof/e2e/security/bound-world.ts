@@ -45,6 +45,9 @@ import {
   namespaceObject,
   serviceAccountObject,
   startBackendProcess,
+  leaseCluster,
+  type LeaseOptions,
+  type OwnCluster,
   startCluster,
   type TestCluster,
   waitFor,
@@ -80,9 +83,9 @@ export interface BoundWorldOptions {
 }
 
 /** What the tests work with. */
-export interface BoundWorld extends AsyncDisposable {
-  readonly appCluster: TestCluster;
-  readonly controlPlane: TestCluster;
+export interface BoundWorld<Cluster extends TestCluster = TestCluster> extends AsyncDisposable {
+  readonly appCluster: Cluster;
+  readonly controlPlane: Cluster;
   /** `kubectl bind …` in the app cluster as its administrator. */
   readonly kubectlBind: (...args: readonly string[]) => Promise<string>;
   /** Starts the konnector's process with its own account; `stop` ends it. Default: the program of this tree. */
@@ -115,12 +118,28 @@ const template: DynamicObject = {
   },
 };
 
-/** Everything is installed and both tenants have logged in; nothing is bound. */
+/** Installs everything in two leased clusters and logs both tenants in; nothing is bound. */
 export async function startBoundWorld(scope: Scope, options: BoundWorldOptions = {}): Promise<BoundWorld> {
+  return boundWorldIn(leaseCluster, scope, options);
+}
+
+/** Does the same in two clusters whose servers the test ends and starts again. */
+export async function startOwnBoundWorld(
+  scope: Scope,
+  options: BoundWorldOptions = {},
+): Promise<BoundWorld<OwnCluster>> {
+  return boundWorldIn(startCluster, scope, options);
+}
+
+async function boundWorldIn<Cluster extends TestCluster>(
+  makeCluster: (options: LeaseOptions) => Promise<Cluster>,
+  scope: Scope,
+  options: BoundWorldOptions,
+): Promise<BoundWorld<Cluster>> {
   await using stack = new AsyncDisposableStack();
   const [appCluster, controlPlane] = await Promise.all([
-    startCluster({ name: "app-cluster" }),
-    startCluster({ name: "control-plane", controllerManager: true }),
+    makeCluster({ name: "app-cluster" }),
+    makeCluster({ name: "control-plane", controllerManager: true }),
   ]);
   stack.use(appCluster);
   stack.use(controlPlane);

@@ -7,14 +7,14 @@ import { parseArgs } from "node:util";
 import { apiServiceExportRequests, binderName, serviceNamespaceName } from "@klutch/api";
 import { formatKubeconfig } from "@klutch/kube";
 import { type DynamicObject, type KubeObject, numberAt } from "@klutch/kube-core";
-import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { exitCodeOf, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { loadText, machineText, quantile, secondsText } from "../figures.ts";
 import {
   type BoundWorld,
   databases,
   databasesName,
   logIn,
-  startBoundWorld,
+  startOwnBoundWorld,
 } from "../security/bound-world.ts";
 import { type AppClusterOptions, claimNamespace, editedClaim } from "./app-cluster.ts";
 import { describeKinds, isRequest, rateOf } from "./figures.ts";
@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   const claims = wholeNumber("claims", values.claims);
   const downs = values.down.split(",").map((text) => wholeNumber("down", text));
   console.log(machineText());
-  await using world = await startBoundWorld("Namespaced");
+  await using world = await startOwnBoundWorld("Namespaced");
   const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
   const clusters: AppClusterOptions[] = [];
   for (const [index, name] of names.entries())
@@ -72,7 +72,7 @@ async function bind(world: BoundWorld, name: string): Promise<string> {
 }
 
 interface Scene {
-  readonly world: BoundWorld;
+  readonly world: BoundWorld<OwnCluster>;
   readonly agents: Agents;
   readonly names: readonly string[];
 }

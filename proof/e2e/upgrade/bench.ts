@@ -9,7 +9,8 @@ import { consumerNamespace } from "@klutch/api";
 import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
 import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { loadText, machineText } from "../figures.ts";
-import { type BoundWorld, startBoundWorld, type StartedProgram } from "../security/bound-world.ts";
+import type { OwnCluster } from "@klutch/kube-testing";
+import { type BoundWorld, startOwnBoundWorld, type StartedProgram } from "../security/bound-world.ts";
 import { editClaims, makeLivingClaims } from "./living-claims.ts";
 import { type Measured, measureStretch } from "./measured.ts";
 import type { Traffic } from "./traffic.ts";
@@ -43,7 +44,7 @@ async function main(): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const replicas = new Replicas();
   const first = replicas.nextOf("backend");
-  const world = stack.use(await startBoundWorld("Namespaced", { backend: first }));
+  const world = stack.use(await startOwnBoundWorld("Namespaced", { backend: first }));
   replicas.add("backend", first.name, world.backend);
   await replicas.start(world, "konnector");
   const names = await makeLivingClaims(world, { claims, secrets: Math.min(100, claims) });
@@ -59,7 +60,7 @@ async function main(): Promise<number> {
 
 /** What is measured with. */
 interface Bench {
-  readonly world: BoundWorld;
+  readonly world: BoundWorld<OwnCluster>;
   readonly traffic: Traffic;
   readonly replicas: Replicas;
   readonly rounds: number;
@@ -106,7 +107,7 @@ async function measure(
   );
 }
 
-async function end(world: BoundWorld, replicas: Replicas, ending: Ending): Promise<void> {
+async function end(world: BoundWorld<OwnCluster>, replicas: Replicas, ending: Ending): Promise<void> {
   if ("part" in ending) return replicas.end(world, ending);
   const cluster = world[ending.server];
   await cluster.apiServer.stop();
@@ -134,7 +135,7 @@ class Replicas {
   }
 
   /** Ends the one that leads. */
-  async end(world: BoundWorld, { part, how }: PartEnding): Promise<void> {
+  async end(world: BoundWorld<OwnCluster>, { part, how }: PartEnding): Promise<void> {
     const { client } = part === "konnector" ? world.appCluster : world.controlPlane;
     const leader = await waitFor("a leader", async () => {
       const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";

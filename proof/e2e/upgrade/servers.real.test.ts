@@ -1,14 +1,14 @@
 /** The API server of either side is told to end and comes back, while claims are edited: nothing is lost, and nothing is written without need. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startBoundWorld } from "../security/bound-world.ts";
+import { startOwnBoundWorld } from "../security/bound-world.ts";
 import { editClaims, makeLivingClaims } from "./living-claims.ts";
 import { measureStretch } from "./measured.ts";
 
 const edited = 20;
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startBoundWorld("Namespaced"));
+const world = stack.use(await startOwnBoundWorld("Namespaced"));
 await world.startKonnector();
 const names = (await makeLivingClaims(world, { claims: 100, secrets: 20 })).slice(0, edited);
 const traffic = stack.use(editClaims(world, { names, serversEnd: true }));

@@ -29,7 +29,7 @@ export interface ClusterOptions {
 /** The servers that every cluster has. */
 export type ClusterServer = "etcd" | "apiserver";
 
-/** A cluster that runs. Disposing it stops its processes and removes a temporary data folder. */
+/** A cluster that runs. Disposing it ends what was started for it. */
 export interface TestCluster extends AsyncDisposable {
   readonly url: string;
   /** Of the administrator (system:masters), for set-up only. */
@@ -38,32 +38,42 @@ export interface TestCluster extends AsyncDisposable {
   readonly kubeconfig: string;
   /** A client of the administrator. */
   readonly client: KubeClient;
+  /** Folder for files of the test; `certs` in it holds the API server's certificate. */
   readonly dataDir: string;
+  /** Asks etcd's JSON gateway past the API server: POST with a body, else GET. Throws unless the answer is 200. */
+  readonly askEtcd: (path: string, body?: object) => Promise<string>;
+}
+
+/** A cluster whose servers belong to this process. Disposing it ends them and removes a temporary data folder. */
+export interface OwnCluster extends TestCluster {
   /** The process that serves now; another one after `restart`. */
   readonly apiServer: RunningProcess;
   /** The same for etcd. */
   readonly etcd: RunningProcess;
-  /** Asks etcd's JSON gateway past the API server: POST with a body, else GET. Throws unless the answer is 200. */
-  readonly askEtcd: (path: string, body?: object) => Promise<string>;
   readonly processes: readonly RunningProcess[];
-  /** SIGKILL, as a crash would. Whether what etcd acknowledged survives an unclean end of the machine depends on `fsync`. */
+  /** Sends SIGKILL, as a crash would. Whether what etcd acknowledged survives an unclean end of the machine depends on `fsync`. */
   kill(server: ClusterServer): Promise<void>;
   /** Starts it again with the same port, data and certificates, after SIGKILL if it still runs; resolves when it is ready. */
   restart(server: ClusterServer): Promise<void>;
 }
 
-/** Starts a cluster; ready means the API server answers and its bootstrap roles exist. */
-export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+/**
+ * Starts a cluster of one's own; ready means the API server answers and its bootstrap roles exist. A test that neither kills, restarts nor
+ * configures its servers takes `leaseCluster` instead, which is faster.
+ */
+export async function startCluster(options: ClusterOptions = {}): Promise<OwnCluster> {
   const stack = new AsyncDisposableStack();
   try {
     const dataDir = options.dataDir === undefined ? await temporaryFolder(stack) : resolve(options.dataDir);
     const port = options.port ?? (await freePort(stack));
     const files = await prepareFiles(dataDir);
     const name = options.name ?? "cluster";
-    const etcd = stack.use(await Restartable.start(() => startEtcd(name, dataDir, options.fsync ?? false)));
-    const apiServer = stack.use(
-      await Restartable.start(() => startApiServer(name, dataDir, port, files, options)),
-    );
+    // Nobody misses what a temporary cluster had in memory, and an orderly end takes seconds.
+    const end = options.dataDir === undefined ? "kill" : "stop";
+    const startData = (): Promise<RunningProcess> => startEtcd(name, dataDir, options.fsync ?? false);
+    const etcd = stack.use(await Restartable.start(startData, end));
+    const startServer = (): Promise<RunningProcess> => startApiServer(name, dataDir, port, files, options);
+    const apiServer = stack.use(await Restartable.start(startServer, end));
     const config: ClusterConfig = {
       name,
       server: `https://127.0.0.1:${port}`,
@@ -74,7 +84,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
     stack.defer(() => client[Symbol.asyncDispose]());
     const others: RunningProcess[] = [];
     if (options.controllerManager === true) {
-      others.push(stack.use(await startControllerManager(name, dataDir, config)));
+      const manager = await startControllerManager(name, dataDir, config);
+      stack.defer(() => manager[end]());
+      others.push(manager);
     }
     const servers: Readonly<Record<ClusterServer, Restartable>> = { etcd, apiserver: apiServer };
     const owned = stack.move();
@@ -105,7 +117,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
 }
 
 /** Starts `count` clusters at the same time. */
-export async function startClusters(count: number, options: ClusterOptions = {}): Promise<TestCluster[]> {
+export async function startClusters(count: number, options: ClusterOptions = {}): Promise<OwnCluster[]> {
   const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
   const results = await Promise.allSettled(names.map((name) => startCluster({ ...options, name })));
   const failure = results.find((result) => result.status === "rejected");
@@ -118,16 +130,19 @@ export async function startClusters(count: number, options: ClusterOptions = {})
 /** A server that can be killed and started again at its place. */
 class Restartable implements AsyncDisposable {
   readonly #start: () => Promise<RunningProcess>;
+  readonly #end: "kill" | "stop";
   #running: RunningProcess;
   #restarting: Promise<void> | undefined;
 
-  private constructor(start: () => Promise<RunningProcess>, running: RunningProcess) {
+  private constructor(start: () => Promise<RunningProcess>, end: "kill" | "stop", running: RunningProcess) {
     this.#start = start;
+    this.#end = end;
     this.#running = running;
   }
 
-  static async start(start: () => Promise<RunningProcess>): Promise<Restartable> {
-    return new Restartable(start, await start());
+  /** Starts it; `end` says how disposing ends it. */
+  static async start(start: () => Promise<RunningProcess>, end: "kill" | "stop"): Promise<Restartable> {
+    return new Restartable(start, end, await start());
   }
 
   get running(): RunningProcess {
@@ -151,7 +166,7 @@ class Restartable implements AsyncDisposable {
   /** A restart under way is waited for: nothing may start after the end. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#restarting?.catch(() => undefined);
-    await this.#running.stop();
+    await this.#running[this.#end]();
   }
 }
 
@@ -211,6 +226,8 @@ async function startApiServer(
       "--authorization-mode=RBAC",
       "--service-cluster-ip-range=10.0.0.0/24",
       "--disable-admission-plugins=ServiceAccount",
+      // As on real nodes: what an admission policy of ours refuses must not be refused before.
+      "--allow-privileged",
       "--endpoint-reconciler-type=none",
       `--watch-cache=${watchCache}`,
       ...apiServerArgs,
@@ -243,7 +260,8 @@ const controllers = [
   "clusterrole-aggregation-controller",
 ];
 
-async function startControllerManager(
+/** Starts the controllers that a cluster needs for its own objects; `dataDir` holds the cluster's certificates and keys. */
+export async function startControllerManager(
   name: string,
   dataDir: string,
   config: ClusterConfig,

@@ -1,7 +1,16 @@
 /** Real API servers for tests, benchmarks and the sandbox, a model of one in virtual time, and faults on demand. */
 export { type AccessQuestion, answerTo, isAllowed } from "./access.ts";
 export { type BackendProcess, type BackendProcessOptions, startBackendProcess } from "./backend-process.ts";
-export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
+export {
+  type ClusterOptions,
+  type OwnCluster,
+  startCluster,
+  startClusters,
+  type TestCluster,
+} from "./cluster.ts";
+export { leaseCluster, leaseClusters, type LeaseOptions } from "./pool/lease.ts";
+export { ClusterPool } from "./pool/pool.ts";
+export { poolVariable } from "./environment.ts";
 export { applyPolicies, unlimitedClient } from "./confined.ts";
 export { askEtcd, etcdAddress, etcdArguments } from "./etcd.ts";
 export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.ts";

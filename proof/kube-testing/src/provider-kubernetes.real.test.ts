@@ -8,7 +8,7 @@ import {
   isTrue,
   namespaces,
 } from "@klutch/kube-core";
-import { startCluster } from "./cluster.ts";
+import { leaseCluster } from "./pool/lease.ts";
 import { namespaceObject } from "./objects.ts";
 import {
   kubernetesObjects,
@@ -17,7 +17,7 @@ import {
 } from "./provider-kubernetes.ts";
 import { waitFor } from "./wait-for.ts";
 
-const cluster = await startCluster();
+const cluster = await leaseCluster();
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 

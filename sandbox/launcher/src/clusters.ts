@@ -1,13 +1,13 @@
 /** Starts the three clusters at the same time. */
 import { join } from "node:path";
-import { startCluster, type TestCluster } from "@klutch/kube-testing";
+import { type OwnCluster, startCluster } from "@klutch/kube-testing";
 import { reportEnd } from "./supervise.ts";
 import type { Clusters, SandboxBase } from "./context.ts";
 
 export async function startClusters(base: SandboxBase): Promise<Clusters> {
   const { stack } = base;
   const { ports, folder } = base.state;
-  const start = async (name: string, port: number): Promise<TestCluster> =>
+  const start = async (name: string, port: number): Promise<OwnCluster> =>
     stack.use(
       await startCluster({
         name,

@@ -1,5 +1,5 @@
 /** What the parts of the sandbox share while it runs. */
-import type { TestCluster } from "@klutch/kube-testing";
+import type { OwnCluster } from "@klutch/kube-testing";
 import type { Generation } from "@klutch/services";
 import type { AdminCluster } from "./accounts.ts";
 import type { Progress } from "./progress.ts";
@@ -7,9 +7,9 @@ import type { SandboxState } from "./state.ts";
 
 /** The three clusters. */
 export interface Clusters {
-  readonly controlPlane: TestCluster;
-  readonly appA: TestCluster;
-  readonly appB: TestCluster;
+  readonly controlPlane: OwnCluster;
+  readonly appA: OwnCluster;
+  readonly appB: OwnCluster;
 }
 
 /** What is there before any cluster. Everything that must end with the sandbox is in `stack`. */

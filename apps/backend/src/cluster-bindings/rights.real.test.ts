@@ -20,7 +20,7 @@ import {
   isAllowed,
   roleBindingObject,
   roleObject,
-  startCluster,
+  leaseCluster,
   waitFor,
 } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
@@ -30,7 +30,7 @@ import { conditionText, createTenant, exportRequest, mapNamespace } from "../tes
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "rights" }));
+const cluster = stack.use(await leaseCluster({ name: "rights" }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 

@@ -19,7 +19,7 @@ import {
   type ResourceType,
   valueAt,
 } from "@klutch/kube-core";
-import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { installProvider, templateObject } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
 import { createTenant, exportRequest } from "../testing/tenants.ts";
@@ -27,8 +27,8 @@ import { createTenant, exportRequest } from "../testing/tenants.ts";
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const [cluster, appCluster] = await Promise.all([
-  startCluster({ name: "service-types" }),
-  startCluster({ name: "service-types-app" }),
+  leaseCluster({ name: "service-types" }),
+  leaseCluster({ name: "service-types-app" }),
 ]);
 stack.use(cluster);
 stack.use(appCluster);

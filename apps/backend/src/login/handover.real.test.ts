@@ -10,7 +10,7 @@ import {
   crdObject,
   anyObject,
   startBackendProcess,
-  startCluster,
+  leaseCluster,
   TcpProxy,
   waitFor,
 } from "@klutch/kube-testing";
@@ -21,7 +21,7 @@ import { databases, installProvider, templateObject } from "../testing/provider.
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "handover" }));
+const cluster = stack.use(await leaseCluster({ name: "handover" }));
 const crd = crdObject(databases, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
 await installProvider(cluster.client, [crd]);
 await waitFor("templates to be served", () =>

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { apiServiceExportTemplates, binderName, kubeconfigKey } from "@klutch/api";
 import { type DynamicObject, secrets, serviceAccounts } from "@klutch/kube-core";
 import { parseForeignKubeconfig } from "@klutch/kube";
-import { answerTo, crdObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { answerTo, crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, templateObject } from "../testing/provider.ts";
 import { startProvisioning } from "../testing/provisioning.ts";
@@ -12,7 +12,7 @@ import { expiresAnnotation } from "./credentials.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "credentials", controllerManager: true }));
+const cluster = stack.use(await leaseCluster({ name: "credentials", controllerManager: true }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client, [crdObject(databases)]);

@@ -10,7 +10,7 @@ import {
   publicKeyOf,
 } from "@klutch/api";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { installProvider } from "../testing/provider.ts";
 import { startProvisioning } from "../testing/provisioning.ts";
@@ -19,7 +19,7 @@ import { ensureTenant, type TenantIdentity } from "./tenant.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "members" }));
+const cluster = stack.use(await leaseCluster({ name: "members" }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client);

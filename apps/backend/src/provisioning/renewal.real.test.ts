@@ -14,7 +14,7 @@ import {
   signText,
 } from "@klutch/api";
 import { type DynamicObject, isRecord, namespaces, serviceAccounts } from "@klutch/kube-core";
-import { answerTo, serviceAccountObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { answerTo, serviceAccountObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
@@ -25,7 +25,7 @@ import { ensureTenant } from "./tenant.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "renewal", controllerManager: true }));
+const cluster = stack.use(await leaseCluster({ name: "renewal", controllerManager: true }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client);

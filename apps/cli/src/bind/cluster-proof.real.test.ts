@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { clusterKeySecret, clusterProofText, consumerNamespace, verifyText } from "@klutch/api";
 import { namespaces, secrets } from "@klutch/kube-core";
-import { startCluster } from "@klutch/kube-testing";
+import { leaseCluster } from "@klutch/kube-testing";
 import { proveCluster } from "./cluster-proof.ts";
 import type { Consumer } from "../clusters.ts";
 import { namespaceManifest } from "./consumer.ts";
@@ -14,7 +14,7 @@ import { scriptedRun } from "../testing/script.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const { client } = stack.use(await startCluster({ name: "app" }));
+const { client } = stack.use(await leaseCluster({ name: "app" }));
 await client.create(namespaces, namespaceManifest);
 const consumer: Consumer = { side: "consumer", client, [Symbol.asyncDispose]: () => Promise.resolve() };
 const login = { sessionId: "session1", clusterId: "abc123" };

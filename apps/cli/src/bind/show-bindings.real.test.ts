@@ -4,13 +4,13 @@ import { after, test } from "node:test";
 import { type APIServiceBinding, apiServiceBindings, consumerNamespace } from "@klutch/api";
 import { type Clock, systemClock } from "@klutch/kube";
 import { type DynamicObject, leases, microTime, namespaces } from "@klutch/kube-core";
-import { startCluster } from "@klutch/kube-testing";
+import { leaseCluster } from "@klutch/kube-testing";
 import { bindingOf } from "./consumer.ts";
 import { showBindings } from "./show-bindings.ts";
 import { prepareConsumer } from "../testing/provider-side.ts";
 import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
 
-const cluster = await startCluster({ name: "shown" });
+const cluster = await leaseCluster({ name: "shown" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 await prepareConsumer(cluster);

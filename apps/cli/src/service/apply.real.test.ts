@@ -21,12 +21,12 @@ import {
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
-import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { legacy, manifestsOf, readTable } from "@klutch/services";
 import { type Finished, startRun } from "../testing/run.ts";
 import { compositionsType, definitions } from "./control-plane.ts";
 
-const cluster = await startCluster({ name: "service-tables" });
+const cluster = await leaseCluster({ name: "service-tables" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 const folder = await mkdtemp(join(tmpdir(), "klutch-service-"));

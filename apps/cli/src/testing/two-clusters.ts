@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startClusters, type TestCluster } from "@klutch/kube-testing";
+import { leaseClusters, type TestCluster } from "@klutch/kube-testing";
 
 /** Both, until disposed. */
 export interface TwoClusters extends AsyncDisposable {
@@ -17,7 +17,7 @@ export interface TwoClusters extends AsyncDisposable {
 /** Starts both. */
 export async function startTwoClusters(): Promise<TwoClusters> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await startClusters(2);
+  const [consumer, provider] = await leaseClusters(2);
   if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
   stack.use(consumer);
   stack.use(provider);

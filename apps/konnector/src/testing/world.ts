@@ -28,7 +28,7 @@ import {
   anyObject,
   crdObject,
   secretObject,
-  startClusters,
+  leaseClusters,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -46,7 +46,7 @@ export interface World extends AsyncDisposable {
 /** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
 export async function startWorld(options: { readonly backend?: boolean } = {}): Promise<World> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await startClusters(2);
+  const [consumer, provider] = await leaseClusters(2);
   if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
   stack.use(consumer);
   stack.use(provider);

@@ -22,7 +22,7 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import type { Logger } from "@klutch/telemetry";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
@@ -94,7 +94,7 @@ export interface WorldOptions {
 export async function startWorld(name: string, options: WorldOptions = {}): Promise<World> {
   const { controllerManager = false, installed = generations, throughFront = true } = options;
   await using starting = new AsyncDisposableStack();
-  const cluster = starting.use(await startCluster({ name, controllerManager }));
+  const cluster = starting.use(await leaseCluster({ name, controllerManager }));
   const folder = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
   starting.defer(() => rm(folder, { recursive: true, force: true }));
   const broker = starting.use(await startBroker(folder));

@@ -15,17 +15,13 @@ import {
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { applyPolicies, startCluster, unlimitedClient, waitFor } from "@klutch/kube-testing";
+import { applyPolicies, leaseCluster, unlimitedClient, waitFor } from "@klutch/kube-testing";
 import { bindCrds } from "../index.ts";
 import * as resources from "../resources.ts";
 import { backendPolicyManifests } from "./backend.ts";
 import { refused } from "./testing/refused.ts";
 
-const cluster = await startCluster({
-  name: "backend-policy",
-  // Without it the API server refuses privileged pods before any policy is asked.
-  apiServerArgs: ["--allow-privileged"],
-});
+const cluster = await leaseCluster({ name: "backend-policy" });
 after(() => cluster[Symbol.asyncDispose]());
 const admin = cluster.client;
 /** Acts as the backend's account, with the unlimited rights that `escalate` and `bind` could give it. */

@@ -18,7 +18,7 @@ import {
   installKinds,
   namespaceObject,
   serviceAccountObject,
-  startCluster,
+  leaseCluster,
   unlimitedClient,
   waitFor,
 } from "@klutch/kube-testing";
@@ -27,7 +27,7 @@ import * as resources from "../resources.ts";
 import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
 import { refused } from "./testing/refused.ts";
 
-const cluster = await startCluster({ name: "konnector-policy" });
+const cluster = await leaseCluster({ name: "konnector-policy" });
 after(() => cluster[Symbol.asyncDispose]());
 const admin = cluster.client;
 /** Acts as the agent's account, with the unlimited rights that an older agent's role gives it. */

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createKubeClient, WatchStalledError } from "@klutch/kube";
 import { configMaps, type DynamicObject, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
-import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { Informer } from "./informer.ts";
 import type { Change } from "./store.ts";
 import { type LogLine, recordingLogger } from "../testing/recording-logger.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "informer" }));
+const cluster = stack.use(await leaseCluster({ name: "informer" }));
 const proxy = stack.use(await startFaultProxy(cluster));
 const client = stack.use(createKubeClient(proxy.config));
 await cluster.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });

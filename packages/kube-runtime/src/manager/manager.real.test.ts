@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject, ResourceType } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Controller } from "../controller.ts";
 import { Informer } from "../cache/informer.ts";
@@ -21,7 +21,7 @@ const leases: ResourceType = { ...coreType("leases", "Lease"), group: "coordinat
 const lease = { namespace: "default", name: "agent" };
 
 test("of two processes one works, and the other goes on at once when the first has written its last object", async () => {
-  await using cluster = await startCluster({ name: "manager" });
+  await using cluster = await leaseCluster({ name: "manager" });
   const { client } = cluster;
 
   /** Answers each `request-*` ConfigMap with one that names who wrote it. */

@@ -12,7 +12,7 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { claimResource } from "../data-service.ts";
 import { specIn } from "../examples.ts";
 import { type Generation, generations } from "../generation.ts";
@@ -50,7 +50,7 @@ export async function startClaimServer(
   name: string,
   more: readonly CompositeResourceDefinition[] = [],
 ): Promise<ClaimServer> {
-  const cluster = await startCluster({ name });
+  const cluster = await leaseCluster({ name });
   after(() => cluster[Symbol.asyncDispose]());
   const { client } = cluster;
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });

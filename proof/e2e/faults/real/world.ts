@@ -19,7 +19,7 @@ import {
   startCluster,
   startFaultProxy,
   TcpProxy,
-  type TestCluster,
+  type OwnCluster,
   untilServed,
   waitFor,
 } from "@klutch/kube-testing";
@@ -34,11 +34,11 @@ import {
   widgetsName,
 } from "./provider-setup.ts";
 
-type Server = Parameters<TestCluster["kill"]>[0];
+type Server = Parameters<OwnCluster["kill"]>[0];
 
 /** One cluster and the ways to it. */
 export interface Side extends AsyncDisposable {
-  readonly cluster: TestCluster;
+  readonly cluster: OwnCluster;
   /** Straight to the API server, and impatient. */
   readonly client: KubeClient;
   /** Between the agents and the cluster. */
@@ -155,7 +155,7 @@ async function startSide(name: ClusterName, folder: string, runs: AgentRuns): Pr
 }
 
 async function comeBack(
-  cluster: TestCluster,
+  cluster: OwnCluster,
   client: KubeClient,
   server: Server,
   downMs: number,

@@ -9,7 +9,8 @@ import {
   type KubeObject,
   namespaces,
 } from "@klutch/kube-core";
-import { startCluster, type TestCluster } from "../cluster.ts";
+import type { TestCluster } from "../cluster.ts";
+import { leaseCluster } from "../pool/lease.ts";
 import { waitFor } from "../wait-for.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { isList, isObject, type Json, type JsonObject, objectAt, toWire } from "./json.ts";
@@ -24,7 +25,7 @@ let cluster: TestCluster;
 let model: KubeClient;
 
 before(async () => {
-  cluster = await startCluster({ name: "model" });
+  cluster = await leaseCluster({ name: "model" });
   const server = new ApiServerModel({ clock: systemClock, uidSeed: 7, endsNamespaces: false });
   model = server.client({ clusterName: "model", user: "klutch-admin" });
   for (const client of [cluster.client, model]) {

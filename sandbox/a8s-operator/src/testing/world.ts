@@ -20,7 +20,7 @@ import {
 import {
   installedAccount,
   namespaceObject,
-  startCluster,
+  leaseCluster,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -47,7 +47,7 @@ export class World implements AsyncDisposable {
 
   /** With a running operator and these namespaces. */
   static async start(...names: readonly string[]): Promise<World> {
-    const cluster = await startCluster();
+    const cluster = await leaseCluster();
     const world = new World(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
     for (const name of names) await cluster.client.create(namespaces, namespaceObject(name));
     // Nothing that it does needs other rights than those that it is installed with.

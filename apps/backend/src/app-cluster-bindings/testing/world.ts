@@ -33,7 +33,7 @@ import {
   roleBindingObject,
   roleObject,
   serviceAccountObject,
-  startCluster,
+  leaseCluster,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -98,7 +98,7 @@ export const template = (resource: string): DynamicObject =>
 
 export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
   await using stack = new AsyncDisposableStack();
-  const cluster = stack.use(await startCluster({ name: "control-plane", controllerManager: true }));
+  const cluster = stack.use(await leaseCluster({ name: "control-plane", controllerManager: true }));
   const { client } = cluster;
   const crds = [...bindCrds, crd("mangodbs", "MangoDB"), crd("caches", "Cache")];
   for (const object of crds) await client.create<KubeObject>(customResourceDefinitions, object);

@@ -8,11 +8,11 @@ import {
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
 import { applyUpstream } from "./apply-upstream.ts";
 import { versionsInTheWay } from "./managed-versions.ts";
 
-const cluster = await startCluster({ name: "apply" });
+const cluster = await leaseCluster({ name: "apply" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 

@@ -1,0 +1,96 @@
+/** Borrows clusters from the pool that the test command runs. */
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type ClusterConfig, createKubeClient, formatKubeconfig } from "@klutch/kube";
+import { Secret } from "@klutch/telemetry";
+import { startCluster, startControllerManager, type TestCluster } from "../cluster.ts";
+import { poolSocket } from "../environment.ts";
+import { askEtcd } from "../etcd.ts";
+import { type Lease, returned } from "./pool.ts";
+
+/** Options of `leaseCluster`. */
+export interface LeaseOptions {
+  /** For messages and log files. Default `cluster`. */
+  readonly name?: string | undefined;
+  /** Runs garbage collection, namespace deletion, service accounts and role aggregation while it is leased. Default false. */
+  readonly controllerManager?: boolean | undefined;
+  /** Of the pool. Default: that of the test command. */
+  readonly socket?: string | undefined;
+}
+
+/**
+ * Takes a cluster that is as good as new and that nobody else uses until it is disposed. Outside of the test command, which runs the pool,
+ * it starts one. What a test starts against the cluster must have ended before the cluster is disposed.
+ */
+export async function leaseCluster(options: LeaseOptions = {}): Promise<TestCluster> {
+  const { name = "cluster", controllerManager = false, socket: path = poolSocket } = options;
+  if (path === undefined) return startCluster({ name, controllerManager });
+  await using stack = new AsyncDisposableStack();
+  const socket = connect(path);
+  // A test that fails does not get to its end; the connection must not keep its process alive, and the pool then drops the cluster.
+  socket.unref();
+  socket.on("error", () => undefined);
+  stack.defer(() => void socket.destroy());
+  const lease = await nextLease(socket);
+  socket.resume();
+  stack.defer(async () => {
+    if (socket.destroyed) return;
+    socket.ref().end(returned);
+    await once(socket, "close");
+  });
+  const dataDir = await mkdtemp(join(tmpdir(), "klutch-cluster-"));
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  for (const file of ["certs", "service-account.key"])
+    await symlink(join(lease.dataDir, file), join(dataDir, file));
+  const config: ClusterConfig = {
+    name,
+    server: lease.server,
+    ca: await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8"),
+    auth: { kind: "token", token: new Secret(lease.adminToken) },
+  };
+  const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
+  stack.defer(() => client[Symbol.asyncDispose]());
+  if (controllerManager) {
+    const manager = await startControllerManager(name, dataDir, config);
+    stack.defer(() => manager.kill());
+  }
+  const owned = stack.move();
+  return {
+    url: config.server,
+    config,
+    kubeconfig: formatKubeconfig(config),
+    client,
+    dataDir,
+    askEtcd: (path, body) => askEtcd(lease.dataDir, path, body),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Takes `count` clusters at the same time. */
+export async function leaseClusters(count: number, options: LeaseOptions = {}): Promise<TestCluster[]> {
+  const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
+  const results = await Promise.allSettled(names.map((name) => leaseCluster({ ...options, name })));
+  const failure = results.find((result) => result.status === "rejected");
+  const clusters = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  if (failure === undefined) return clusters;
+  await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
+  throw failure.reason;
+}
+
+async function nextLease(socket: ReturnType<typeof connect>): Promise<Lease> {
+  socket.ref();
+  try {
+    for await (const line of createInterface({ input: socket })) {
+      const lease = JSON.parse(line) as Lease & { readonly error?: string };
+      if (lease.error !== undefined) throw new Error(`the pool of clusters has none: ${lease.error}`);
+      return lease;
+    }
+    throw new Error("the pool of clusters ended before it had one");
+  } finally {
+    socket.unref();
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * `ClusterPool` keeps running clusters and lends each to one test file at a time, because most files need an API server for themselves and
+ * none cares which. A file that says that it is done gives its cluster back, which is then returned to the state in which it came up. A file
+ * that ends without a word may have left processes behind that still write, so its cluster is killed.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startCluster, type OwnCluster } from "../cluster.ts";
+import { restoreSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts";
+
+/** The line that a borrower gets; it then holds the connection as long as it uses the cluster. */
+export interface Lease {
+  readonly dataDir: string;
+  readonly server: string;
+  readonly adminToken: string;
+}
+
+/** The line that a borrower sends when nothing of its own uses the cluster any more. */
+export const returned = "returned\n";
+
+interface Idle {
+  readonly cluster: OwnCluster;
+  readonly snapshot: Snapshot;
+  readonly groups: string;
+}
+
+/** How long etcd's keys must stay the same before a new cluster counts as settled. */
+const settledMs = 700;
+/** The API server reads admission policies anew once a second. */
+const policyRefreshMs = 2_000;
+const pollMs = 50;
+const mostWaitMs = 20_000;
+
+export class ClusterPool implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #folder: string;
+  readonly #idle: Idle[] = [];
+  /** Every cluster that runs, idle or lent. */
+  readonly #running = new Set<OwnCluster>();
+  readonly #work = new Set<Promise<void>>();
+  #isClosed = false;
+  #started = 0;
+  #lent = 0;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#server = createServer((socket) => this.#track(this.#lend(socket)));
+  }
+
+  /** Opens the pool; the first borrowers start its clusters. */
+  static async open(): Promise<ClusterPool> {
+    const pool = new ClusterPool(await mkdtemp(join(tmpdir(), "klutch-pool-")));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    pool.#server.once("error", reject).listen(pool.socket, resolve);
+    await promise;
+    return pool;
+  }
+
+  /** Path of the socket that borrowers connect to. */
+  get socket(): string {
+    return join(this.#folder, "pool.sock");
+  }
+
+  /** Counts the clusters that were started so far and that are idle now, and how often one was lent. */
+  get counts(): { readonly started: number; readonly idle: number; readonly lent: number } {
+    return { started: this.#started, idle: this.#idle.length, lent: this.#lent };
+  }
+
+  /** Waits for leases that end just now, then kills every cluster. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#server.close();
+    await Promise.all([...this.#running].map((cluster) => cluster[Symbol.asyncDispose]()));
+    await Promise.all(this.#work);
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #track(work: Promise<void>): void {
+    this.#work.add(work);
+    void work.finally(() => this.#work.delete(work));
+  }
+
+  async #lend(socket: Socket): Promise<void> {
+    let said = "";
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      if (said.endsWith(returned)) end();
+    });
+    socket.on("error", () => undefined).on("close", () => end());
+    let lent: Idle | undefined;
+    try {
+      lent = this.#idle.pop() ?? (await this.#start());
+      const { config, dataDir } = lent.cluster;
+      const adminToken = config.auth.kind === "token" ? config.auth.token.reveal() : "";
+      const lease: Lease = { dataDir, server: config.server, adminToken };
+      socket.write(`${JSON.stringify(lease)}\n`);
+      this.#lent++;
+      await ended;
+      socket.destroy();
+      if (said.endsWith(returned) && !this.#isClosed && (await this.#reset(lent))) this.#idle.push(lent);
+      else await this.#drop(lent.cluster);
+    } catch (error) {
+      socket.end(`${JSON.stringify({ error: String(error) })}\n`);
+      if (lent !== undefined) await this.#drop(lent.cluster);
+    }
+  }
+
+  async #start(): Promise<Idle> {
+    const cluster = await startCluster({ name: `pool-${++this.#started}` });
+    this.#running.add(cluster);
+    try {
+      const snapshot = await settled(cluster);
+      return { cluster, snapshot, groups: await groupsOf(cluster) };
+    } catch (error) {
+      await this.#drop(cluster);
+      throw error;
+    }
+  }
+
+  async #drop(cluster: OwnCluster): Promise<void> {
+    this.#running.delete(cluster);
+    await cluster[Symbol.asyncDispose]();
+  }
+
+  /** Returns whether the cluster is as it was when it came up; one that cannot be brought there must not be lent again. */
+  async #reset({ cluster, snapshot, groups }: Idle): Promise<boolean> {
+    const untilMs = performance.now() + mostWaitMs;
+    let hadPolicies = false;
+    try {
+      do {
+        const changed = await restoreSnapshot(cluster.askEtcd, snapshot);
+        hadPolicies ||= changed.some((path) => path.startsWith("/registry/") && /admission/.test(path));
+        if (changed.length === 0 && (await groupsOf(cluster)) === groups) {
+          if (hadPolicies) await sleep(policyRefreshMs);
+          return true;
+        }
+        await sleep(pollMs);
+      } while (performance.now() < untilMs);
+    } catch {
+      // A cluster that does not answer is of no use to the next borrower; what ails it was the last one's to tell.
+    }
+    return false;
+  }
+}
+
+/** The groups that the API server serves, in one text. */
+async function groupsOf({ client }: OwnCluster): Promise<string> {
+  return JSON.stringify(await client.request({ method: "GET", path: "/apis" }));
+}
+
+/** Waits until the API server has written all that it writes by itself. */
+async function settled({ askEtcd }: OwnCluster): Promise<Snapshot> {
+  let snapshot = await takeSnapshot(askEtcd);
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < settledMs; ) {
+    await sleep(pollMs);
+    const next = await takeSnapshot(askEtcd);
+    if ([...next.keys()].join() !== [...snapshot.keys()].join()) sinceMs = performance.now();
+    snapshot = next;
+  }
+  return snapshot;
+}
