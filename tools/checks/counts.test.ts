@@ -42,5 +42,5 @@ test("what ships, the local world and proof have totals of their own", () => {
   const [shipped, sandbox, proof] = table.split("\n").slice(-3);
   assert.match(shipped ?? "", /^shipped +200 +150 +0\.75 +0$/);
   assert.match(sandbox ?? "", /^sandbox +0 +0 +- +0$/);
-  assert.match(proof ?? "", /^proof +1000 +0 +0\.00 +0$/);
+  assert.match(proof ?? "", /^proof +1000 +0 +0\.00 +1$/);
 });

@@ -1,6 +1,6 @@
 /** The environment variables the test command reads. */
 import { join } from "node:path";
-import { startedByVariable, watchFolderVariable } from "./watch-state.ts";
+import { batchVariable, startedByVariable, watchFolderVariable } from "./watch-state.ts";
 
 /** Path of the browser to use instead of searching for one. */
 export const chromiumOverride: string | undefined = process.env["KLUTCH_CHROMIUM"];
@@ -19,8 +19,10 @@ export function watchedEnvironment(folder: string): NodeJS.ProcessEnv {
  */
 export function takeStateFile(): string | undefined {
   const folder = process.env[watchFolderVariable];
-  // The runner has loaded us, too.
-  if (folder === undefined || process.env["NODE_TEST_CONTEXT"] === undefined) return undefined;
+  // A runner of processes has loaded us, too.
+  const runsTests =
+    process.env["NODE_TEST_CONTEXT"] !== undefined || process.env[batchVariable] !== undefined;
+  if (folder === undefined || !runsTests) return undefined;
   delete process.env[watchFolderVariable];
   const stateFile = join(folder, String(process.pid));
   process.env[startedByVariable] = stateFile;

@@ -27,6 +27,21 @@ export function chooseTestFiles(all: readonly string[], filters: readonly string
   return { pure: chosen.filter((file) => !isReal(file)), real: chosen.filter(isReal) };
 }
 
+/** These compute for so long that each is a batch of its own, and they start first. */
+const long = /simulation|crash\.test|checks\.test/;
+const batchSize = 24;
+
+/** Groups files of pure tests for processes that run several of them. */
+export function batchesOf(files: readonly string[]): readonly (readonly string[])[] {
+  const short = files.filter((file) => !long.test(file));
+  const count = Math.ceil(short.length / batchSize);
+  // Neighbours load the same modules.
+  const batches = Array.from({ length: count }, (_, index) =>
+    short.slice(Math.floor((index * short.length) / count), Math.floor(((index + 1) * short.length) / count)),
+  );
+  return [...files.filter((file) => long.test(file)).map((file) => [file]), ...batches];
+}
+
 /** A sentence for each filter that no path contains, with the paths that it may have meant. */
 export function unmatchedFilters(all: readonly string[], filters: readonly string[]): readonly string[] {
   return filters

@@ -7,7 +7,7 @@ import { availableParallelism } from "node:os";
 import { ClusterPool, poolVariable } from "@klutch/kube-testing";
 import { ensureChromium } from "./chromium.ts";
 import { ensureEngines } from "./engines.ts";
-import { allTestFiles, chooseTestFiles, unmatchedFilters } from "./files.ts";
+import { allTestFiles, batchesOf, chooseTestFiles, unmatchedFilters } from "./files.ts";
 import { printSummary } from "./summary.ts";
 import { runStage, type StageResult } from "./stage.ts";
 
@@ -24,7 +24,8 @@ async function main(filters: readonly string[]): Promise<number> {
   const results: StageResult[] = [];
   if (files.pure.length > 0) {
     const concurrency = availableParallelism();
-    results.push(await runStage("checks and pure tests", files.pure, { concurrency }));
+    const batches = batchesOf(files.pure);
+    results.push(await runStage("checks and pure tests", files.pure, { concurrency, batches }));
   }
   if (files.real.length > 0) {
     await ensureEngines(files.real);

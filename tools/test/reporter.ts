@@ -25,7 +25,7 @@ async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string>
     }
   }
   for (const [file, tests] of [...files].toSorted(([left], [right]) => left.localeCompare(right))) {
-    yield fileLine(relative(repositoryRoot, file), tests, times.get(file) ?? 0);
+    yield fileLine(relative(repositoryRoot, file), tests, times.get(file) ?? sumOf(tests));
   }
 }
 
@@ -33,6 +33,11 @@ function fileLine(file: string, tests: readonly FinishedTest[], milliseconds: nu
   const failed = tests.filter((test) => test.outcome === "failed").length;
   const seconds = milliseconds / 1000;
   return `${failed === 0 ? "ok    " : "FAILED"} ${file} (${tests.length} tests, ${seconds.toFixed(1)} s)\n`;
+}
+
+/** Stands for the time of a file that shared its process. */
+function sumOf(tests: readonly FinishedTest[]): number {
+  return tests.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
 }
 
 function failure(test: FinishedTest): string {

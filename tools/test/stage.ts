@@ -1,4 +1,4 @@
-/** One `node --test` run with this repository's reporter. */
+/** Runs test files by `node --test` with this repository's reporter. */
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { repositoryRoot } from "../root.ts";
 import { watchedEnvironment } from "./environment.ts";
 import { parseTestRecord, type TestRecord } from "./record.ts";
-import type { WatchLimits } from "./watch-state.ts";
+import { batchVariable, type WatchLimits } from "./watch-state.ts";
 import { watchFiles } from "./watch.ts";
 
 /** What one stage did. */
@@ -24,16 +24,25 @@ const testTimeoutMs = 240_000;
 /** Longer than the longest test gives itself, so that a test that hangs is named by itself first. */
 const usualLimits: WatchLimits = { silentMs: 600_000, endingMs: 180_000, pollMs: 2_000 };
 
-/** Runs `files`, prints progress, and gives back a record for each test. */
+/** Options of `runStage`. */
+export interface StageOptions {
+  /** How many processes run tests at the same time. */
+  readonly concurrency: number;
+  /**
+   * Runs files in this process-sharing way: each inner list in one process, one file after the other. Loading the same modules for each of
+   * hundreds of small files takes longer than the tests. Default: each file in a process of its own.
+   */
+  readonly batches?: readonly (readonly string[])[] | undefined;
+  readonly limits?: WatchLimits | undefined;
+  /** Added to the environment of the test files. Default: nothing. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Runs `files`, prints progress, and returns a record for each test. */
 export async function runStage(
   name: string,
   files: readonly string[],
-  options: {
-    readonly concurrency: number;
-    readonly limits?: WatchLimits | undefined;
-    /** Added to the environment of the test files. Default: nothing. */
-    readonly env?: Readonly<Record<string, string>> | undefined;
-  },
+  options: StageOptions,
 ): Promise<StageResult> {
   console.log(`\n== ${name}: ${files.length} files`);
   const started = performance.now();
@@ -48,26 +57,18 @@ export async function runStage(
     say,
   });
   try {
-    const recordFile = join(folder, "records.jsonl");
-    const reporter = join(import.meta.dirname, "reporter.ts");
-    const recorder = join(import.meta.dirname, "recorder.ts");
-    const args = [
-      `--import=${join(import.meta.dirname, "watched.ts")}`,
-      "--test",
-      `--test-concurrency=${options.concurrency}`,
-      `--test-timeout=${testTimeoutMs}`,
-      `--test-reporter=${reporter}`,
-      "--test-reporter-destination=stdout",
-      `--test-reporter=${recorder}`,
-      `--test-reporter-destination=${recordFile}`,
-      ...files,
-    ];
-    const exitCode = await runNode(args, { ...watchedEnvironment(states), ...options.env });
-    const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line !== "");
+    const env = { ...watchedEnvironment(states), ...options.env };
+    const { batches, concurrency } = options;
+    const runs =
+      batches === undefined
+        ? [await runFiles(folder, 0, files, [`--test-concurrency=${concurrency}`], env)]
+        : await inTurns(batches, concurrency, (batch, index) =>
+            runFiles(folder, index, batch, ["--test-isolation=none"], { ...env, [batchVariable]: "1" }),
+          );
     return {
       name,
-      exitCode,
-      records: lines.map(parseTestRecord),
+      exitCode: runs.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0,
+      records: runs.flatMap(({ records }) => records),
       seconds: (performance.now() - started) / 1000,
     };
   } finally {
@@ -75,6 +76,46 @@ export async function runStage(
     await watching;
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs one runner for the files. */
+async function runFiles(
+  folder: string,
+  index: number,
+  files: readonly string[],
+  flags: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Pick<StageResult, "exitCode" | "records">> {
+  const recordFile = join(folder, `records-${index}.jsonl`);
+  const args = [
+    `--import=${join(import.meta.dirname, "watched.ts")}`,
+    "--test",
+    ...flags,
+    `--test-timeout=${testTimeoutMs}`,
+    `--test-reporter=${join(import.meta.dirname, "reporter.ts")}`,
+    "--test-reporter-destination=stdout",
+    `--test-reporter=${join(import.meta.dirname, "recorder.ts")}`,
+    `--test-reporter-destination=${recordFile}`,
+    ...files,
+  ];
+  const exitCode = await runNode(args, env);
+  const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line !== "");
+  return { exitCode, records: lines.map(parseTestRecord) };
+}
+
+/** Calls `work` for each item, `width` at a time, and returns the results in the items' order. */
+async function inTurns<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const waiting = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of waiting) results[index] = await work(item, index);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
 }
 
 function runNode(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {

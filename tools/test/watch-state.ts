@@ -3,6 +3,9 @@
 /** The environment variable with the folder where it says so. */
 export const watchFolderVariable = "KLUTCH_TEST_WATCH";
 
+/** The environment variable that tells a runner that it runs test files itself, in one process. */
+export const batchVariable = "KLUTCH_TEST_BATCH";
+
 /** The environment variable by which processes that a test file started are known; its value is the path of what the file says of itself. */
 export const startedByVariable = "KLUTCH_TEST_STARTED_BY";
 

@@ -8,18 +8,22 @@ import type { WatchState } from "./watch-state.ts";
 /** How often a process whose tests have ended looks at what keeps it running. */
 const lookEveryMs = 200;
 
-const [, testFile = ""] = process.argv;
+/** Until a test says its own. A batch of files is known by its runner. */
+const [, testFile = "several files"] = process.argv;
 const stateFile = isMainThread ? takeStateFile() : undefined;
 if (stateFile !== undefined) watch(testFile, stateFile);
 
-function watch(file: string, path: string): void {
+function watch(firstFile: string, path: string): void {
+  let file = firstFile;
   const usual = process.getActiveResourcesInfo();
   const say = (phase: WatchState["phase"], atMs: number, active: readonly string[] = []): void => {
     const state: WatchState = { file, phase, atMs, active };
     writeFileSync(path, JSON.stringify(state));
   };
   let looking: NodeJS.Timeout | undefined;
-  const beat = (): void => {
+  const beat = (context?: unknown): void => {
+    if (context instanceof Object && "filePath" in context && typeof context.filePath === "string")
+      file = context.filePath;
     // A file may go on with tests after it had none left for a while.
     clearInterval(looking);
     say("tests", wallMs());
