@@ -7,8 +7,8 @@ test("only the servers that the chosen tests need are obtained", () => {
   const cluster = ["kube-apiserver", "kube-controller-manager", "etcd"];
   assert.deepEqual(enginesFor(["packages/kube/src/client.real.test.ts"]), cluster);
   assert.deepEqual(enginesFor(["proof/e2e/faults/real/faults.real.test.ts"]), cluster);
-  assert.deepEqual(enginesFor(["proof/e2e/faults/chains/chains.real.test.ts"]), engineNames);
-  assert.deepEqual(enginesFor(["proof/e2e/a8s-chain.real.test.ts"]), [...engineNames, "provider-kubernetes"]);
+  assert.deepEqual(enginesFor(["proof/e2e/faults/chains/chains.long.test.ts"]), engineNames);
+  assert.deepEqual(enginesFor(["proof/e2e/a8s-chain.long.test.ts"]), [...engineNames, "provider-kubernetes"]);
   assert.deepEqual(enginesFor(["sandbox/broker/src/broker.real.test.ts"]), []);
   assert.deepEqual(enginesFor(["packages/oci/src/push.real.test.ts", "sandbox/broker/src/x.real.test.ts"]), [
     "crane",
@@ -17,12 +17,12 @@ test("only the servers that the chosen tests need are obtained", () => {
     enginesFor(["proof/e2e/whole-way.real.test.ts", "packages/oci/src/x.real.test.ts"]),
     engineNames,
   );
-  assert.deepEqual(enginesFor(["sandbox/engines/src/node-engines.real.test.ts"]), nodeEngineNames);
+  assert.deepEqual(enginesFor(["sandbox/engines/src/node-engines.long.test.ts"]), nodeEngineNames);
   assert.deepEqual(
-    new Set(enginesFor(["proof/e2e/nodes.real.test.ts"])),
+    new Set(enginesFor(["proof/e2e/install-on-nodes.long.test.ts"])),
     new Set([...engineNames, ...nodeEngineNames, "helm"]),
   );
-  assert.deepEqual(enginesFor(["proof/e2e/gitops/states.real.test.ts"]), ["judges"]);
+  assert.deepEqual(enginesFor(["proof/e2e/gitops/states.long.test.ts"]), ["judges"]);
   assert.deepEqual(enginesFor(["sandbox/engines/src/helm.real.test.ts"]), ["helm"]);
-  assert.deepEqual(enginesFor(["proof/e2e/gitops/living.real.test.ts"]), [...engineNames, "judges"]);
+  assert.deepEqual(enginesFor(["proof/e2e/gitops/living.long.test.ts"]), [...engineNames, "judges"]);
 });

@@ -21,7 +21,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["proof/e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["proof/e2e/gitops/states", ["judges"]],
   ["proof/e2e/gitops/", [...engineNames, "judges"]],
-  ["proof/e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
+  ["proof/e2e/install-on-nodes", [...engineNames, "helm", ...nodeEngineNames]],
   ["proof/e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["tools/charts/node", [...cluster, "crane", "helm", ...nodeEngineNames]],
@@ -48,7 +48,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
 
 /** Tests on real nodes, which skip themselves where there can be none. */
 const onNodes =
-  /^(?:sandbox\/nodes\/|sandbox\/launcher\/src\/nodes\/|proof\/e2e\/nodes|sandbox\/engines\/src\/node-engines|tools\/charts\/node)/;
+  /^(?:sandbox\/nodes\/|sandbox\/launcher\/src\/nodes\/|proof\/e2e\/install-on-nodes|sandbox\/engines\/src\/node-engines|tools\/charts\/node)/;
 
 /** Those that will run here: what others need would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {

@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { allTestFiles, chooseTestFiles, unmatchedFilters } from "./files.ts";
+import {
+  allLongFiles,
+  allTestFiles,
+  batchesOf,
+  chooseTestFiles,
+  unmatchedFilters,
+  withLong,
+} from "./files.ts";
+import { chooseParts, filesOf, longParts } from "./long-parts.ts";
+import { repositoryRoot } from "../root.ts";
 import { nearPaths } from "./near.ts";
 
 const files = [
@@ -67,4 +77,35 @@ test("every test file of the repository is found, and none of an installed packa
     all.filter((file) => file.includes("node_modules")),
     [],
   );
+});
+
+test("a long file runs only in its part, or when a filter names it and nothing else", () => {
+  const long = ["packages/kube/src/nodes.long.test.ts"];
+  assert.deepEqual(withLong(files, long, []), files);
+  assert.deepEqual(withLong(files, long, ["packages/kube/"]), files);
+  assert.deepEqual(withLong(files, long, ["./packages/kube/src/nodes"]), [...files, ...long]);
+  assert.deepEqual(chooseTestFiles(long, []).real, long);
+});
+
+test("each long file belongs to exactly one part of test:long, and each program exists", () => {
+  const long = allLongFiles();
+  assert.ok(long.length > 10);
+  const homes = longParts.flatMap((part) => filesOf(part, long));
+  assert.deepEqual(homes.toSorted(), long);
+  for (const { programs = [] } of longParts)
+    for (const [entry] of programs) assert.ok(existsSync(join(repositoryRoot, entry)), entry);
+  assert.deepEqual(
+    chooseParts(["nodes"]).map(({ name }) => name),
+    ["nodes"],
+  );
+  assert.throws(() => chooseParts(["node"]), /no part is called "node"; the parts are seeds, /);
+});
+
+test("batches hold every pure file once, and files that compute for long have one for themselves", () => {
+  const many = Array.from({ length: 60 }, (_, index) => `packages/a/src/f${index}.test.ts`);
+  const slow = "proof/simulation/seeds.test.ts";
+  const batches = batchesOf([...many, slow]);
+  assert.deepEqual(batches[0], [slow]);
+  assert.deepEqual(batches.flat().toSorted(), [...many, slow].toSorted());
+  assert.ok(batches.every(({ length }) => length <= 24));
 });

@@ -7,23 +7,46 @@ import { nearPaths } from "./near.ts";
 export interface TestFiles {
   /** `*.test.ts`: in-process. */
   readonly pure: readonly string[];
-  /** `*.real.test.ts`: boot real servers. */
+  /** `*.real.test.ts` and `*.long.test.ts`: boot real servers. */
   readonly real: readonly string[];
 }
 
-/** Every test file, sorted by path. */
+/** Returns every test file that CI runs, sorted by path. */
 export function allTestFiles(): readonly string[] {
-  return globSync("{packages,apps,services,sandbox,proof,tools}/**/*.test.ts", {
+  return testFiles().filter((file) => !isLong(file));
+}
+
+/** Returns every `*.long.test.ts`, which `npm run test:long` runs, sorted by path. */
+export function allLongFiles(): readonly string[] {
+  return testFiles().filter(isLong);
+}
+
+function testFiles(): readonly string[] {
+  return globSync("{packages,apps,sandbox,proof,tools}/**/*.test.ts", {
     cwd: repositoryRoot,
     exclude: ["**/node_modules/**"],
   }).toSorted();
+}
+
+function isLong(file: string): boolean {
+  return file.endsWith(".long.test.ts");
+}
+
+/** Adds the long files that a filter names and that nothing short matches, so that each file can be run by its name. */
+export function withLong(
+  short: readonly string[],
+  long: readonly string[],
+  filters: readonly string[],
+): readonly string[] {
+  const missed = filters.map(asWritten).filter((filter) => !short.some((file) => file.includes(filter)));
+  return [...short, ...long.filter((file) => missed.some((filter) => file.includes(filter)))];
 }
 
 /** Those of `all` whose path contains one of `filters`, or all when there are none. */
 export function chooseTestFiles(all: readonly string[], filters: readonly string[]): TestFiles {
   const wanted = filters.map(asWritten);
   const chosen = all.filter((file) => wanted.length === 0 || wanted.some((filter) => file.includes(filter)));
-  const isReal = (file: string): boolean => file.endsWith(".real.test.ts");
+  const isReal = (file: string): boolean => /\.(?:real|long)\.test\.ts$/.test(file);
   return { pure: chosen.filter((file) => !isReal(file)), real: chosen.filter(isReal) };
 }
 

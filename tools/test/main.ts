@@ -1,20 +1,25 @@
 /**
- * `npm test`: everything CI runs, own set-up included. Stages run one after the other; each is one `node --test` process
+ * `npm test`: everything CI runs, own set-up included; `npm run test:long` is the rest (long.ts). Stages run one after the other; each is one `node --test` process
  * group. Ends with the line `N passed, N failed`. Arguments filter the test files by substring of their path; one that no
  * path contains is an error with exit code 2, because a run that silently leaves tests out looks like a success.
  */
 import { availableParallelism } from "node:os";
-import { ClusterPool, poolVariable } from "@klutch/kube-testing";
-import { ensureChromium } from "./chromium.ts";
-import { ensureEngines } from "./engines.ts";
-import { allTestFiles, batchesOf, chooseTestFiles, unmatchedFilters } from "./files.ts";
+import {
+  allLongFiles,
+  allTestFiles,
+  batchesOf,
+  chooseTestFiles,
+  unmatchedFilters,
+  withLong,
+} from "./files.ts";
+import { runReal } from "./real.ts";
 import { printSummary } from "./summary.ts";
 import { runStage, type StageResult } from "./stage.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(filters: readonly string[]): Promise<number> {
-  const all = allTestFiles();
+  const all = withLong(allTestFiles(), allLongFiles(), filters);
   const unmatched = unmatchedFilters(all, filters);
   if (unmatched.length > 0) {
     console.error(unmatched.join("\n"));
@@ -28,14 +33,7 @@ async function main(filters: readonly string[]): Promise<number> {
     results.push(await runStage("checks and pure tests", files.pure, { concurrency, batches }));
   }
   if (files.real.length > 0) {
-    await ensureEngines(files.real);
-    if (files.real.some((file) => file.includes("browser"))) await ensureChromium();
-    // Tests on servers mostly wait, so one more than there are cores keeps the cores busy.
-    const concurrency = availableParallelism() + 1;
-    await using pool = await ClusterPool.open();
-    const env = { [poolVariable]: pool.socket };
-    results.push(await runStage("tests on real servers", files.real, { concurrency, env }));
-    console.log(`${pool.counts.lent} leases of ${pool.counts.started} clusters.`);
+    results.push(await runReal("tests on real servers", files.real));
   }
   return printSummary(results);
 }

@@ -1,0 +1,71 @@
+/**
+ * `npm run test:long`: the tests that take too long for each change, part by part. `npm run test:long -- nodes helm` runs two parts, and
+ * `-- --list` shows them. Ends with the line `N passed, N failed`, as `npm test` does.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { repositoryRoot } from "../root.ts";
+import { allLongFiles } from "./files.ts";
+import { chooseParts, filesOf, type LongPart } from "./long-parts.ts";
+import { runReal } from "./real.ts";
+import type { StageResult } from "./stage.ts";
+import { printSummary } from "./summary.ts";
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  let parts: readonly LongPart[];
+  let list: boolean;
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { list: { type: "boolean", default: false } },
+      allowPositionals: true,
+    });
+    list = values.list;
+    parts = chooseParts(positionals);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return 2;
+  }
+  const minutes = parts.reduce((sum, part) => sum + part.minutes, 0);
+  for (const part of parts)
+    console.log(`  ${part.name.padEnd(10)} ${String(part.minutes).padStart(3)} min  ${part.tests}`);
+  console.log(`${parts.length} parts, about ${minutes} minutes on two cores.`);
+  if (list) return 0;
+  const results: StageResult[] = [];
+  for (const [index, part] of parts.entries()) {
+    console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);
+    const files = filesOf(part, allLongFiles());
+    if (files.length > 0) results.push(await runReal(part.name, files));
+    for (const program of part.programs ?? []) results.push(await runProgram(part.name, program));
+    const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
+    console.log(`#### ${part.name} done; ${failed.length} failed so far.`);
+  }
+  return printSummary(results);
+}
+
+/** Runs a program whose exit code is the verdict. */
+async function runProgram(
+  part: string,
+  [entry, ...args]: readonly [string, ...string[]],
+): Promise<StageResult> {
+  const name = [entry, ...args].join(" ");
+  console.log(`\n== ${name}`);
+  const started = performance.now();
+  const child = spawn(process.execPath, [join(repositoryRoot, entry), ...args], {
+    cwd: repositoryRoot,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [exitCode] = (await once(child, "exit")) as [number | null];
+  const milliseconds = performance.now() - started;
+  const outcome = exitCode === 0 ? "passed" : "failed";
+  return {
+    name: `${part}: ${args.join(" ")}`,
+    exitCode: exitCode ?? 1,
+    records: [{ name, file: entry, outcome, milliseconds }],
+    seconds: milliseconds / 1000,
+  };
+}

@@ -1,0 +1,20 @@
+/** Runs test files on real servers, with the engines and the pool of clusters that they need. */
+import { availableParallelism } from "node:os";
+import { ClusterPool, poolVariable } from "@klutch/kube-testing";
+import { ensureChromium } from "./chromium.ts";
+import { ensureEngines } from "./engines.ts";
+import { runStage, type StageResult } from "./stage.ts";
+
+/** Obtains what the files need, then runs them. */
+export async function runReal(name: string, files: readonly string[]): Promise<StageResult> {
+  await ensureEngines(files);
+  if (files.some((file) => file.includes("browser"))) await ensureChromium();
+  // Tests on servers mostly wait, so one more than there are cores keeps the cores busy.
+  const concurrency = availableParallelism() + 1;
+  await using pool = await ClusterPool.open();
+  const env = { [poolVariable]: pool.socket };
+  const result = await runStage(name, files, { concurrency, env });
+  const { started, lent } = pool.counts;
+  if (lent > 0) console.log(`${lent} leases of ${started} clusters.`);
+  return result;
+}
