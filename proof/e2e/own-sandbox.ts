@@ -25,7 +25,7 @@ export interface OwnSandbox extends AsyncDisposable {
   readonly printed: () => string;
   /** A client of the cluster's administrator, which ends with the sandbox. */
   client(cluster: "control-plane" | "app-a" | "app-b", options?: KubeClientOptions): Promise<KubeClient>;
-  /** Binds APIs of these resources, of which some are called with their group, to app cluster A, as a person does, one after the other. */
+  /** Binds APIs of these resources, of which some are called with their group, to app cluster A, as a person does, one after the other; once each. */
   bind(...plurals: readonly string[]): Promise<void>;
 }
 
@@ -45,6 +45,7 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
     await sandbox.exited;
   });
   await untilUp(sandbox);
+  const bound = new Set<string>();
   const owned = stack.move();
   return {
     root,
@@ -57,7 +58,11 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
     },
     async bind(...plurals) {
       const backendUrl = backendUrlIn(sandbox.printed());
-      for (const plural of plurals) await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+      for (const plural of plurals) {
+        if (bound.has(plural)) continue;
+        await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+        bound.add(plural);
+      }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

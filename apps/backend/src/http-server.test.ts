@@ -81,15 +81,6 @@ async function serve(args: readonly string[]): Promise<Served> {
   };
 }
 
-test("the server leaves the global Response as it is, because failures of the identity provider are told apart by it", async () => {
-  const { Response: original } = globalThis;
-  await writeSecretVolume(volume, await issue("globals"));
-  await using server = await serve(flags);
-  await waitFor("the server", () => ask(server.port, new Agent()));
-  assert.equal(globalThis.Response, original);
-  assert.ok((await fetch("data:,")) instanceof Response);
-});
-
 test("a renewed certificate is shown to those who connect from then on, and nobody is cut off", async () => {
   await writeSecretVolume(volume, await issue("first"));
   const { clock, port } = stack.use(await serve(flags));

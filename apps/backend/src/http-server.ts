@@ -35,8 +35,6 @@ export function httpServer(
       const { promise: closed, resolve, reject } = Promise.withResolvers<void>();
       const server = serve({
         fetch: backend.app.fetch,
-        // Else answers of the identity provider would no longer be instances of the global Response.
-        overrideGlobalObjects: false,
         port,
         ...(host === undefined ? {} : { hostname: host }),
         ...(tls === undefined

@@ -61,12 +61,7 @@ export async function startBroker(
   const { promise: port, resolve, reject } = Promise.withResolvers<number>();
   const { host, port: wanted } = config;
   const server = serve(
-    {
-      fetch: app.fetch,
-      port: wanted,
-      overrideGlobalObjects: false,
-      ...(host === undefined ? {} : { hostname: host }),
-    },
+    { fetch: app.fetch, port: wanted, ...(host === undefined ? {} : { hostname: host }) },
     (info) => resolve(info.port),
   );
   server.once("error", (cause) => reject(new ListenError("the broker", config, cause)));

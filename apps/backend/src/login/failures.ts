@@ -9,7 +9,7 @@ export const startAgain = "Start again with kubectl bind.";
 /** Whether the identity provider did not answer, or not as one: nothing is wrong with the login itself. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UserError || error instanceof ResponseBodyError) return false;
-  if (error instanceof Response) return error.status >= 500;
+  if (isResponse(error)) return error.status >= 500;
   if (!(error instanceof Error)) return false;
   if (error instanceof errors.JOSEError) {
     return ["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"].includes(error.code);
@@ -18,6 +18,11 @@ export function isUnavailable(error: unknown): boolean {
     return true;
   }
   return isUnavailable(error.cause);
+}
+
+/** Recognizes answers of `fetch` also after the HTTP server has put a faster class in the place of the global one. */
+function isResponse(value: unknown): value is Response {
+  return Object.prototype.toString.call(value) === "[object Response]";
 }
 
 /** The error as a page shows it. */

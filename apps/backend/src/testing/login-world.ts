@@ -66,9 +66,8 @@ export async function startLoginWorld(options: LoginWorldOptions): Promise<Login
   const handle = (request: Request): Response | Promise<Response> =>
     served.app?.fetch(request) ?? new Response("not ready");
   const { promise: listening, resolve } = Promise.withResolvers<number>();
-  const server = serve(
-    { fetch: handle, hostname: "127.0.0.1", port: options.port ?? 0, overrideGlobalObjects: false },
-    ({ port }) => resolve(port),
+  const server = serve({ fetch: handle, hostname: "127.0.0.1", port: options.port ?? 0 }, ({ port }) =>
+    resolve(port),
   );
   stack.defer(() => void server.close());
   const url = `http://127.0.0.1:${await listening}`;
