@@ -24,7 +24,7 @@ for (const generation of generations)
     const kinds = [...services.map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"];
     const types = kinds.map((kind) => claimResource(kind, generation));
     const place = generation === legacy ? "" : "namespaced/";
-    const folder = new URL(`../../configuration/${place}examples/`, import.meta.url);
+    const folder = new URL(`../../../configuration/${place}examples/`, import.meta.url);
     const names = await readdir(folder);
     assert.deepEqual(
       names.toSorted(),
