@@ -1,4 +1,4 @@
-/** HTTP of the broker. */
+/** Serves the broker's HTTP API. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -23,7 +23,7 @@ export interface AppOptions {
 const instancePath = "/v2/service_instances/:instance";
 const bindingPath = `${instancePath}/service_bindings/:binding`;
 
-/** The application; `fetch` serves it. */
+/** Creates the application; `fetch` serves it. */
 export function createApp(options: AppOptions): Hono {
   const { service, logger } = options;
   const app = new Hono();
@@ -52,7 +52,7 @@ export function createApp(options: AppOptions): Hono {
 
 const identityHeader = "x-broker-api-request-identity";
 
-/** The platform finds its request by the name that it gave it. */
+/** Returns the identity of a request with its answer, so that the platform finds it. */
 const echoRequestIdentity: MiddlewareHandler = async (context, next) => {
   await next();
   const identity = context.req.header(identityHeader);
@@ -134,7 +134,7 @@ function addBindingRoutes(app: Hono, service: BrokerService): void {
   });
 }
 
-/** Identifiers are opaque but must be printable and short enough to keep. */
+/** Reads an identifier, which is opaque but must be printable and short. */
 function identifier(context: Context, name: "instance" | "binding"): string {
   const value = context.req.param(name) ?? "";
   if (!/^[\x21-\x7e]{1,255}$/.test(value)) {
@@ -190,7 +190,7 @@ function checkVersion(header: string | undefined): void {
   }
 }
 
-/** What a request gets that failed. */
+/** Answers a request that failed. */
 export function errorAnswer(error: Error, context: Context, logger: Logger): Response {
   if (error instanceof BrokerError) {
     return context.json({ error: error.error, description: error.message }, error.status);

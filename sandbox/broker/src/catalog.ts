@@ -167,6 +167,11 @@ export function findPlan(id: unknown): Plan | undefined {
   return offerings.flatMap((offering) => offering.plans).find((plan) => plan.id === id);
 }
 
+/** Distinguishes plans of PostgreSQL from the others. */
+export function isDatabasePlan(plan: Plan): plan is DatabasePlan {
+  return "temporaryFilesKb" in plan;
+}
+
 /** A plan for a server of one's own. */
 export function findServerPlan(id: unknown): ServerPlan | undefined {
   return serverOfferings.flatMap((offering) => offering.plans).find((plan) => plan.id === id);

@@ -1,4 +1,4 @@
-/** Environment of the broker. Credentials come only from the environment, never from the command line. */
+/** Reads the environment of the broker. Credentials come from the environment only, never from the command line. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
 import {
@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
-import type { BackupConfig } from "./backup-manager/start.ts";
+import type { BackupConfig } from "./backups/start.ts";
 
 /** How the broker runs. */
 export interface BrokerConfig {
@@ -26,16 +26,20 @@ export interface BrokerConfig {
   readonly postgresUrl: string;
   readonly username: string;
   readonly password: string;
-  /** Holds the servers of services whose instances have one each; without it PostgreSQL alone is offered. */
+  /** Folder of the servers of MariaDB and key-value instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
   /** Where these servers are reached. Default: on loopback. */
   readonly reach?: Reach | undefined;
-  /** How bindings reach the server of `postgresUrl`. Default: by that, which says nothing about its certificate. */
+  /** How bindings reach the server of `postgresUrl`. Default: by that URL, without a certificate. */
   readonly published?: PublishedServer | undefined;
-  /** From it and a stored salt each binding's password is derived. */
+  /** Each binding's password is derived from it and a stored salt. */
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
   readonly backups?: BackupConfig | undefined;
+  /** Folder of `pg_dump` and `pg_restore`. Default: the newest that this machine has. */
+  readonly postgresPrograms?: string | undefined;
+  /** Folders of their libraries, as in `LD_LIBRARY_PATH`. Default: where the system looks. */
+  readonly postgresLibraries?: string | undefined;
 }
 
 /** A server as applications know it. */
@@ -85,13 +89,13 @@ const flags = {
     ),
   ),
   "backup-folder": optionalText({
-    help: "Folder of the backups, which must be nobody else's. Without one there is no backup manager",
+    help: "Folder of the backups, of this broker only; without one there is no backup manager",
     env: "BROKER_BACKUP_FOLDER",
     envOnly: true,
   }),
   "backup-retention-days": wholeNumber(
     {
-      help: "So many days a backup is kept",
+      help: "Days that a backup is kept",
       env: "BROKER_BACKUP_RETENTION_DAYS",
       envOnly: true,
       default: "14",
@@ -100,7 +104,7 @@ const flags = {
   ),
   "backup-min-count": wholeNumber(
     {
-      help: "So many backups of each instance are kept, however old they are",
+      help: "Newest backups of each instance that are kept, however old they are",
       env: "BROKER_BACKUP_MIN_COUNT",
       envOnly: true,
       default: "3",
@@ -108,7 +112,7 @@ const flags = {
     { least: 0, most: 10_000 },
   ),
   "postgres-programs": optionalText({
-    help: "Folder of pg_dump and pg_restore. Default: they are looked for in /usr/lib/postgresql and PATH",
+    help: "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
     env: "BROKER_POSTGRES_PROGRAMS",
     envOnly: true,
   }),
@@ -117,13 +121,12 @@ const flags = {
     env: "BROKER_POSTGRES_LIBRARIES",
     envOnly: true,
   }),
-  "search-path": optionalText({ help: "Where programs are looked for", env: "PATH", envOnly: true }),
 };
 
 /** How the process runs. */
 export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | "published"> {
   readonly reach: Reach;
-  /** The server that holds the instances: one that is there, or one of the broker's own. */
+  /** The server that holds the instances: an existing one, or one that the broker runs itself. */
   readonly postgres: { readonly url: string } | { readonly folder: string };
   /** Where /healthz, /readyz and /metrics are served. */
   readonly probes: Address;
@@ -148,6 +151,8 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       password: values.password,
       secretKey: values["secret-key"],
       backups: backupsOf(values),
+      postgresPrograms: values["postgres-programs"],
+      postgresLibraries: values["postgres-libraries"],
       logLevel: "info",
     };
   },
@@ -167,9 +172,6 @@ function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
   if (folder === undefined) return undefined;
   return {
     folder,
-    postgresPrograms: values["postgres-programs"],
-    postgresLibraries: values["postgres-libraries"],
-    searchPath: values["search-path"] ?? "",
     retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
   };
 }

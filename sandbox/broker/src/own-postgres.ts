@@ -1,4 +1,4 @@
-/** A PostgreSQL server of the broker's own, for where nobody else runs one: in a container there are only the broker and its data. */
+/** Runs a PostgreSQL server of the broker's own, for places without one: a container has only the broker and its data. */
 import { createHmac } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,12 +13,12 @@ import {
 } from "@klutch/data-servers";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
 import type { BrokerConfig, BrokerProcessConfig } from "./config.ts";
-import { recordedPorts } from "./servers/record.ts";
+import { recordedPorts } from "./drivers/record.ts";
 
-/** The configuration of a broker, and what has to run as long as it does. */
+/** The configuration of a broker, and the server that must run as long as it does. */
 export interface PreparedBroker extends AsyncDisposable {
   readonly config: BrokerConfig;
-  /** Rejects when the server ends although nobody asked it to. */
+  /** Rejects when the server ends unasked. */
   readonly lost: Promise<never>;
 }
 
@@ -37,7 +37,7 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
       `the broker's PostgreSQL server ended with code ${code}; its log is ${server.process.logFile}`,
     );
   });
-  // Nobody may be listening any more when it happens.
+  // No one may be listening when it happens.
   lost.catch(() => undefined);
   const url = new URL(`postgres://${hostInUrl(config.reach.host)}:${server.port}`);
   return {
@@ -45,14 +45,15 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
       ...config,
       postgresUrl: server.url,
       published: { url, authority },
-      backups: backupsAt(config, server),
+      postgresPrograms: config.postgresPrograms ?? server.dumpPrograms,
+      postgresLibraries: config.postgresLibraries ?? server.dumpLibraries,
     },
     lost,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-/** At the port that it had, with a certificate for the host of now. */
+/** Starts it at the port that it had, with a certificate for the present host. */
 async function startOwn(
   config: BrokerProcessConfig,
   folder: string,
@@ -88,17 +89,7 @@ async function startOwn(
   };
 }
 
-/** Follows from the key, so that it is written nowhere and the same at each start. */
+/** Derives the password from the key, so that it is stored nowhere and the same at each start. */
 export function superuserPassword({ secretKey }: Pick<BrokerProcessConfig, "secretKey">): string {
   return createHmac("sha256", secretKey).update("superuser of the broker's PostgreSQL").digest("base64url");
-}
-
-function backupsAt({ backups }: BrokerProcessConfig, server: PostgresServer): BrokerConfig["backups"] {
-  if (backups === undefined) return undefined;
-  const { dumpPrograms, dumpLibraries } = server;
-  return {
-    ...backups,
-    postgresPrograms: backups.postgresPrograms ?? dumpPrograms,
-    postgresLibraries: backups.postgresLibraries ?? dumpLibraries,
-  };
 }

@@ -1,68 +1,59 @@
-/** The broker's rules: which request is possible when (OSB 2.17). Operations on instances run after the answer. */
+/** Decides which requests are possible now (OSB 2.17). Operations on instances run after the answer. */
 import { randomBytes } from "node:crypto";
+import { Turns } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
-import type { Backend } from "./backend.ts";
-import { catalogOf, findPlan, type Plan, type ServiceType, typeOfService } from "./catalog.ts";
+import { catalogOf, findPlan, type Plan, typeOfService } from "./catalog.ts";
+import type { Credentials, Driver } from "./drivers/driver.ts";
+import { checkParameters, mergeParameters } from "./drivers/parameters.ts";
 import { BrokerError } from "./errors.ts";
-import { checkParameters, mergeParameters, type ParameterChecks } from "./parameter-checks.ts";
 import type { Binding, Instance, Operation, Store } from "./store.ts";
 
 /** A request body or query. */
 export type Input = Readonly<Record<string, unknown>>;
 
-/** Whether something was made or was already there. */
+/** Says what a request led to. */
 export type Made = "created" | "present" | "accepted";
 
-/** What the broker knows of one kind of service. */
-export interface ServiceDefinition {
-  readonly backend: Backend;
-  readonly parameters: ParameterChecks;
-}
-
-/** Those that are offered. */
-export type Services = ReadonlyMap<ServiceType, ServiceDefinition>;
-
-/** What an application reads. */
-export type Credentials = Readonly<Record<string, unknown>>;
-
-/** What keeps backups of instances. */
+/** The work on backups that ends with their instance. */
 export interface Backups {
-  /** Ends what is done with an instance that goes. */
+  /** Ends the work on an instance that goes. */
   stop(instanceId: string): Promise<void>;
   /** Removes the backups of an instance that is gone. */
   forget(instanceId: string): Promise<void>;
 }
 
-/** Throws `BrokerError` for what may not be done now. What runs is written down in the store, and `resume` takes it up after a crash. */
+/** Throws `BrokerError` for requests that are not possible now. The store knows what is running, and `resume` takes it up after a crash. */
 export class BrokerService {
   readonly #store: Store;
-  readonly #services: Services;
+  readonly #drivers: readonly Driver[];
   readonly #logger: Logger;
   readonly #backups: Backups | undefined;
-  readonly #running = new Map<string, Promise<void>>();
+  /** Drivers do one thing at a time with an instance. */
+  readonly #turns = new Turns();
 
   constructor(parts: {
     readonly store: Store;
-    readonly services: Services;
+    /** One for each service that is offered. */
+    readonly drivers: readonly Driver[];
     readonly logger: Logger;
     readonly backups?: Backups | undefined;
   }) {
     this.#backups = parts.backups;
     this.#store = parts.store;
-    this.#services = parts.services;
+    this.#drivers = parts.drivers;
     this.#logger = parts.logger;
   }
 
-  /** Body of `GET /v2/catalog`. */
+  /** The body of `GET /v2/catalog`. */
   get catalog(): object {
-    return catalogOf([...this.#services.keys()]);
+    return catalogOf(this.#drivers.map(({ type }) => type));
   }
 
-  /** Takes up the operations that a crash interrupted, and gives databases of an older broker today's rights. */
+  /** Starts the instances again, and takes up the operations that a crash interrupted. */
   async resume(): Promise<void> {
     for (const instance of await this.#store.provisioned()) {
       try {
-        await this.#serviceOf(instance).backend.refresh(instance, await this.#store.bindingsOf(instance.id));
+        await this.#driverOf(instance).resume(instance, await this.#store.bindingsOf(instance.id));
       } catch (error) {
         this.#logger.error("instance was not taken up again", { instance: instance.id, error });
       }
@@ -71,8 +62,8 @@ export class BrokerService {
   }
 
   /** Waits for running operations. */
-  async drain(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
+  drain(): Promise<void> {
+    return this.#turns.idle();
   }
 
   async provision(id: string, body: Input): Promise<Made> {
@@ -127,7 +118,7 @@ export class BrokerService {
     this.#start(id, "deprovision");
   }
 
-  /** The instance. Throws 404. */
+  /** Returns the instance. Throws 404. */
   async instance(id: string): Promise<Instance> {
     const instance = await this.#store.instance(id);
     if (instance === undefined)
@@ -151,20 +142,20 @@ export class BrokerService {
     }
     const binding: Binding = present ?? { instanceId, id, salt: randomBytes(24).toString("base64url") };
     await this.#store.insertBinding(binding);
-    // Two requests at once: both must hand out the password that was stored first.
+    // Of two requests at once both return the password that was stored first.
     const stored = (await this.#store.binding(id)) ?? binding;
-    return {
-      made: present === undefined ? "created" : "present",
-      credentials: await this.#serviceOf(instance).backend.bind(stored, instance),
-    };
+    const credentials = await this.#turns.take(instanceId, () =>
+      this.#driverOf(instance).bind(stored, instance),
+    );
+    return { made: present === undefined ? "created" : "present", credentials };
   }
 
-  /** Credentials of a binding. Throws 404. */
+  /** Returns the credentials of a binding. Throws 404. */
   async credentials(instanceId: string, id: string): Promise<Credentials> {
     const binding = await this.#store.binding(id);
     if (binding?.instanceId !== instanceId)
       throw new BrokerError(404, "BindingNotFound", `binding ${id} does not exist`);
-    return this.#serviceOf(await this.instance(instanceId)).backend.credentials(binding);
+    return this.#driverOf(await this.instance(instanceId)).credentials(binding);
   }
 
   async unbind(instanceId: string, id: string, query: Input): Promise<void> {
@@ -175,7 +166,7 @@ export class BrokerService {
       throw new BrokerError(410, "BindingNotFound", `binding ${id} does not exist`);
     const instance = await this.instance(instanceId);
     if (instance.restoring) throw busy(instanceId);
-    await this.#serviceOf(instance).backend.unbind(binding, instance);
+    await this.#turns.take(instanceId, () => this.#driverOf(instance).unbind(binding, instance));
     await this.#store.removeBinding(id);
   }
 
@@ -210,9 +201,9 @@ export class BrokerService {
     return plan;
   }
 
-  #checkService(input: Input): ServiceDefinition {
+  #checkService(input: Input): Driver {
     const type = typeOfService(requireText(input, "service_id"));
-    const found = type === undefined ? undefined : this.#services.get(type);
+    const found = this.#drivers.find((driver) => driver.type === type);
     if (found !== undefined) return found;
     throw new BrokerError(
       400,
@@ -221,23 +212,21 @@ export class BrokerService {
     );
   }
 
-  /** Throws for an instance whose programs this machine had before, and has no longer. */
-  #serviceOf(instance: Instance): ServiceDefinition {
+  /** Throws when this machine has the programs of the instance's service no longer. */
+  #driverOf(instance: Instance): Driver {
     const type = typeOfService(findPlan(instance.planId)?.serviceId);
-    const found = type === undefined ? undefined : this.#services.get(type);
-    if (found === undefined)
-      throw new Error(`instance ${instance.id} is of a service that this broker cannot make now: ${type}`);
-    return found;
+    const found = this.#drivers.find((driver) => driver.type === type);
+    if (found !== undefined) return found;
+    throw new Error(`instance ${instance.id} is of a service that this broker cannot make now: ${type}`);
   }
 
-  /** Runs the operation unless it runs already. A deprovision waits for what runs before. */
+  /** Runs the operation after what runs on the instance. */
   #start(id: string, operation: Operation): void {
-    const before = this.#running.get(id) ?? Promise.resolve();
-    const work = before.then(() => this.#work(id, operation));
-    this.#running.set(id, work);
-    void work.finally(() => {
-      if (this.#running.get(id) === work) this.#running.delete(id);
-    });
+    void this.#turns
+      .take(id, () => this.#work(id, operation))
+      .catch((error: unknown) => {
+        this.#logger.error("operation was not finished", { instance: id, operation, error });
+      });
   }
 
   async #work(id: string, operation: Operation): Promise<void> {
@@ -247,11 +236,11 @@ export class BrokerService {
     try {
       if (operation === "deprovision") {
         await this.#backups?.stop(id);
-        await this.#serviceOf(instance).backend.drop(instance, await this.#store.bindingsOf(id));
+        await this.#driverOf(instance).drop(instance, await this.#store.bindingsOf(id));
         await this.#backups?.forget(id);
         await this.#store.remove(id);
       } else {
-        await this.#serviceOf(instance).backend.ensure(instance, await this.#store.bindingsOf(id));
+        await this.#driverOf(instance).ensure(instance, await this.#store.bindingsOf(id));
         await this.#store.finish(id, operation, "succeeded", `${operation} succeeded`);
       }
       this.#logger.info("operation succeeded", { instance: id, operation });
@@ -267,7 +256,7 @@ function busy(id: string): BrokerError {
   return new BrokerError(422, "ConcurrencyError", `another operation on instance ${id} is in progress`);
 }
 
-/** Bindings have no parameters; one that were ignored would look like one that counts. */
+/** Refuses parameters of bindings: an ignored one would look as if it counted. */
 function checkNoParameters({ parameters }: Input): void {
   if (parameters === undefined || parameters === null) return;
   const [name] = typeof parameters === "object" ? Object.keys(parameters) : [""];

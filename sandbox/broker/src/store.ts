@@ -1,8 +1,16 @@
-/** What the broker remembers, in a database of the same server: a restart loses nothing. */
-import type { Pool } from "pg";
-import type { Parameters } from "./parameter-checks.ts";
+/** Stores instances and bindings in a database of the broker's PostgreSQL server, so that a restart loses nothing. */
+import { closeCommonDatabases, exists, literal, quote, runAll, withSession } from "@klutch/data-servers";
+import type { Logger } from "@klutch/telemetry";
+import { Pool } from "pg";
+import { backupTables } from "./backups/records.ts";
+import type { Parameters } from "./drivers/parameters.ts";
 
-/** The operation an instance is in; `none` when it is at rest. */
+/** Name of the broker's own database. */
+export const adminDatabase = "klutch_broker";
+/** Version of what the broker keeps; another one cannot be read. */
+const version = "klutch broker 2";
+
+/** The operation of an instance; `none` when it is at rest. */
 export type Operation = "none" | "provision" | "update" | "deprovision";
 
 /** An instance. */
@@ -11,7 +19,7 @@ export interface Instance {
   readonly planId: string;
   readonly parameters: Parameters;
   readonly operation: Operation;
-  /** Of the last operation. */
+  /** State of the last operation. */
   readonly state: "in progress" | "succeeded" | "failed";
   readonly description: string;
   /** Its data are being replaced by those of a backup; nothing else may be done to it. */
@@ -26,15 +34,50 @@ export interface Binding {
 }
 
 const tables = `
-  create table if not exists public.instances (
+  create table public.instances (
     id text primary key, plan_id text not null, parameters jsonb not null,
     operation text not null, state text not null, description text not null default '',
-    created_at timestamptz not null default now());
-  create table if not exists public.bindings (
+    restoring boolean not null default false, created_at timestamptz not null default now());
+  create table public.bindings (
     instance_id text not null references public.instances (id) on delete cascade,
     id text primary key, salt text not null);
-  alter table public.instances add column if not exists restoring boolean not null default false;
 `;
+
+/** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
+export async function openPool(url: URL, logger: Logger): Promise<Pool> {
+  await withSession(url, async (client) => {
+    await closeCommonDatabases(client);
+    if (await exists(client, "pg_database", adminDatabase)) return;
+    await runAll(
+      client,
+      `create database ${quote(adminDatabase)} template template0`,
+      `revoke all on database ${quote(adminDatabase)} from public`,
+    );
+  });
+  const own = new URL(url);
+  own.pathname = `/${adminDatabase}`;
+  const pool = new Pool({ connectionString: own.href, max: 8 });
+  pool.on("error", (error) => logger.warn("a database connection was lost", { error }));
+  try {
+    await makeTables(pool);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return pool;
+}
+
+async function makeTables(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ made: boolean; mark: string | null }>(
+    "select to_regclass('public.instances') is not null as made, obj_description('public'::regnamespace, 'pg_namespace') as mark",
+  );
+  const made = rows[0]?.made === true;
+  if (made && rows[0]?.mark !== version)
+    throw new Error(
+      "the instances in this PostgreSQL server were made by an older broker, which this one cannot read; start again with `npm run sandbox -- --reset`, which removes them",
+    );
+  if (!made) await pool.query(`${tables} ${backupTables} comment on schema public is ${literal(version)}`);
+}
 
 /** Instances and bindings. */
 export class Store {
@@ -44,22 +87,23 @@ export class Store {
     this.#pool = pool;
   }
 
-  async prepare(): Promise<void> {
-    await this.#pool.query(tables);
-  }
-
   async instance(id: string): Promise<Instance | undefined> {
     const { rows } = await this.#pool.query<Instance>(`${selectInstance} where id = $1`, [id]);
     return rows[0];
   }
 
-  /** Instances whose operation was running when the broker ended. */
+  async instanceIds(): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<{ id: string }>("select id from public.instances order by id");
+    return rows.map(({ id }) => id);
+  }
+
+  /** Returns the instances whose operation was running when the broker ended. */
   async unfinished(): Promise<readonly Instance[]> {
     const { rows } = await this.#pool.query<Instance>(`${selectInstance} where state = 'in progress'`);
     return rows;
   }
 
-  /** Instances that are there and at rest. */
+  /** Returns the instances that exist and are at rest. */
   async provisioned(): Promise<readonly Instance[]> {
     const { rows } = await this.#pool.query<Instance>(
       `${selectInstance} where state <> 'in progress' and operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')`,
@@ -67,7 +111,7 @@ export class Store {
     return rows;
   }
 
-  /** False when an instance of that id exists. */
+  /** Returns false when an instance of that id exists. */
   async insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
@@ -76,22 +120,17 @@ export class Store {
     return rowCount === 1;
   }
 
-  /** Starts an operation; false when another one is running. */
+  /** Starts an operation; returns false when another one or a restore is running. */
   async begin(
     id: string,
     operation: Operation,
-    change: Partial<Pick<Instance, "planId" | "parameters">> = {},
+    { planId, parameters }: Partial<Pick<Instance, "planId" | "parameters">> = {},
   ): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
-      [
-        id,
-        operation,
-        change.planId ?? null,
-        change.parameters === undefined ? null : JSON.stringify(change.parameters),
-      ],
+      [id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
     );
     return rowCount === 1;
   }
@@ -122,10 +161,10 @@ export class Store {
     return rows;
   }
 
-  async insertBinding(binding: Binding): Promise<void> {
+  async insertBinding({ instanceId, id, salt }: Binding): Promise<void> {
     await this.#pool.query(
       "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3) on conflict do nothing",
-      [binding.instanceId, binding.id, binding.salt],
+      [instanceId, id, salt],
     );
   }
 

@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { type Authority as Issuer, authorityFrom, createAuthority } from "@klutch/certificates";
+import { dataHome } from "@klutch/engines";
 import { Secret } from "@klutch/telemetry";
 import { readIfThere, writeForServer, writeOwn } from "./ownership.ts";
 
@@ -34,6 +35,17 @@ export function tlsFilesIn(home: string): {
     certificate: join(home, "server.crt"),
     key: join(home, "server.key"),
   };
+}
+
+/** Issues a certificate for a PostgreSQL server in `home`, and returns the settings that name it. */
+export async function postgresTls(
+  authority: Authority,
+  home: string,
+): Promise<Readonly<Record<string, string>>> {
+  const root = await dataHome(home);
+  await authority.issue(root);
+  const { certificate, key } = tlsFilesIn(root);
+  return { ssl: "on", ssl_cert_file: certificate, ssl_key_file: key };
 }
 
 /** Options of `openAuthority`. */

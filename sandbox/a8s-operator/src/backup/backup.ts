@@ -1,14 +1,18 @@
 /** Dumps the instance of each Backup. */
-import { access, rm } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { access, mkdir, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { finished } from "node:stream/promises";
+import { dumpDatabase } from "@klutch/data-servers";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import { dumpTo } from "../database/dumps.ts";
+import { databaseOf } from "../database/server.ts";
 import { lookUp } from "../instance/lookup.ts";
 import type { Servers } from "../instance/servers.ts";
 import { type Backup, backups, type Postgresql } from "../kinds.ts";
 import { createJobReconcile, dumpFile } from "./job.ts";
 
-/** What backups and restores work with. */
+/** Objects that backups and restores use. */
 export interface BackupParts {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -18,7 +22,7 @@ export interface BackupParts {
   readonly folder: string;
 }
 
-/** By the key of the Backup. */
+/** Returns the reconcile function, by the key of the Backup. */
 export function createBackupReconcile(parts: BackupParts): Reconcile {
   const { client, clock, servers, instances, folder } = parts;
   return createJobReconcile<Backup>({
@@ -29,13 +33,19 @@ export function createBackupReconcile(parts: BackupParts): Reconcile {
     async run(backup, signal) {
       const { name } = backup.spec.serviceInstance;
       const file = dumpFile(folder, backup);
-      // Whole, but a crash kept it from being said.
+      // It is whole, but a crash kept the operator from reporting it.
       if (await isThere(file)) return undefined;
       const found = lookUp(instances, backup.metadata.namespace, backup.spec.serviceInstance);
       if ("problem" in found) return found.problem;
       return servers.with(found.instance.metadata.uid ?? "", async (server) => {
         if (server === undefined) return `instance ${name} is not running yet`;
-        await dumpTo(server, file, signal);
+        const partial = `${file}.partial`;
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        await rm(partial, { force: true });
+        const to = createWriteStream(partial, { mode: 0o600, flush: true });
+        await dumpDatabase(databaseOf(server), to, signal);
+        await finished(to);
+        await rename(partial, file);
         return undefined;
       });
     },
@@ -46,7 +56,7 @@ export function createBackupReconcile(parts: BackupParts): Reconcile {
   });
 }
 
-/** Whether there is such a file. */
+/** Reports whether the file exists. */
 export function isThere(file: string): Promise<boolean> {
   return access(file).then(
     () => true,

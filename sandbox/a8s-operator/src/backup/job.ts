@@ -1,5 +1,6 @@
-/** What backups and restores have in common: they wait until they can run, run once, and say how it went. */
+/** Runs backups and restores: they wait until they can run, run once, and report how it went. */
 import { join } from "node:path";
+import { ProgramError } from "@klutch/data-servers";
 import type { Clock, KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -11,7 +12,6 @@ import {
   type StandardCondition,
 } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
-import { DumpError } from "../database/dumps.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 
 /** A Backup or a Restore. */
@@ -19,27 +19,27 @@ type Job = KubeObject & {
   readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 };
 
-/** One kind of them. */
+/** One kind of job. */
 export interface JobKind<J extends Job> {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly type: ResourceType;
-  /** Does the work. Gives back why it has to wait; throws `DumpError` when it failed. */
+  /** Does the work. Returns why it has to wait; throws `ProgramError` when it failed. */
   readonly run: (job: J, signal: AbortSignal) => Promise<string | undefined>;
-  /** Removes what it made. */
+  /** Removes its results. */
   readonly remove: (job: J) => Promise<void>;
-  /** The field of the status that has the job's id. */
+  /** Field of the status with the id of the job. */
   readonly idField: string;
 }
 
 const waitMs = 1_000;
 const afterFailureMs = 30_000;
 
-/** By the key of the job. */
+/** Returns the reconcile function, by the key of the job. */
 export function createJobReconcile<J extends Job>(kind: JobKind<J>): Reconcile {
   const { client, clock, type, run, remove, idField } = kind;
   return async (key, { signal }) => {
-    // From the server itself: what is done must not be done again because a cache is late.
+    // From the server itself, so that nothing is done again because a cache is late.
     const job = await client.find<J>(type, refOf(key), { signal });
     if (job === undefined) return undefined;
     const writer: Writer = { client, clock, type, signal };
@@ -54,7 +54,7 @@ export function createJobReconcile<J extends Job>(kind: JobKind<J>): Reconcile {
     try {
       problem = await run(job, signal);
     } catch (error) {
-      if (!(error instanceof DumpError)) throw error;
+      if (!(error instanceof ProgramError)) throw error;
       await report(writer, job, { isReady: false, reason: "Failed", message: error.message });
       return { requeueAfterMs: afterFailureMs };
     }
@@ -67,7 +67,7 @@ export function createJobReconcile<J extends Job>(kind: JobKind<J>): Reconcile {
   };
 }
 
-/** Where the dump of a Backup is. */
+/** Returns the path of the dump of a Backup. */
 export function dumpFile(folder: string, backup: KubeObject): string {
   return join(folder, "backups", `${backup.metadata.uid}.dump`);
 }

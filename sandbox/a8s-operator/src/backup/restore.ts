@@ -1,13 +1,15 @@
-/** Puts the dump that a Restore names in the place of its instance's data. */
+/** Replaces the data of an instance by the dump that a Restore names. */
+import { createReadStream } from "node:fs";
+import { ProgramError, restoreDatabase } from "@klutch/data-servers";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { conditionsOf, isTrue } from "@klutch/kube-core";
-import { DumpError, restoreFrom } from "../database/dumps.ts";
+import { databaseOf } from "../database/server.ts";
 import { lookUp } from "../instance/lookup.ts";
 import { type Backup, backups, type Restore, restores } from "../kinds.ts";
 import { type BackupParts, isThere } from "./backup.ts";
 import { createJobReconcile, dumpFile } from "./job.ts";
 
-/** By the key of the Restore. */
+/** Returns the reconcile function, by the key of the Restore. */
 export function createRestoreReconcile(parts: BackupParts): Reconcile {
   const { client, clock, servers, instances, folder } = parts;
   return createJobReconcile<Restore>({
@@ -27,10 +29,10 @@ export function createRestoreReconcile(parts: BackupParts): Reconcile {
       const found = lookUp(instances, namespace, spec.serviceInstance);
       if ("problem" in found) return found.problem;
       const file = dumpFile(folder, backup);
-      if (!(await isThere(file))) throw new DumpError(`the data of Backup ${spec.backupName} are gone`);
+      if (!(await isThere(file))) throw new ProgramError(`the data of Backup ${spec.backupName} are gone`);
       return servers.with(found.instance.metadata.uid ?? "", async (server) => {
         if (server === undefined) return `instance ${name} is not running yet`;
-        await restoreFrom(server, file, uid, signal);
+        await restoreDatabase(databaseOf(server), () => createReadStream(file), { token: uid, signal });
         return undefined;
       });
     },

@@ -10,7 +10,9 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { dropLogin, ensureLogin, loginOf } from "../database/logins.ts";
+import { dropLogin, ensureLogin } from "@klutch/data-servers";
+import { loginOf } from "../database/names.ts";
+import { credentialsOf, databaseOf, passwordOf } from "../database/server.ts";
 import { lookUp } from "../instance/lookup.ts";
 import type { Servers } from "../instance/servers.ts";
 import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
@@ -61,8 +63,9 @@ async function bind(
   if ("problem" in found) return found.problem;
   return parts.servers.with(found.instance.metadata.uid ?? "", async (server) => {
     if (server === undefined) return `instance ${name} is not running yet`;
-    const credentials = await ensureLogin(server, loginOf(binding.metadata.uid ?? ""));
-    const secret = secretOf(binding, credentials);
+    const username = loginOf(binding.metadata.uid ?? "");
+    await ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
+    const secret = secretOf(binding, credentialsOf(server, username));
     if (!(await writeSecret(writer, binding, secret)))
       return `the Secret ${secret.metadata.name} is there and is not this binding's; remove it`;
     const ref = refOfObject(secret);
@@ -81,7 +84,7 @@ async function remove(
   // With an instance that is going its logins go.
   if (instance !== undefined && !isDeleting(instance)) {
     const isDropped = await servers.with(instance.metadata.uid ?? "", async (server) => {
-      if (server !== undefined) await dropLogin(server, loginOf(binding.metadata.uid ?? ""));
+      if (server !== undefined) await dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
       return server !== undefined;
     });
     if (!isDropped) return { requeueAfterMs: waitMs };

@@ -2,7 +2,8 @@
 import type { Clock, KubeClient } from "@klutch/kube";
 import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
 import type { EventRecorder, Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { ensureDatabase } from "../database/database.ts";
+import { ensureDatabase } from "@klutch/data-servers";
+import { databaseOf } from "../database/server.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
 import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "../objects.ts";
 import { readinessOf } from "./readiness.ts";
@@ -58,7 +59,8 @@ async function run(
   const { replicas, parameters = {} } = instance.spec;
   const uid = instance.metadata.uid ?? "";
   try {
-    await servers.with(uid, async () => ensureDatabase(await servers.start(uid, serverSettings(parameters))));
+    const settings = serverSettings(parameters);
+    await servers.with(uid, async () => ensureDatabase(databaseOf(await servers.start(uid, settings))));
   } catch (error) {
     const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
     await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });

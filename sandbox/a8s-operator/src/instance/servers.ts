@@ -13,6 +13,7 @@ import {
   postgresTls,
   type Reach,
   readIfThere,
+  Turns,
   writeOwn,
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
@@ -21,7 +22,6 @@ import { roles } from "../database/names.ts";
 import { countStreaming } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
 import { type Primary, Standbys } from "./standbys.ts";
-import { Turns } from "./turns.ts";
 
 interface Running extends Primary {
   readonly standbys: Standbys;
@@ -79,7 +79,8 @@ export class Servers implements AsyncDisposable {
     void postgres.process.exited.then(() => {
       if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
     });
-    const { dumpPrograms, dumpLibraries } = postgres;
+    const { dumpPrograms: folder, dumpLibraries: libraries } = postgres;
+    const programs = folder === undefined ? undefined : { folder, libraries };
     const url = new URL(postgres.url);
     const standbys = this.#standbys(uid);
     // First of all: the server waits for those that follow it.
@@ -87,7 +88,7 @@ export class Servers implements AsyncDisposable {
     const owned = stack.move();
     const { host } = this.#reach;
     const authority = this.#authority.certificate;
-    const known = { url, host, authority, key: record.key, dumpPrograms, dumpLibraries };
+    const known = { url, host, authority, key: record.key, programs };
     const started = { ...known, settings, postgres, standbys, owned };
     this.#running.set(uid, started);
     return started;
