@@ -7,14 +7,16 @@ import { findDumpPrograms } from "@klutch/engines";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
-import { prepareBackups, type PreparedBackups } from "./backups/start.ts";
-import { findPlan, typeOfService } from "./catalog.ts";
+import { createBackupApp } from "./backups/app.ts";
+import { BackupStore } from "./backups/store.ts";
+import { Worker } from "./backups/worker.ts";
+import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openServers } from "./drivers/open-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
-import { BrokerService } from "./service.ts";
-import { type Instance, openPool, Store } from "./store.ts";
+import { BrokerService, driverOf } from "./service.ts";
+import { type Instance, openDatabase, Store } from "./store.ts";
 
 /** A running broker. */
 export interface RunningBroker extends AsyncDisposable {
@@ -28,25 +30,25 @@ export async function startBroker(
   metrics?: Metrics,
 ): Promise<RunningBroker> {
   await using stack = new AsyncDisposableStack();
-  const pool = await openPool(new URL(config.postgresUrl), logger);
-  stack.defer(() => pool.end());
+  const queries = stack.use(await openDatabase(new URL(config.postgresUrl), logger));
   const drivers = await driversOf(config, logger);
   for (const driver of drivers) stack.use(driver);
-  const driverOf = ({ planId }: Instance): Driver | undefined => {
-    const type = typeOfService(findPlan(planId)?.serviceId);
-    return drivers.find((driver) => driver.type === type);
-  };
   const { username, password, backups: backupConfig } = config;
-  const instances = new Store(pool);
-  const parts = { username, password, pool, instances, driverOf, logger };
-  let backups: PreparedBackups | undefined;
-  if (backupConfig !== undefined)
-    backups = stack.use(await prepareBackups({ ...parts, config: backupConfig }));
-  const service = new BrokerService({ store: instances, drivers, logger, backups: backups?.worker });
+  const instances = new Store(queries);
+  const ofInstance = ({ planId }: Instance): Driver | undefined =>
+    driverOf(drivers, findPlan(planId)?.serviceId);
+  const parts = { instances, store: new BackupStore(queries), driverOf: ofInstance, logger };
+  const backups =
+    backupConfig === undefined ? undefined : stack.use(new Worker({ ...parts, ...backupConfig }));
+  const service = new BrokerService({ store: instances, drivers, logger, backups });
   stack.defer(() => service.drain());
   await service.resume();
   await backups?.start();
-  const app = createApp({ service, username, password, logger, metrics, backups: backups?.app });
+  const backupApp =
+    backups === undefined || backupConfig === undefined
+      ? undefined
+      : createBackupApp({ ...parts, ...backupConfig, worker: backups, username, password });
+  const app = createApp({ service, username, password, logger, metrics, backups: backupApp });
   const port = await listen(stack, config, app.fetch);
   const owned = stack.move();
   return { port, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -5,7 +5,6 @@ import {
   type Address,
   address,
   ConfigError,
-  type Flag,
   FlagFault,
   optionalText,
   probesFlag,
@@ -16,7 +15,7 @@ import {
   wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
-import type { BackupConfig } from "./backups/start.ts";
+import type { BackupConfig } from "./backups/worker.ts";
 
 /** How the broker runs. */
 export interface BrokerConfig {
@@ -31,7 +30,7 @@ export interface BrokerConfig {
   /** Where these servers are reached. Default: on loopback. */
   readonly reach?: Reach | undefined;
   /** How bindings reach the server of `postgresUrl`. Default: by that URL, without a certificate. */
-  readonly published?: PublishedServer | undefined;
+  readonly published?: { readonly url: URL /** PEM. */; readonly authority: string } | undefined;
   /** Each binding's password is derived from it and a stored salt. */
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
@@ -42,85 +41,60 @@ export interface BrokerConfig {
   readonly postgresLibraries?: string | undefined;
 }
 
-/** A server as applications know it. */
-export interface PublishedServer {
-  /** Its host and port. */
-  readonly url: URL;
-  /** PEM of the authority of its certificate. */
-  readonly authority: string;
-}
-
 const leastKeyLength = 32;
 const reach = reachFlags({ prefix: "BROKER" });
-const credential = (env: string, help: string): Flag<string> =>
-  text({ help, env, envOnly: true, secret: true });
+/** Describes a variable of the environment that is no flag. */
+const variable = (name: string, help: string): { help: string; env: string; envOnly: true } => ({
+  help,
+  env: `BROKER_${name}`,
+  envOnly: true,
+});
+const secret = { secret: true } as const;
+const secretKey = text({
+  ...variable("SECRET_KEY", `At least ${leastKeyLength} characters; passwords are derived from it`),
+  ...secret,
+});
+const texts = {
+  url: "URL of a superuser of the PostgreSQL server that holds the instances",
+  folder: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
+  data: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+  backups: "Folder of the backups, of this broker only; without one there is no backup manager",
+  least: "Newest backups of each instance that are kept, however old they are",
+  programs: "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
+  libraries: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
+};
 
 const flags = {
   listen: address({
-    help: "Where the broker is reached; port 0 chooses a free one",
-    env: "BROKER_LISTEN",
-    envOnly: true,
+    ...variable("LISTEN", "Where the broker is reached; port 0 chooses a free one"),
     default: "127.0.0.1:0",
   }),
   "health-probe-bind-address": probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
-  "postgres-url": optionalText({
-    help: "URL of a superuser of the PostgreSQL server that holds the instances",
-    env: "BROKER_POSTGRES_URL",
-    envOnly: true,
-    secret: true,
-  }),
-  "postgres-folder": optionalText({
-    help: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
-    env: "BROKER_POSTGRES_FOLDER",
-    envOnly: true,
-  }),
-  "data-folder": optionalText({
-    help: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
-    env: "BROKER_DATA_FOLDER",
-    envOnly: true,
-  }),
+  "postgres-url": optionalText({ ...variable("POSTGRES_URL", texts.url), ...secret }),
+  "postgres-folder": optionalText(variable("POSTGRES_FOLDER", texts.folder)),
+  "data-folder": optionalText(variable("DATA_FOLDER", texts.data)),
   ...reach,
-  username: credential("BROKER_USERNAME", "User of the broker's API"),
-  password: credential("BROKER_PASSWORD", "Password of that user"),
-  "secret-key": longEnough(
-    credential(
-      "BROKER_SECRET_KEY",
-      `At least ${leastKeyLength} characters, from which passwords are derived`,
-    ),
-  ),
-  "backup-folder": optionalText({
-    help: "Folder of the backups, of this broker only; without one there is no backup manager",
-    env: "BROKER_BACKUP_FOLDER",
-    envOnly: true,
-  }),
-  "backup-retention-days": wholeNumber(
-    {
-      help: "Days that a backup is kept",
-      env: "BROKER_BACKUP_RETENTION_DAYS",
-      envOnly: true,
-      default: "14",
+  username: text({ ...variable("USERNAME", "User of the broker's API"), ...secret }),
+  password: text({ ...variable("PASSWORD", "Password of that user"), ...secret }),
+  "secret-key": {
+    ...secretKey,
+    read(given: readonly string[]): string {
+      const key = secretKey.read(given);
+      if (key.length >= leastKeyLength) return key;
+      throw new FlagFault(`must have at least ${leastKeyLength} characters`);
     },
+  },
+  "backup-folder": optionalText(variable("BACKUP_FOLDER", texts.backups)),
+  "backup-retention-days": wholeNumber(
+    { ...variable("BACKUP_RETENTION_DAYS", "Days that a backup is kept"), default: "14" },
     { least: 1, most: 36_500 },
   ),
   "backup-min-count": wholeNumber(
-    {
-      help: "Newest backups of each instance that are kept, however old they are",
-      env: "BROKER_BACKUP_MIN_COUNT",
-      envOnly: true,
-      default: "3",
-    },
+    { ...variable("BACKUP_MIN_COUNT", texts.least), default: "3" },
     { least: 0, most: 10_000 },
   ),
-  "postgres-programs": optionalText({
-    help: "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
-    env: "BROKER_POSTGRES_PROGRAMS",
-    envOnly: true,
-  }),
-  "postgres-libraries": optionalText({
-    help: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
-    env: "BROKER_POSTGRES_LIBRARIES",
-    envOnly: true,
-  }),
+  "postgres-programs": optionalText(variable("POSTGRES_PROGRAMS", texts.programs)),
+  "postgres-libraries": optionalText(variable("POSTGRES_LIBRARIES", texts.libraries)),
 };
 
 /** How the process runs. */
@@ -141,6 +115,7 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
   flags,
   async readConfig(source) {
     const values = requireFlags(flags, source);
+    const folder = values["backup-folder"];
     return {
       ...values.listen,
       probes: values["health-probe-bind-address"],
@@ -150,7 +125,13 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],
-      backups: backupsOf(values),
+      backups:
+        folder === undefined
+          ? undefined
+          : {
+              folder,
+              retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
+            },
       postgresPrograms: values["postgres-programs"],
       postgresLibraries: values["postgres-libraries"],
       logLevel: "info",
@@ -165,24 +146,4 @@ function postgresOf(values: ValuesOf<typeof flags>): BrokerProcessConfig["postgr
   throw new ConfigError([
     "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances",
   ]);
-}
-
-function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
-  const folder = values["backup-folder"];
-  if (folder === undefined) return undefined;
-  return {
-    folder,
-    retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
-  };
-}
-
-function longEnough(flag: Flag<string>): Flag<string> {
-  return {
-    ...flag,
-    read(texts) {
-      const key = flag.read(texts);
-      if (key.length < leastKeyLength) throw new FlagFault(`must have at least ${leastKeyLength} characters`);
-      return key;
-    },
-  };
 }

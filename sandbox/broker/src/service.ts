@@ -1,11 +1,12 @@
 /** Decides which requests are possible now (OSB 2.17). Operations on instances run after the answer. */
 import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { Turns } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import { catalogOf, findPlan, type Plan, typeOfService } from "./catalog.ts";
 import type { Credentials, Driver } from "./drivers/driver.ts";
 import { checkParameters, mergeParameters } from "./drivers/parameters.ts";
-import { BrokerError } from "./errors.ts";
+import { badRequest, BrokerError, notFound } from "./errors.ts";
 import type { Binding, Instance, Operation, Store } from "./store.ts";
 
 /** A request body or query. */
@@ -67,53 +68,42 @@ export class BrokerService {
   }
 
   async provision(id: string, body: Input): Promise<Made> {
-    const plan = this.#checkPlan(body);
-    const planId = plan.id;
+    const { id: planId } = this.#checkPlan(body);
     for (const field of ["organization_guid", "space_guid"]) requireText(body, field);
-    const { parameters: checks } = this.#checkService(body);
+    const checks = this.#checkService(body).parameters;
     const parameters = mergeParameters({}, checkParameters(body["parameters"], checks));
     if (await this.#store.insert(id, planId, parameters)) {
       this.#start(id, "provision");
       return "accepted";
     }
     const present = await this.#store.instance(id);
-    const same =
-      present?.planId === planId &&
-      JSON.stringify(sorted(present.parameters)) === JSON.stringify(sorted(parameters));
-    if (!same)
-      throw new BrokerError(
-        409,
-        "InstanceAlreadyExistsError",
-        `instance ${id} exists with another plan or other parameters`,
-      );
-    if (
-      present.operation === "provision" &&
-      present.state === "failed" &&
-      (await this.#store.begin(id, "provision"))
-    ) {
+    if (present?.planId !== planId || !isDeepStrictEqual(present.parameters, parameters)) {
+      const message = `instance ${id} exists with another plan or other parameters`;
+      throw new BrokerError(409, "InstanceAlreadyExistsError", message);
+    }
+    const { operation, state } = present;
+    if (operation === "provision" && state === "failed" && (await this.#store.begin(id, "provision"))) {
       this.#start(id, "provision");
       return "accepted";
     }
-    return present.state === "in progress" ? "accepted" : "present";
+    return state === "in progress" ? "accepted" : "present";
   }
 
-  async update(id: string, body: Input): Promise<Made> {
+  async update(id: string, body: Input): Promise<void> {
     const instance = await this.instance(id);
-    const { parameters: checks } = this.#checkService(body);
+    const checks = this.#checkService(body).parameters;
     if (body["service_id"] !== findPlan(instance.planId)?.serviceId)
-      throw new BrokerError(400, "BadRequest", `service_id is not the service of instance ${id}`);
+      throw badRequest(`service_id is not the service of instance ${id}`);
     const planId = body["plan_id"] === undefined ? instance.planId : this.#checkPlan(body).id;
     const parameters = mergeParameters(instance.parameters, checkParameters(body["parameters"], checks));
     if (!(await this.#store.begin(id, "update", { planId, parameters }))) throw busy(id);
     this.#start(id, "update");
-    return "accepted";
   }
 
   async deprovision(id: string, query: Input): Promise<void> {
     this.#checkService(query);
     requireText(query, "plan_id");
-    if ((await this.#store.instance(id)) === undefined)
-      throw new BrokerError(410, "InstanceNotFound", `instance ${id} does not exist`);
+    if ((await this.#store.instance(id)) === undefined) throw notFound("Instance", id, 410);
     if (!(await this.#store.begin(id, "deprovision"))) throw busy(id);
     this.#start(id, "deprovision");
   }
@@ -121,8 +111,7 @@ export class BrokerService {
   /** Returns the instance. Throws 404. */
   async instance(id: string): Promise<Instance> {
     const instance = await this.#store.instance(id);
-    if (instance === undefined)
-      throw new BrokerError(404, "InstanceNotFound", `instance ${id} does not exist`);
+    if (instance === undefined) throw notFound("Instance", id);
     return instance;
   }
 
@@ -132,29 +121,25 @@ export class BrokerService {
     body: Input,
   ): Promise<{ readonly made: Made; readonly credentials: Credentials }> {
     const instance = await this.#usable(instanceId);
-    if (this.#checkPlan(body).id !== instance.planId) {
-      throw new BrokerError(400, "BadRequest", `plan_id is not the plan of instance ${instanceId}`);
-    }
+    if (this.#checkPlan(body).id !== instance.planId)
+      throw badRequest(`plan_id is not the plan of instance ${instanceId}`);
     checkNoParameters(body);
     const present = await this.#store.binding(id);
-    if (present !== undefined && present.instanceId !== instanceId) {
+    if (present !== undefined && present.instanceId !== instanceId)
       throw new BrokerError(409, "BindingAlreadyExists", `binding ${id} belongs to another instance`);
-    }
     const binding: Binding = present ?? { instanceId, id, salt: randomBytes(24).toString("base64url") };
     await this.#store.insertBinding(binding);
     // Of two requests at once both return the password that was stored first.
     const stored = (await this.#store.binding(id)) ?? binding;
-    const credentials = await this.#turns.take(instanceId, () =>
-      this.#driverOf(instance).bind(stored, instance),
-    );
+    const driver = this.#driverOf(instance);
+    const credentials = await this.#turns.take(instanceId, () => driver.bind(stored, instance));
     return { made: present === undefined ? "created" : "present", credentials };
   }
 
   /** Returns the credentials of a binding. Throws 404. */
   async credentials(instanceId: string, id: string): Promise<Credentials> {
     const binding = await this.#store.binding(id);
-    if (binding?.instanceId !== instanceId)
-      throw new BrokerError(404, "BindingNotFound", `binding ${id} does not exist`);
+    if (binding?.instanceId !== instanceId) throw notFound("Binding", id);
     return this.#driverOf(await this.instance(instanceId)).credentials(binding);
   }
 
@@ -162,8 +147,7 @@ export class BrokerService {
     this.#checkService(query);
     requireText(query, "plan_id");
     const binding = await this.#store.binding(id);
-    if (binding?.instanceId !== instanceId)
-      throw new BrokerError(410, "BindingNotFound", `binding ${id} does not exist`);
+    if (binding?.instanceId !== instanceId) throw notFound("Binding", id, 410);
     const instance = await this.instance(instanceId);
     if (instance.restoring) throw busy(instanceId);
     await this.#turns.take(instanceId, () => this.#driverOf(instance).unbind(binding, instance));
@@ -172,52 +156,33 @@ export class BrokerService {
 
   async #usable(id: string): Promise<Instance> {
     const instance = await this.instance(id);
-    if (instance.state === "in progress" || instance.restoring) throw busy(id);
-    if (instance.operation === "provision" && instance.state === "failed") {
-      throw new BrokerError(
-        422,
-        "InstanceNotProvisioned",
-        `instance ${id} could not be provisioned: ${instance.description}`,
-      );
-    }
-    return instance;
+    const { operation, state, restoring, description } = instance;
+    if (state === "in progress" || restoring) throw busy(id);
+    if (operation !== "provision" || state !== "failed") return instance;
+    const message = `instance ${id} could not be provisioned: ${description}`;
+    throw new BrokerError(422, "InstanceNotProvisioned", message);
   }
 
   #checkPlan(body: Input): Plan {
     this.#checkService(body);
     const plan = findPlan(requireText(body, "plan_id"));
-    if (plan === undefined)
-      throw new BrokerError(
-        400,
-        "BadRequest",
-        `plan_id ${JSON.stringify(body["plan_id"])} is not in the catalog`,
-      );
-    if (plan.serviceId !== body["service_id"])
-      throw new BrokerError(
-        400,
-        "BadRequest",
-        `plan_id ${JSON.stringify(plan.id)} is not a plan of service_id`,
-      );
+    const named = `plan_id ${JSON.stringify(body["plan_id"])}`;
+    if (plan === undefined) throw badRequest(`${named} is not in the catalog`);
+    if (plan.serviceId !== body["service_id"]) throw badRequest(`${named} is not a plan of service_id`);
     return plan;
   }
 
   #checkService(input: Input): Driver {
-    const type = typeOfService(requireText(input, "service_id"));
-    const found = this.#drivers.find((driver) => driver.type === type);
+    const found = driverOf(this.#drivers, requireText(input, "service_id"));
     if (found !== undefined) return found;
-    throw new BrokerError(
-      400,
-      "BadRequest",
-      `service_id ${JSON.stringify(input["service_id"])} is not in the catalog`,
-    );
+    throw badRequest(`service_id ${JSON.stringify(input["service_id"])} is not in the catalog`);
   }
 
   /** Throws when this machine has the programs of the instance's service no longer. */
-  #driverOf(instance: Instance): Driver {
-    const type = typeOfService(findPlan(instance.planId)?.serviceId);
-    const found = this.#drivers.find((driver) => driver.type === type);
+  #driverOf({ id, planId }: Instance): Driver {
+    const found = driverOf(this.#drivers, findPlan(planId)?.serviceId);
     if (found !== undefined) return found;
-    throw new Error(`instance ${instance.id} is of a service that this broker cannot make now: ${type}`);
+    throw new Error(`the programs of the service of instance ${id} are not on this machine any more`);
   }
 
   /** Runs the operation after what runs on the instance. */
@@ -231,8 +196,7 @@ export class BrokerService {
 
   async #work(id: string, operation: Operation): Promise<void> {
     const instance = await this.#store.instance(id);
-    if (instance === undefined || instance.operation !== operation || instance.state !== "in progress")
-      return;
+    if (instance?.operation !== operation || instance.state !== "in progress") return;
     try {
       if (operation === "deprovision") {
         await this.#backups?.stop(id);
@@ -256,6 +220,12 @@ function busy(id: string): BrokerError {
   return new BrokerError(422, "ConcurrencyError", `another operation on instance ${id} is in progress`);
 }
 
+/** Returns the driver that makes the instances of a service. */
+export function driverOf(drivers: readonly Driver[], serviceId: unknown): Driver | undefined {
+  const type = typeOfService(serviceId);
+  return drivers.find((driver) => driver.type === type);
+}
+
 /** Refuses parameters of bindings: an ignored one would look as if it counted. */
 function checkNoParameters({ parameters }: Input): void {
   if (parameters === undefined || parameters === null) return;
@@ -267,11 +237,6 @@ function checkNoParameters({ parameters }: Input): void {
 
 function requireText(input: Input, field: string): string {
   const value = input[field];
-  if (typeof value !== "string" || value === "")
-    throw new BrokerError(400, "BadRequest", `${field} is missing or not a string`);
-  return value;
-}
-
-function sorted(parameters: Input): unknown {
-  return Object.entries(parameters).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  if (typeof value === "string" && value !== "") return value;
+  throw badRequest(`${field} is missing or not a string`);
 }

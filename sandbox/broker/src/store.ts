@@ -1,7 +1,7 @@
 /** Stores instances and bindings in a database of the broker's PostgreSQL server, so that a restart loses nothing. */
 import { closeCommonDatabases, exists, literal, quote, runAll, withSession } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
-import { Pool } from "pg";
+import { Pool, type QueryResultRow } from "pg";
 import { backupTables } from "./backups/records.ts";
 import type { Parameters } from "./drivers/parameters.ts";
 
@@ -13,13 +13,12 @@ const version = "klutch broker 2";
 /** The operation of an instance; `none` when it is at rest. */
 export type Operation = "none" | "provision" | "update" | "deprovision";
 
-/** An instance. */
+/** An instance, with the state of its last operation. */
 export interface Instance {
   readonly id: string;
   readonly planId: string;
   readonly parameters: Parameters;
   readonly operation: Operation;
-  /** State of the last operation. */
   readonly state: "in progress" | "succeeded" | "failed";
   readonly description: string;
   /** Its data are being replaced by those of a backup; nothing else may be done to it. */
@@ -44,132 +43,135 @@ const tables = `
 `;
 
 /** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
-export async function openPool(url: URL, logger: Logger): Promise<Pool> {
+export async function openDatabase(url: URL, logger: Logger): Promise<Queries & AsyncDisposable> {
   await withSession(url, async (client) => {
     await closeCommonDatabases(client);
     if (await exists(client, "pg_database", adminDatabase)) return;
-    await runAll(
-      client,
-      `create database ${quote(adminDatabase)} template template0`,
-      `revoke all on database ${quote(adminDatabase)} from public`,
-    );
+    const name = quote(adminDatabase);
+    const create = `create database ${name} template template0`;
+    await runAll(client, create, `revoke all on database ${name} from public`);
   });
   const own = new URL(url);
   own.pathname = `/${adminDatabase}`;
   const pool = new Pool({ connectionString: own.href, max: 8 });
   pool.on("error", (error) => logger.warn("a database connection was lost", { error }));
-  try {
-    await makeTables(pool);
-  } catch (error) {
-    await pool.end();
-    throw error;
-  }
-  return pool;
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => pool.end());
+  const queries = new Queries(pool);
+  await makeTables(queries);
+  const owned = stack.move();
+  return Object.assign(queries, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
 }
 
-async function makeTables(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ made: boolean; mark: string | null }>(
+async function makeTables(queries: Queries): Promise<void> {
+  const found = await queries.one<{ made: boolean; mark: string | null }>(
     "select to_regclass('public.instances') is not null as made, obj_description('public'::regnamespace, 'pg_namespace') as mark",
   );
-  const made = rows[0]?.made === true;
-  if (made && rows[0]?.mark !== version)
+  if (found?.made !== true)
+    await queries.run(`${tables} ${backupTables} comment on schema public is ${literal(version)}`);
+  else if (found.mark !== version)
     throw new Error(
       "the instances in this PostgreSQL server were made by an older broker, which this one cannot read; start again with `npm run sandbox -- --reset`, which removes them",
     );
-  if (!made) await pool.query(`${tables} ${backupTables} comment on schema public is ${literal(version)}`);
 }
 
-/** Instances and bindings. */
-export class Store {
+/** Runs statements in the broker's database. */
+export class Queries {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  async instance(id: string): Promise<Instance | undefined> {
-    const { rows } = await this.#pool.query<Instance>(`${selectInstance} where id = $1`, [id]);
-    return rows[0];
+  async all<T extends QueryResultRow>(text: string, ...values: readonly unknown[]): Promise<readonly T[]> {
+    return (await this.#pool.query<T>(text, [...values])).rows;
+  }
+
+  async one<T extends QueryResultRow>(text: string, ...values: readonly unknown[]): Promise<T | undefined> {
+    return (await this.all<T>(text, ...values))[0];
+  }
+
+  /** Reports whether the statement changed a row. */
+  async run(text: string, ...values: readonly unknown[]): Promise<boolean> {
+    const { rowCount } = await this.#pool.query(text, values.length === 0 ? undefined : [...values]);
+    return (rowCount ?? 0) > 0;
+  }
+}
+
+/** Instances and bindings. */
+export class Store {
+  readonly #queries: Queries;
+
+  constructor(queries: Queries) {
+    this.#queries = queries;
+  }
+
+  instance(id: string): Promise<Instance | undefined> {
+    return this.#queries.one<Instance>(`${selectInstance} where id = $1`, id);
   }
 
   async instanceIds(): Promise<readonly string[]> {
-    const { rows } = await this.#pool.query<{ id: string }>("select id from public.instances order by id");
+    const rows = await this.#queries.all<{ id: string }>("select id from public.instances order by id");
     return rows.map(({ id }) => id);
   }
 
   /** Returns the instances whose operation was running when the broker ended. */
-  async unfinished(): Promise<readonly Instance[]> {
-    const { rows } = await this.#pool.query<Instance>(`${selectInstance} where state = 'in progress'`);
-    return rows;
+  unfinished(): Promise<readonly Instance[]> {
+    return this.#queries.all<Instance>(`${selectInstance} where state = 'in progress'`);
   }
 
   /** Returns the instances that exist and are at rest. */
-  async provisioned(): Promise<readonly Instance[]> {
-    const { rows } = await this.#pool.query<Instance>(
-      `${selectInstance} where state <> 'in progress' and operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')`,
-    );
-    return rows;
+  provisioned(): Promise<readonly Instance[]> {
+    const isThere = "operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')";
+    return this.#queries.all<Instance>(`${selectInstance} where state <> 'in progress' and ${isThere}`);
   }
 
   /** Returns false when an instance of that id exists. */
-  async insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(
+  insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
+    return this.#queries.run(
       "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
-      [id, planId, JSON.stringify(parameters)],
+      ...[id, planId, JSON.stringify(parameters)],
     );
-    return rowCount === 1;
   }
 
   /** Starts an operation; returns false when another one or a restore is running. */
-  async begin(
+  begin(
     id: string,
     operation: Operation,
     { planId, parameters }: Partial<Pick<Instance, "planId" | "parameters">> = {},
   ): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(
+    return this.#queries.run(
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
-      [id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
+      ...[id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
     );
-    return rowCount === 1;
   }
 
-  async finish(
-    id: string,
-    operation: Operation,
-    state: "succeeded" | "failed",
-    description: string,
-  ): Promise<void> {
-    await this.#pool.query(
-      "update public.instances set state = $3, description = $4 where id = $1 and operation = $2",
-      [id, operation, state, description],
-    );
+  async finish(id: string, operation: Operation, state: Instance["state"], words: string): Promise<void> {
+    const text = "update public.instances set state = $3, description = $4 where id = $1 and operation = $2";
+    await this.#queries.run(text, id, operation, state, words);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#pool.query("delete from public.instances where id = $1", [id]);
+    await this.#queries.run("delete from public.instances where id = $1", id);
   }
 
-  async binding(id: string): Promise<Binding | undefined> {
-    const { rows } = await this.#pool.query<Binding>(`${selectBinding} where id = $1`, [id]);
-    return rows[0];
+  binding(id: string): Promise<Binding | undefined> {
+    return this.#queries.one<Binding>(`${selectBinding} where id = $1`, id);
   }
 
-  async bindingsOf(instanceId: string): Promise<readonly Binding[]> {
-    const { rows } = await this.#pool.query<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
-    return rows;
+  bindingsOf(instanceId: string): Promise<readonly Binding[]> {
+    return this.#queries.all<Binding>(`${selectBinding} where instance_id = $1`, instanceId);
   }
 
   async insertBinding({ instanceId, id, salt }: Binding): Promise<void> {
-    await this.#pool.query(
-      "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3) on conflict do nothing",
-      [instanceId, id, salt],
-    );
+    const text = "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3)";
+    await this.#queries.run(`${text} on conflict do nothing`, instanceId, id, salt);
   }
 
   async removeBinding(id: string): Promise<void> {
-    await this.#pool.query("delete from public.bindings where id = $1", [id]);
+    await this.#queries.run("delete from public.bindings where id = $1", id);
   }
 }
 

@@ -8,7 +8,6 @@ export {
   type DumpPrograms,
   ensureDatabase,
   ensureLogin,
-  limitLogins,
   type Login,
   openDatabase,
   type PostgresDatabase,

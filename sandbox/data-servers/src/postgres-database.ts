@@ -102,9 +102,9 @@ export async function dropDatabase(
   });
 }
 
-/** Makes the login, or sets its password and limits again and undoes what the login set for itself. */
+/** Makes the login, or sets its password again and undoes what the login set for itself. */
 export async function ensureLogin(
-  { url, owner, connections }: PostgresDatabase,
+  { url, owner }: PostgresDatabase,
   { username, password }: Login,
 ): Promise<void> {
   const user = quote(username);
@@ -119,20 +119,8 @@ export async function ensureLogin(
          where setrole = ${literal(username)}::regrole
          loop execute format('alter role %I in database %I reset all', ${literal(username)}, d); end loop; end $$`,
       `alter role ${user} set role to ${literal(owner)}`,
-      `alter role ${user} login connection limit ${connections} password ${literal(password)}`,
+      `alter role ${user} login connection limit -1 password ${literal(password)}`,
     );
-  });
-}
-
-/** Applies the database's limit to logins that exist. */
-export async function limitLogins(
-  { url, connections }: PostgresDatabase,
-  logins: readonly string[],
-): Promise<void> {
-  await withSession(url, async (client) => {
-    for (const login of logins)
-      if (await exists(client, "pg_roles", login))
-        await runAll(client, `alter role ${quote(login)} connection limit ${connections}`);
   });
 }
 

@@ -1,4 +1,4 @@
-/** The standbys of servers: each in a folder of its own beside the server's, started after it and stopped before it. */
+/** Runs the standbys of a server, each in a folder beside the server's. They start after the server and stop before it. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Authority, postgresTls } from "@klutch/data-servers";
@@ -7,20 +7,20 @@ import { standbyName } from "../database/names.ts";
 import { ensureSlots, replicationLogin } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
 
-/** What a server's standbys need of it. */
+/** A server that standbys can follow. */
 export interface Primary extends Server {
   readonly settings: Readonly<Record<string, string>>;
   readonly postgres: PostgresServer;
 }
 
-/** Of one server. Only one of its methods runs at a time. */
+/** The standbys of one server. Call one method at a time. */
 export class Standbys {
   readonly #home: string;
   readonly #authority: Authority;
   readonly #onEnd: () => void;
   readonly #running = new Map<number, PostgresServer>();
 
-  /** `home`: the server's own. `onEnd` is told of one that ended although nobody asked it to. */
+  /** `home` is the server's own folder; `onEnd` is called when a standby ended unasked. */
   constructor(options: {
     readonly home: string;
     readonly authority: Authority;
@@ -31,7 +31,7 @@ export class Standbys {
     this.#onEnd = options.onEnd;
   }
 
-  /** Starts those that do not run, and removes those that are too many. */
+  /** Starts missing standbys, and removes surplus ones. */
   async keep(primary: Primary, count: number): Promise<void> {
     for (const number of await this.#numbersOnDisk()) if (number > count) await this.#remove(number);
     for (const number of await ensureSlots(primary, count)) await this.#remove(number);
@@ -39,12 +39,12 @@ export class Standbys {
       if (this.#running.get(number)?.process.hasExited !== false) await this.#start(primary, number);
   }
 
-  /** Their data stay. */
+  /** Stops all; their data stay. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((number) => this.#stop(number)));
   }
 
-  /** With their data. */
+  /** Removes all with their data. */
   async remove(): Promise<void> {
     for (const number of await this.#numbersOnDisk()) await this.#remove(number);
   }

@@ -53,10 +53,16 @@ export class BackupFiles {
       },
     });
     const writing = pipeline(meter, createWriteStream(partial, { mode: 0o600, flush: true }));
-    const ended = await Promise.allSettled([produce(meter).catch((error) => endWith(meter, error)), writing]);
-    const errors = ended.flatMap((end): unknown[] => (end.status === "rejected" ? [end.reason] : []));
-    // A closed stream is how one side learns of the other side's error.
-    if (errors.length > 0) throw errors.find((error) => !isClosedStream(error)) ?? errors[0];
+    try {
+      await Promise.all([produce(meter), writing]);
+    } catch (error) {
+      meter.destroy();
+      // When writing failed, its error is the reason; else a closed stream is only how it learned of the other error.
+      throw await writing.then(
+        () => error,
+        (cause: unknown) => (isClosedStream(cause) ? error : cause),
+      );
+    }
     await beforeRename();
     await rename(partial, this.#path(id, "backup"));
     await using folder = await open(this.#folder, "r");
@@ -88,11 +94,6 @@ export class BackupFiles {
   #path(id: number, kind: "backup" | "partial"): string {
     return join(this.#folder, `${id}.${kind}`);
   }
-}
-
-function endWith(stream: Writable, error: unknown): never {
-  stream.destroy();
-  throw error;
 }
 
 function isClosedStream(error: unknown): boolean {

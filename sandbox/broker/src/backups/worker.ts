@@ -15,9 +15,9 @@ import { Turns } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import type { Driver } from "../drivers/driver.ts";
 import type { Instance, Store } from "../store.ts";
-import type { BackupFiles } from "./files.ts";
-import type { BackupRecord } from "./records.ts";
-import type { BackupStore } from "./store.ts";
+import { BackupFiles } from "./files.ts";
+import type { BackupRecord, RestoreRecord } from "./records.ts";
+import type { BackupStore, Ending } from "./store.ts";
 
 /** How long backups are kept. */
 export interface Retention {
@@ -26,18 +26,24 @@ export interface Retention {
   readonly minCount: number;
 }
 
-/** Objects that the worker uses. */
-export interface WorkerParts {
-  readonly instances: Store;
-  readonly store: BackupStore;
-  readonly files: BackupFiles;
-  readonly driverOf: (instance: Instance) => Driver | undefined;
+/** Where backups are stored and how long. */
+export interface BackupConfig {
+  /** Folder of the files, of this broker only. */
+  readonly folder: string;
   readonly retention: Retention;
-  readonly logger: Logger;
   /** Called after each step; tests end the process there. */
   readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
 }
 
+/** Objects that the worker uses. */
+export interface WorkerParts extends BackupConfig {
+  readonly instances: Store;
+  readonly store: BackupStore;
+  readonly driverOf: (instance: Instance) => Driver | undefined;
+  readonly logger: Logger;
+}
+
+const sweepEveryMs = 60_000;
 /** A piece of work that ends the process each time is not begun for ever. */
 const mostAttempts = 5;
 const longestMs = 2 * 60 * 60 * 1000;
@@ -48,37 +54,31 @@ const keptAfterDeletionDays = 90;
 /** Runs one piece of work at a time for each instance. Work that is not finished at disposal is taken up at the next start. */
 export class Worker implements AsyncDisposable {
   readonly #parts: WorkerParts;
+  readonly #files: BackupFiles;
   readonly #turns = new Turns();
   readonly #known = new Set<string>();
   readonly #stops = new Map<string, AbortController>();
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    this.#files = new BackupFiles(parts.folder);
   }
 
-  /** Removes files that a killed process left. Call it once, before anything else. */
-  async cleanUp(): Promise<void> {
-    const { store, instances, files } = this.#parts;
+  /** Removes files that a killed process left, takes up its open work, and looks for work regularly from then on. */
+  async start(): Promise<void> {
+    const { store, instances, logger } = this.#parts;
     const kept = new Set<number>();
     for (const instance of await instances.instanceIds())
       for (const { id, state } of await store.backupsOf(instance)) if (state === "done") kept.add(id);
-    await files.keepOnly(kept);
-  }
-
-  /** Takes up open work, ends deletions, and deletes what is too old. Call it at the start and regularly. */
-  async sweep(): Promise<void> {
-    const { store, retention, logger } = this.#parts;
-    for (const { id, instanceId } of await store.unfinishedBackups()) this.backUp(instanceId, id);
-    for (const { id, instanceId } of await store.unfinishedRestores()) this.restore(instanceId, id);
-    for (const backup of await store.deleting()) await this.#finishDelete(backup, "deleted");
-    for (const backup of await store.expired(retention.days, retention.minCount)) {
-      if (!(await store.beginDelete(backup.id))) continue;
-      await this.#step("delete begun");
-      await this.#finishDelete(backup, `deleted after ${retention.days} days`);
-      logger.info("old backup deleted", { instance: backup.instanceId, backup: backup.id });
-    }
-    await store.forgetDeleted(retention.days + keptAfterDeletionDays);
+    await this.#files.keepOnly(kept);
+    await this.#sweep();
+    this.#timer = setInterval(() => {
+      this.#sweep().catch((error: unknown) =>
+        logger.error("the backup manager could not look for work", { error }),
+      );
+    }, sweepEveryMs);
   }
 
   backUp(instanceId: string, id: number): void {
@@ -90,17 +90,17 @@ export class Worker implements AsyncDisposable {
   }
 
   /** Removes the file of a backup that is being deleted. Throws the error of the file system; then the backup counts again. */
-  async deleteFile(id: number): Promise<void> {
-    const { files, store } = this.#parts;
+  async deleteFile(id: number, message = "deleted"): Promise<void> {
+    const { store } = this.#parts;
     await this.#step("delete begun");
     try {
-      await files.remove(id);
+      await this.#files.remove(id);
     } catch (error) {
       await store.giveUpDelete(id);
       throw error;
     }
     await this.#step("delete file removed");
-    await store.finishDelete(id, "deleted");
+    await store.finishDelete(id, message);
   }
 
   /** Ends the work on an instance that goes. */
@@ -113,18 +113,37 @@ export class Worker implements AsyncDisposable {
 
   /** Removes an instance's backups: first the files, whose names would be lost with the records. */
   async forget(instanceId: string): Promise<void> {
-    const { store, files } = this.#parts;
+    const { store } = this.#parts;
     for (const { id } of await store.backupsOf(instanceId)) {
-      await files.remove(id);
+      await this.#files.remove(id);
       await this.#step("forget file removed");
     }
     await store.forget(instanceId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
     this.#isClosed = true;
     for (const stop of this.#stops.values()) stop.abort(new Error("the backup manager ends"));
     await this.#turns.idle();
+  }
+
+  /** Takes up open work, ends deletions, and deletes what is too old. */
+  async #sweep(): Promise<void> {
+    const { store, retention, logger } = this.#parts;
+    for (const { id, instanceId } of await store.unfinishedBackups()) this.backUp(instanceId, id);
+    for (const { id, instanceId } of await store.unfinishedRestores()) this.restore(instanceId, id);
+    const ended: (readonly [BackupRecord, string])[] = [];
+    for (const backup of await store.deleting()) ended.push([backup, "deleted"]);
+    for (const backup of await store.expired(retention.days, retention.minCount))
+      if (await store.beginDelete(backup.id)) ended.push([backup, `deleted after ${retention.days} days`]);
+    for (const [{ id, instanceId: instance }, message] of ended)
+      await this.deleteFile(id, message).then(
+        () => logger.info("backup deleted", { instance, backup: id }),
+        (error: unknown) =>
+          logger.error("the file of a backup could not be deleted", { instance, backup: id, error }),
+      );
+    await store.forgetDeleted(retention.days + keptAfterDeletionDays);
   }
 
   /** Does nothing when a piece of that name is waiting or running. */
@@ -144,77 +163,68 @@ export class Worker implements AsyncDisposable {
   }
 
   async #backUp(id: number, stopped: AbortSignal): Promise<void> {
-    const { store, files, logger } = this.#parts;
-    const backup = await store.beginBackup(id);
+    const { store, logger } = this.#parts;
+    const backup = (await store.begin("backups", id)) ? await store.backup(id) : undefined;
     if (backup === undefined) return;
-    const { instanceId: instance } = backup;
+    const about = { instance: backup.instanceId, backup: id };
     try {
-      requireAttempts(backup);
       await this.#step("backup running");
-      const { driver, target } = await this.#target(instance);
-      const signal = AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
-      const written = await files.write(
+      const { driver, target } = await this.#target(backup);
+      const written = await this.#files.write(
         id,
-        (to) => driver.dump(target, to, signal),
+        (to) => driver.dump(target, to, limited(stopped)),
         () => this.#step("backup written"),
       );
       await this.#step("backup named");
       await store.endBackup(id, { state: "done", message: "", ...written });
       await this.#step("backup done");
-      logger.info("backup done", { instance, backup: id, size: written.size });
+      logger.info("backup done", { ...about, size: written.size });
     } catch (error) {
-      await files.remove(id);
+      await this.#files.remove(id);
       if (stopped.aborted) return;
-      logger.error("backup failed", { instance, backup: id, error });
-      await store.endBackup(id, { state: "failed", message: messageOf(error) });
+      logger.error("backup failed", { ...about, error });
+      await store.endBackup(id, failure(error));
     }
   }
 
   async #restore(id: number, stopped: AbortSignal): Promise<void> {
-    const { store, instances, files, logger, onStep } = this.#parts;
-    const restore = await store.beginRestore(id);
+    const { store, instances, logger, onStep } = this.#parts;
+    const restore = (await store.begin("restores", id)) ? await store.restore(id) : undefined;
     if (restore === undefined) return;
-    const { instanceId: instance, backupId, token } = restore;
+    const { instanceId, backupId, token } = restore;
+    const about = { instance: instanceId, backup: backupId, restore: id };
     try {
-      requireAttempts(restore);
       await this.#step("restore running");
-      const { driver, target } = await this.#target(instance);
-      const signal = AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
+      const { driver, target } = await this.#target(restore);
+      const signal = limited(stopped);
       const { size = null, sha256 = null } = (await store.backup(backupId)) ?? {};
       if (size === null || sha256 === null) throw new Error(`backup ${backupId} is gone`);
-      const open = await files.source(backupId, { size, sha256 }, signal);
+      const open = await this.#files.source(backupId, { size, sha256 }, signal);
       await this.#step("restore checked");
-      const bindings = await instances.bindingsOf(instance);
+      const bindings = await instances.bindingsOf(instanceId);
       await driver.restore(target, bindings, open, { signal, token, onStep });
       await this.#step("restore exchanged");
       await store.endRestore(id, { state: "done", message: "" });
       await this.#step("restore done");
-      logger.info("restore done", { instance, backup: backupId, restore: id });
+      logger.info("restore done", about);
     } catch (error) {
       if (stopped.aborted) return;
-      logger.error("restore failed", { instance, backup: backupId, restore: id, error });
-      await store.endRestore(id, { state: "failed", message: messageOf(error) });
+      logger.error("restore failed", { ...about, error });
+      await store.endRestore(id, failure(error));
     }
   }
 
-  async #target(instanceId: string): Promise<{ readonly driver: Driver; readonly target: Instance }> {
+  async #target({
+    instanceId,
+    attempts,
+  }: BackupRecord | RestoreRecord): Promise<{ readonly driver: Driver; readonly target: Instance }> {
+    if (attempts > mostAttempts)
+      throw new Error(`it was begun ${mostAttempts} times, and the backup manager ended each time`);
     const target = await this.#parts.instances.instance(instanceId);
-    if (target === undefined) throw new Error(`instance ${instanceId} does not exist`);
-    const driver = this.#parts.driverOf(target);
-    if (driver === undefined) throw new Error(`the service of instance ${instanceId} has no backups`);
+    const driver = target === undefined ? undefined : this.#parts.driverOf(target);
+    if (target === undefined || driver === undefined)
+      throw new Error(`instance ${instanceId} does not exist, or its service cannot be backed up`);
     return { driver, target };
-  }
-
-  /** The next sweep tries a deletion again that fails. */
-  async #finishDelete({ id, instanceId }: BackupRecord, message: string): Promise<void> {
-    const { files, store, logger } = this.#parts;
-    try {
-      await files.remove(id);
-      await this.#step("delete file removed");
-      await store.finishDelete(id, message);
-    } catch (error) {
-      logger.error("the file of a backup could not be deleted", { instance: instanceId, backup: id, error });
-    }
   }
 
   async #step(step: string): Promise<void> {
@@ -222,11 +232,11 @@ export class Worker implements AsyncDisposable {
   }
 }
 
-function requireAttempts({ attempts }: { readonly attempts: number }): void {
-  if (attempts > mostAttempts)
-    throw new Error(`it was begun ${mostAttempts} times, and the backup manager ended each time`);
+function limited(stopped: AbortSignal): AbortSignal {
+  return AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
 }
 
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, longestMessage);
+function failure(error: unknown): Ending {
+  const message = error instanceof Error ? error.message : String(error);
+  return { state: "failed", message: message.slice(0, longestMessage) };
 }

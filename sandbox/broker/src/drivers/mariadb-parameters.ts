@@ -1,53 +1,43 @@
 /** Instance parameters of MariaDB. */
-import { type ParameterChecks, type Parameters, refuseParameter } from "./parameters.ts";
+import {
+  listOf,
+  type ParameterChecks,
+  type Parameters,
+  textLike,
+  trueOrFalse,
+  wholeNumber,
+} from "./parameters.ts";
 
-/** Databases of the server itself, in which a tenant has nothing to do. */
+/** Databases of the server itself. */
 export const reservedDatabases: readonly string[] = [
   "information_schema",
   "mysql",
   "performance_schema",
   "sys",
 ];
-const mostDatabases = 100;
+const tenantsName = new RegExp(`^(?!(?:${reservedDatabases.join("|")})$)[a-z]\\w{0,63}$`, "i");
+const databaseName = textLike(
+  tenantsName,
+  `a name of letters, digits and _ that begins with a letter and is none of ${reservedDatabases.join(", ")}`,
+);
 
-/** Whether a database of that name may be a tenant's. */
+/** Accepts the names of databases that may be a tenant's. */
 export function isTenantsDatabase(name: string): boolean {
-  return /^[A-Za-z]\w{0,63}$/.test(name) && !reservedDatabases.includes(name.toLowerCase());
+  return tenantsName.test(name);
 }
 
-/** By name; each throws `BrokerError` 400. */
 export const mariadbParameters: ParameterChecks = {
-  binlog_expire_days(field, value) {
-    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= 99) return value;
-    throw refuseParameter(field, value, "a whole number from 1 to 99");
-  },
-  databases(field, value) {
-    if (!Array.isArray(value)) throw refuseParameter(field, value, "a list of names");
-    const list: readonly unknown[] = value;
-    if (list.length > mostDatabases)
-      throw refuseParameter(field, list.length, `at most ${mostDatabases} names`);
-    return list.map((name, index) => {
-      if (typeof name === "string" && isTenantsDatabase(name)) return name;
-      throw refuseParameter(
-        `${field}[${index}]`,
-        name,
-        `a name of letters, digits and _ that begins with a letter and is none of ${reservedDatabases.join(", ")}`,
-      );
-    });
-  },
-  grant_performance_schema_permissions(field, value) {
-    if (typeof value === "boolean") return value;
-    throw refuseParameter(field, value, "true or false");
-  },
+  binlog_expire_days: wholeNumber(1, 99),
+  databases: listOf(databaseName, 100, "a list of names"),
+  grant_performance_schema_permissions: trueOrFalse,
 };
 
-/** Databases that the instance shall have beside its first one. */
-export function furtherDatabases(parameters: Parameters): readonly string[] {
-  const names = parameters["databases"];
-  return Array.isArray(names) ? names.map(String) : [];
+/** Returns the databases that the instance has beside its first one. */
+export function furtherDatabases({ databases }: Parameters): readonly string[] {
+  return Array.isArray(databases) ? databases.map(String) : [];
 }
 
-/** Whether logins may read the performance schema, which costs memory. */
-export function seesPerformance(parameters: Parameters): boolean {
-  return parameters["grant_performance_schema_permissions"] === true;
+/** Tells whether logins may read the performance schema, which costs memory. */
+export function seesPerformance({ grant_performance_schema_permissions: isGranted }: Parameters): boolean {
+  return isGranted === true;
 }

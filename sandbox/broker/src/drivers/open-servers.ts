@@ -32,11 +32,9 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
   const root = await dataHome(options.folder);
   // Servers run as another user than root, and must pass through.
   await chmod(root, 0o711);
-  const authority = await openAuthority(join(root, "authority"), {
-    name: "klutch-broker",
-    now: () => new Date(),
-    host: reach.host,
-  });
+  const now = (): Date => new Date();
+  const naming = { name: "klutch-broker", now, host: reach.host };
+  const authority = await openAuthority(join(root, "authority"), naming);
   return kinds.flatMap(([, kindOf], index) => {
     const found = programs[index];
     if (found === undefined) return [];
@@ -46,9 +44,8 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
 
 async function programsOf(name: DebianName, logger: Logger): Promise<DebianPrograms | undefined> {
   try {
-    const programs = await resolveDebian(name, {
-      progress: (line) => logger.info("fetching a data server", { line }),
-    });
+    const progress = (line: string): void => logger.info("fetching a data server", { line });
+    const programs = await resolveDebian(name, { progress });
     logger.info("a data server can be run", { server: name, version: programs.version });
     return programs;
   } catch (error) {

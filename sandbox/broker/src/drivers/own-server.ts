@@ -1,12 +1,12 @@
 /**
- * Keeps one server running. It owns the process: nothing else starts or stops it.
+ * Keeps one server running, and owns its process: nothing else starts or stops it.
  *
- * | state    | goes to                                                                  |
- * |----------|--------------------------------------------------------------------------|
- * | stopped  | starting by `apply`                                                      |
- * | starting | up; or waits, longer each time, and starts again                         |
- * | up       | starting when the process ends, or when `apply` brings another spec      |
- * | any      | stopped by `stop` or `pause`; the process has ended when these resolve   |
+ * | state    | goes to                                                                |
+ * |----------|------------------------------------------------------------------------|
+ * | stopped  | starting by `apply`                                                    |
+ * | starting | up; or waits, longer each time, and starts again                       |
+ * | up       | starting when the process ends, or when `apply` brings another spec    |
+ * | any      | stopped by `stop` or `pause`; the process has ended when these resolve |
  */
 import { lstat, readdir } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -28,7 +28,7 @@ const longestWaitMs = 10_000;
 /** After a crash a server first reads the log of its data. */
 const patienceMs = 60_000;
 /** The end of a process is noticed a moment later than the end of its connections. */
-const noticeMs = 100;
+const noticeMs = 50;
 const mib = 1024 * 1024;
 /** A full disk has room again below this part of its limit. */
 const roomyPart = 0.9;
@@ -53,15 +53,14 @@ interface Life {
   readonly spec: ServerSpec;
   readonly stop: AbortController;
   ended: Promise<void>;
-  /** Pending while the server is not up. */
-  up: PromiseWithResolvers<Up>;
-  problem: unknown;
 }
 
 /** A server that is started again when it ends unasked, never runs twice, and ends with its broker. */
 export class OwnServer {
   readonly #options: OwnServerOptions;
   #life: Life | undefined;
+  #up: Up | undefined;
+  #problem: unknown = "it is still starting";
   #port: ReservedPorts | undefined;
   /** One piece of work at a time: a server keeps one session free for its broker. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -75,9 +74,7 @@ export class OwnServer {
     const present = this.#life;
     if (present !== undefined && isDeepStrictEqual([present.place, present.spec], [place, spec])) return;
     await this.pause();
-    const stop = new AbortController();
-    const problem = "it is still starting";
-    const life: Life = { place, spec, stop, up: waitable(), problem, ended: Promise.resolve() };
+    const life: Life = { place, spec, stop: new AbortController(), ended: Promise.resolve() };
     life.ended = this.#live(life);
     this.#life = life;
   }
@@ -89,7 +86,7 @@ export class OwnServer {
       try {
         return await work(session);
       } catch (error) {
-        await Promise.race([server.exited, sleep(noticeMs)]);
+        await Promise.race([server.exited, sleep(2 * noticeMs)]);
         if (!server.hasExited) throw error;
         return work((await this.#whenUp()).session);
       }
@@ -120,62 +117,41 @@ export class OwnServer {
   }
 
   async #whenUp(): Promise<Up> {
-    const life = this.#life;
     const { kind, instance } = this.#options;
-    if (life === undefined) throw new Error(`the ${kind.program} of instance ${instance} is stopped`);
-    const deadline = AbortSignal.timeout(patienceMs);
-    for (;;) {
-      const up = await Promise.race([life.up.promise, aborted(deadline)]);
+    for (const deadline = AbortSignal.timeout(patienceMs); ; await sleep(noticeMs)) {
+      if (this.#up?.process.hasExited === false) return this.#up;
+      if (this.#life === undefined) throw new Error(`the ${kind.program} of instance ${instance} is stopped`);
       // The end of the server's log follows the first line; that is for the broker's log only.
-      const [reason] = String(life.problem).split("\n");
-      if (up === undefined)
+      const [reason] = String(this.#problem).split("\n");
+      if (deadline.aborted)
         throw new Error(`the ${kind.program} of instance ${instance} does not run: ${reason}`);
-      if (!up.process.hasExited) return up;
-      await sleep(noticeMs);
     }
   }
 
-  async #live(life: Life): Promise<void> {
+  async #live({ place, spec, stop: { signal } }: Life): Promise<void> {
     const { kind, instance, logger } = this.#options;
-    const { signal } = life.stop;
     const about = { instance, program: kind.program };
-    for (let failures = 0; !signal.aborted; failures++) {
+    for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        const code = await this.#runOnce(life, () => (failures = 0));
-        if (!signal.aborted) logger.warn("a data server ended and is started again", { ...about, code });
+        if ((await endLeftover(place.home)) === "killed")
+          logger.warn("a data server of an earlier broker was killed", about);
+        await this.#reservePort(place);
+        await using server = await startServer(kind, place, spec, signal);
+        await using session = await kind.open(place, spec);
+        this.#up = { process: server, session };
+        waitMs = firstWaitMs;
+        await this.#watch(place, spec, AbortSignal.any([signal, endOf(server)]));
+        if (!signal.aborted)
+          logger.warn("a data server ended and is started again", { ...about, code: await server.exited });
       } catch (error) {
         if (signal.aborted) break;
-        life.problem = error;
+        this.#problem = error;
         logger.error("a data server does not run", { ...about, error });
+      } finally {
+        this.#up = undefined;
       }
-      const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures, 10));
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     }
-    life.up.reject(new Error(`the ${kind.program} of instance ${instance} was stopped`));
-  }
-
-  /** Returns the exit code of a server that ended by itself or was stopped. */
-  async #runOnce(life: Life, onUp: () => void): Promise<number> {
-    const { kind, instance, logger } = this.#options;
-    const { place, spec, stop } = life;
-    await using stack = new AsyncDisposableStack();
-    if ((await endLeftover(place.home)) === "killed")
-      logger.warn("a data server of an earlier broker was killed", { instance });
-    await this.#reservePort(place);
-    const server = stack.use(await startServer(kind, place, spec, stop.signal));
-    const session = stack.use(await kind.open(place, spec));
-    const up = life.up;
-    stack.defer(() => {
-      if (life.up === up) life.up = waitable();
-    });
-    const over = new AbortController();
-    stack.defer(() => over.abort());
-    onUp();
-    up.resolve({ process: server, session });
-    void this.#watchDisk(life, over.signal);
-    await Promise.race([server.exited, aborted(stop.signal)]);
-    if (stop.signal.aborted) await server.stop();
-    return server.exited;
   }
 
   /** Keeps the same port for the whole life of the instance, so that credentials stay true. */
@@ -186,19 +162,19 @@ export class OwnServer {
       throw new Error(`port ${port}, which its bindings use, is taken by another program; end that program`);
   }
 
-  async #watchDisk({ place, spec }: Life, signal: AbortSignal): Promise<void> {
+  /** Measures the disk until the signal aborts. */
+  async #watch({ home }: Place, { diskMiB }: ServerSpec, signal: AbortSignal): Promise<void> {
     const { instance, logger, diskEveryMs = 5_000 } = this.#options;
     for (let wasFull = false; !signal.aborted; ) {
-      const isFull: boolean = (await sizeOf(place.home)) > spec.diskMiB * mib * (wasFull ? roomyPart : 1);
-      try {
-        if (isFull !== wasFull)
-          logger.warn(`the disk of a data server ${isFull ? "is full" : "has room again"}`, { instance });
-        if (isFull || wasFull) await this.use((session) => session.setFull(isFull));
-        wasFull = isFull;
-      } catch (error) {
-        // The next measurement tells the server again.
-        logger.warn("a data server was not told about its disk", { instance, error });
-      }
+      const isFull: boolean = (await sizeOf(home)) > diskMiB * mib * (wasFull ? roomyPart : 1);
+      if (isFull !== wasFull)
+        logger.warn(`the disk of a data server ${isFull ? "is full" : "has room again"}`, { instance });
+      // When it fails, the next measurement tells the server again.
+      if (isFull || wasFull)
+        void this.use((session) => session.setFull(isFull)).then(
+          () => (wasFull = isFull),
+          (error: unknown) => logger.warn("a data server was not told about its disk", { instance, error }),
+        );
       await sleep(diskEveryMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -211,10 +187,9 @@ export async function startServer(
   spec: ServerSpec,
   signal: AbortSignal,
 ): Promise<RunningProcess> {
-  const launch = await kind.launch(place, spec);
   return startProcess({
     name: kind.program,
-    ...launch,
+    ...(await kind.launch(place, spec)),
     cwd: place.data,
     logFile: join(place.home, "server.log"),
     onStarted: (pid) => remember(place.home, pid),
@@ -235,16 +210,8 @@ export async function sizeOf(folder: string): Promise<number> {
   return size;
 }
 
-/** Makes a promise whose rejection need not be handled. */
-function waitable(): PromiseWithResolvers<Up> {
-  const resolvers = Promise.withResolvers<Up>();
-  resolvers.promise.catch(() => undefined);
-  return resolvers;
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (signal.aborted) resolve(undefined);
-  else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  return promise;
+function endOf(server: RunningProcess): AbortSignal {
+  const end = new AbortController();
+  void server.exited.then(() => end.abort());
+  return end.signal;
 }

@@ -13,7 +13,7 @@ import {
   tlsFilesIn,
 } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
-import { findServerPlan } from "../catalog.ts";
+import { serverPlans } from "../catalog.ts";
 import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
@@ -28,11 +28,9 @@ export interface OwnServersOptions {
   /** Holds a folder for each kind, and in it one for each instance. */
   readonly root: string;
   readonly reach: Reach;
-  /** Passwords are derived from it. */
   readonly secretKey: string;
   readonly authority: Authority;
   readonly logger: Logger;
-  /** How often disks are measured. Default 5000. */
   readonly diskEveryMs?: number | undefined;
 }
 
@@ -260,7 +258,7 @@ async function removeLeftovers(home: string, present: string): Promise<void> {
 }
 
 function specOf({ id, planId, parameters }: Instance): ServerSpec {
-  const plan = findServerPlan(planId);
+  const plan = serverPlans.find((each) => each.id === planId);
   if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
   const { connectionLimit: connections, memoryMiB, diskMiB, tlsOnly } = plan;
   return { connections, memoryMiB, diskMiB, tlsOnly, parameters };

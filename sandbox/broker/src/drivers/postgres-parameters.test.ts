@@ -10,7 +10,6 @@ const plan: DatabasePlan = {
   id: "p",
   name: "plan",
   description: "",
-  free: true,
   serviceId: "s",
   connectionLimit: 20,
   temporaryFilesKb: 1_000,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { silentLogger } from "@klutch/telemetry";
-import { openPool, Store } from "../store.ts";
+import { openDatabase, Store } from "../store.ts";
 import * as dumps from "../testing/dumps.ts";
 import { databaseOf, login, nano, query, startWorld, userOf } from "../testing/world.ts";
 import { PostgresDriver } from "./postgres.ts";
@@ -14,11 +14,11 @@ const url = new URL(adminUrl);
 const { secretKey, postgresPrograms: folder, postgresLibraries: libraries } = world.config;
 assert.ok(folder !== undefined, "this machine has no pg_dump");
 const driver = new PostgresDriver({ url, secretKey, programs: { folder, libraries } });
-const pool = await openPool(url, silentLogger);
-after(() => pool.end());
+const queries = await openDatabase(url, silentLogger);
+after(() => queries[Symbol.asyncDispose]());
 
 async function instance(id: string): Promise<Parameters<typeof dumps.dump>[1]> {
-  const found = await new Store(pool).instance(id);
+  const found = await new Store(queries).instance(id);
   assert.ok(found !== undefined, id);
   return found;
 }

@@ -9,14 +9,13 @@ import {
   ensureDatabase,
   ensureLogin,
   hostInUrl,
-  limitLogins,
   openDatabase,
   type PostgresDatabase,
   restoreDatabase,
   type RestoreOptions,
   withSession,
 } from "@klutch/data-servers";
-import { type DatabasePlan, findPlan, isDatabasePlan } from "../catalog.ts";
+import { type DatabasePlan, plans } from "../catalog.ts";
 import { namesOf, passwordOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
@@ -48,13 +47,8 @@ export class PostgresDriver implements Driver {
     this.#options = options;
   }
 
-  async ensure(instance: Instance, bindings: readonly Binding[]): Promise<void> {
-    const database = this.#databaseOf(instance);
-    await ensureDatabase(database);
-    await limitLogins(
-      database,
-      bindings.map(({ id }) => userOf(id)),
-    );
+  async ensure(instance: Instance): Promise<void> {
+    await ensureDatabase(this.#databaseOf(instance));
   }
 
   async resume(instance: Instance): Promise<void> {
@@ -124,8 +118,7 @@ export class PostgresDriver implements Driver {
 }
 
 function planOf(id: string, planId: string): DatabasePlan {
-  const plan = findPlan(planId);
-  if (plan === undefined || !isDatabasePlan(plan))
-    throw new Error(`plan ${planId} of instance ${id} is unknown`);
+  const plan = plans.find((each) => each.id === planId);
+  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
   return plan;
 }

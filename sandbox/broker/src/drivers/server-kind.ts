@@ -6,18 +6,15 @@ import type { ParameterChecks, Parameters } from "./parameters.ts";
 
 /** A plan and parameters, as a server needs them. */
 export interface ServerSpec {
-  /** Sessions at the same time. */
   readonly connections: number;
   readonly memoryMiB: number;
   readonly diskMiB: number;
-  /** Refuses logins without TLS. */
   readonly tlsOnly: boolean;
   readonly parameters: Parameters;
 }
 
 /** Where an instance lives. */
 export interface Place {
-  /** Name of its database, if its kind has any. */
   readonly database: string;
   /** Folder of the broker for this instance; its server may read what is made for it there. */
   readonly home: string;
@@ -26,9 +23,7 @@ export interface Place {
   /** Undefined: the server is reached by its socket only. */
   readonly port: number | undefined;
   readonly reach: Reach;
-  /** Password of the broker's own account. */
   readonly adminPassword: string;
-  /** Files of its certificate, in `home`. */
   readonly tls: { readonly authority: string; readonly certificate: string; readonly key: string };
 }
 
@@ -37,13 +32,11 @@ export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Resolves to true when the server answers. */
   readonly ready: () => Promise<boolean>;
 }
 
 /** The broker's access to one running server. Everything can be repeated. */
 export interface Session extends AsyncDisposable {
-  /** Runs a statement or command, and returns rows or its reply. */
   run(...words: readonly string[]): Promise<unknown>;
   /** Makes the login, or sets its password and rights again. */
   ensureLogin(login: Login): Promise<void>;
@@ -59,7 +52,6 @@ export interface Session extends AsyncDisposable {
 /** One kind of server. */
 export interface ServerKind {
   readonly type: "mariadb" | "keyvalue";
-  /** Name of the program, for messages. */
   readonly program: string;
   readonly backupType: string;
   readonly parameters: ParameterChecks;
@@ -67,7 +59,6 @@ export interface ServerKind {
   initialise(place: Place): Promise<void>;
   /** Puts a dump into empty data before the server starts on them. Default: `fill` does all. */
   readonly prepare?: ((place: Place, open: OpenDump, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Writes the server's configuration. */
   launch(place: Place, spec: ServerSpec): Promise<Launch>;
   /** Applies the spec to a server that has just started, and opens it to logins. */
   open(place: Place, spec: ServerSpec): Promise<Session>;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
-import type { BackupConfig } from "../backups/start.ts";
+import type { BackupConfig } from "../backups/worker.ts";
 import type { BrokerConfig } from "../config.ts";
 import { auth, type BrokerWorld, startWorld } from "./world.ts";
 

@@ -9,7 +9,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { resolveDebian } from "@klutch/engines";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { findServerPlan, plansOf } from "../catalog.ts";
+import { serverPlans } from "../catalog.ts";
 import { openServers } from "../drivers/open-servers.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
@@ -53,8 +53,8 @@ export async function serversIn(
 
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
-  const plan = plansOf("mariadb", "keyvalue").find(({ name }) => name === planName);
-  assert.ok(findServerPlan(plan?.id) !== undefined && plan !== undefined, planName);
+  const plan = serverPlans.find(({ name }) => name === planName);
+  assert.ok(plan !== undefined, planName);
   return {
     id,
     planId: plan.id,
