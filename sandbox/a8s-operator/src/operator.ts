@@ -3,8 +3,8 @@ import type { Authority, Reach } from "@klutch/data-servers";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
-import { createBackupReconcile } from "./backup/backup.ts";
-import { createRestoreReconcile } from "./backup/restore.ts";
+import { createBackupReconcile, createRestoreReconcile } from "./jobs.ts";
+
 import { createBindingReconcile } from "./binding/reconcile.ts";
 import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
 import { Servers } from "./instance/servers.ts";

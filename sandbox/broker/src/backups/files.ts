@@ -53,16 +53,10 @@ export class BackupFiles {
       },
     });
     const writing = pipeline(meter, createWriteStream(partial, { mode: 0o600, flush: true }));
-    try {
-      await Promise.all([produce(meter), writing]);
-    } catch (error) {
-      meter.destroy();
-      // When writing failed, its error is the reason; else a closed stream is only how it learned of the other error.
-      throw await writing.then(
-        () => error,
-        (cause: unknown) => (isClosedStream(cause) ? error : cause),
-      );
-    }
+    const ended = await Promise.allSettled([produce(meter).finally(() => meter.end()), writing]);
+    const errors = ended.flatMap((end): unknown[] => (end.status === "rejected" ? [end.reason] : []));
+    // A closed stream is only how one side learns of the other side's error.
+    if (errors.length > 0) throw errors.find((error) => !isClosedStream(error)) ?? errors[0];
     await beforeRename();
     await rename(partial, this.#path(id, "backup"));
     await using folder = await open(this.#folder, "r");
