@@ -1,6 +1,6 @@
 /** Backups and restores of a8s: they wait until they can run, run once, and report how it went. */
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { dumpDatabase, ProgramError, restoreDatabase } from "@klutch/data-servers";
@@ -148,9 +148,6 @@ function dumpFile(folder: string, backup: KubeObject): string {
 
 const partialOf = (file: string): string => `${file}.partial`;
 
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+async function isThere(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
 }

@@ -1,5 +1,5 @@
 /** Starts the whole broker. */
-import { access } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import type { DumpPrograms } from "@klutch/data-servers";
@@ -90,9 +90,6 @@ async function dumpProgramsOf({
   postgresLibraries: libraries,
 }: BrokerConfig): Promise<DumpPrograms | undefined> {
   if (folder === undefined) return findDumpPrograms();
-  const isThere = await access(join(folder, "pg_dump")).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? { folder, libraries } : undefined;
+  const found = await stat(join(folder, "pg_dump")).catch(() => undefined);
+  return found === undefined ? undefined : { folder, libraries };
 }

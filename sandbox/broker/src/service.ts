@@ -47,7 +47,7 @@ export class BrokerService {
 
   /** The body of `GET /v2/catalog`. */
   get catalog(): object {
-    return catalogOf(this.#drivers.map(({ type }) => type));
+    return catalogOf(this.#drivers.map(({ kind }) => kind.type));
   }
 
   /** Starts the instances again, and takes up the operations that a crash interrupted. */
@@ -70,7 +70,7 @@ export class BrokerService {
   async provision(id: string, body: Input): Promise<Made> {
     const { id: planId } = this.#checkPlan(body);
     for (const field of ["organization_guid", "space_guid"]) requireText(body, field);
-    const checks = this.#checkService(body).parameters;
+    const checks = this.#checkService(body).kind.parameters;
     const parameters = mergeParameters({}, checkParameters(body["parameters"], checks));
     if (await this.#store.insert(id, planId, parameters)) {
       this.#start(id, "provision");
@@ -91,7 +91,7 @@ export class BrokerService {
 
   async update(id: string, body: Input): Promise<void> {
     const instance = await this.instance(id);
-    const checks = this.#checkService(body).parameters;
+    const checks = this.#checkService(body).kind.parameters;
     if (body["service_id"] !== findPlan(instance.planId)?.serviceId)
       throw badRequest(`service_id is not the service of instance ${id}`);
     const planId = body["plan_id"] === undefined ? instance.planId : this.#checkPlan(body).id;
@@ -223,7 +223,7 @@ function busy(id: string): BrokerError {
 /** Returns the driver that makes the instances of a service. */
 export function driverOf(drivers: readonly Driver[], serviceId: unknown): Driver | undefined {
   const type = typeOfService(serviceId);
-  return drivers.find((driver) => driver.type === type);
+  return drivers.find(({ kind }) => kind.type === type);
 }
 
 /** Refuses parameters of bindings: an ignored one would look as if it counted. */

@@ -45,7 +45,7 @@ const tables = `
 /** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
 export async function openDatabase(url: URL, logger: Logger): Promise<Queries & AsyncDisposable> {
   await withSession(url, async (client) => {
-    await closeCommonDatabases(client);
+    await runAll(client, closeCommonDatabases);
     if (await exists(client, "pg_database", adminDatabase)) return;
     const name = quote(adminDatabase);
     const create = `create database ${name} template template0`;
@@ -83,16 +83,16 @@ export class Queries {
     this.#pool = pool;
   }
 
-  async all<T extends QueryResultRow>(text: string, ...values: readonly unknown[]): Promise<readonly T[]> {
+  async all<T extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<readonly T[]> {
     return (await this.#pool.query<T>(text, [...values])).rows;
   }
 
-  async one<T extends QueryResultRow>(text: string, ...values: readonly unknown[]): Promise<T | undefined> {
-    return (await this.all<T>(text, ...values))[0];
+  async one<T extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<T | undefined> {
+    return (await this.all<T>(text, values))[0];
   }
 
   /** Reports whether the statement changed a row. */
-  async run(text: string, ...values: readonly unknown[]): Promise<boolean> {
+  async run(text: string, values: readonly unknown[] = []): Promise<boolean> {
     const { rowCount } = await this.#pool.query(text, values.length === 0 ? undefined : [...values]);
     return (rowCount ?? 0) > 0;
   }
@@ -107,7 +107,7 @@ export class Store {
   }
 
   instance(id: string): Promise<Instance | undefined> {
-    return this.#queries.one<Instance>(`${selectInstance} where id = $1`, id);
+    return this.#queries.one<Instance>(`${selectInstance} where id = $1`, [id]);
   }
 
   async instanceIds(): Promise<readonly string[]> {
@@ -130,7 +130,7 @@ export class Store {
   insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
     return this.#queries.run(
       "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
-      ...[id, planId, JSON.stringify(parameters)],
+      [id, planId, JSON.stringify(parameters)],
     );
   }
 
@@ -144,34 +144,34 @@ export class Store {
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
-      ...[id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
+      [id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
     );
   }
 
   async finish(id: string, operation: Operation, state: Instance["state"], words: string): Promise<void> {
     const text = "update public.instances set state = $3, description = $4 where id = $1 and operation = $2";
-    await this.#queries.run(text, id, operation, state, words);
+    await this.#queries.run(text, [id, operation, state, words]);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#queries.run("delete from public.instances where id = $1", id);
+    await this.#queries.run("delete from public.instances where id = $1", [id]);
   }
 
   binding(id: string): Promise<Binding | undefined> {
-    return this.#queries.one<Binding>(`${selectBinding} where id = $1`, id);
+    return this.#queries.one<Binding>(`${selectBinding} where id = $1`, [id]);
   }
 
   bindingsOf(instanceId: string): Promise<readonly Binding[]> {
-    return this.#queries.all<Binding>(`${selectBinding} where instance_id = $1`, instanceId);
+    return this.#queries.all<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
   }
 
   async insertBinding({ instanceId, id, salt }: Binding): Promise<void> {
     const text = "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3)";
-    await this.#queries.run(`${text} on conflict do nothing`, instanceId, id, salt);
+    await this.#queries.run(`${text} on conflict do nothing`, [instanceId, id, salt]);
   }
 
   async removeBinding(id: string): Promise<void> {
-    await this.#queries.run("delete from public.bindings where id = $1", id);
+    await this.#queries.run("delete from public.bindings where id = $1", [id]);
   }
 }
 

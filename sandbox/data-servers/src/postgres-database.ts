@@ -35,20 +35,18 @@ export interface Login {
   readonly password: string;
 }
 
-/** Names that exist only while a restore runs, or while a database is made. */
+/** Names of databases that exist only while a restore runs. */
 export const stagingOf = ({ name }: PostgresDatabase): string => `${name}_staging`;
 export const retiredOf = ({ name }: PostgresDatabase): string => `${name}_retired`;
-const makingOf = (name: string): string => `${name}_new`;
-
 /** Closes the databases that every login could enter otherwise. */
-export async function closeCommonDatabases(client: Client): Promise<void> {
-  await runAll(client, "revoke all on database postgres, template1 from public");
-}
+export const closeCommonDatabases: string = "revoke all on database postgres, template1 from public";
+const makingOf = (name: string): string => `${name}_new`;
 
 /** Makes the database if it does not exist, and applies its limits and settings. */
 export async function ensureDatabase(database: PostgresDatabase): Promise<void> {
   const { url, name, owner } = database;
   await withSession(url, async (client) => {
+    await runAll(client, closeCommonDatabases);
     if (!(await exists(client, "pg_roles", owner)))
       await runAll(client, `create role ${quote(owner)} nologin`);
     if (!(await exists(client, "pg_database", name))) await makeDatabase(client, database, name);

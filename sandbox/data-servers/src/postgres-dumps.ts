@@ -30,14 +30,8 @@ const remembered = 50;
 const objectInUse = "55006";
 const attempts = 5;
 /** A tenant may set time limits for its database. */
-const withoutTimeLimits = [
-  "statement_timeout",
-  "idle_in_transaction_session_timeout",
-  "idle_session_timeout",
-  "lock_timeout",
-]
-  .map((setting) => `-c ${setting}=0`)
-  .join(" ");
+const withoutTimeLimits =
+  "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 -c lock_timeout=0";
 
 /** Explains why the database cannot be dumped or restored; undefined when it can. */
 export function dumpObstacle({ programs }: Pick<PostgresDatabase, "programs">): string | undefined {
@@ -160,18 +154,19 @@ function programRun(
 ): ProgramRun {
   const { url, programs } = database;
   if (programs === undefined) throw new ProgramError(dumpObstacle(database) ?? "");
+  const { folder, libraries } = programs;
   const env = {
     LC_ALL: "C",
     PATH: "/usr/bin:/bin",
-    ...(programs.libraries === undefined ? {} : { LD_LIBRARY_PATH: programs.libraries }),
+    ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }),
     PGHOST: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     PGPORT: url.port === "" ? "5432" : url.port,
+    // The password is not among the arguments, which every user of the machine can read.
     PGUSER: username,
-    // Not among the arguments, which every user of the machine can read.
     PGPASSWORD: password,
     PGCONNECT_TIMEOUT: "30",
     PGOPTIONS: withoutTimeLimits,
     PGAPPNAME: "klutch-backup",
   };
-  return { program: join(programs.folder, program), args: ["--no-password", ...args], env, signal };
+  return { program: join(folder, program), args: ["--no-password", ...args], env, signal };
 }

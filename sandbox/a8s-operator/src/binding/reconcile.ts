@@ -18,7 +18,7 @@ import type { Servers } from "../instance/servers.ts";
 import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 
-/** What the reconciler works with. */
+/** Objects that the reconciler uses. */
 export interface BindingParts {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -27,12 +27,11 @@ export interface BindingParts {
   readonly bindings: Informer<ServiceBinding>;
 }
 
-/** As a8s has it. By it a Secret goes down to the application; the others of a namespace do not. */
+/** The label of a8s, by which the Secret of a binding is synced to the app cluster and others are not. */
 const credentialsLabel = { "service-binding": "true" } as const;
-/** A server that is starting is asked for again after this. */
 const waitMs = 1_000;
 
-/** By the key of the binding. */
+/** Returns the reconcile function, by the key of the binding. */
 export function createBindingReconcile(parts: BindingParts): Reconcile {
   const { client, clock, bindings } = parts;
   return async (key, { signal }) => {
@@ -49,7 +48,7 @@ export function createBindingReconcile(parts: BindingParts): Reconcile {
   };
 }
 
-/** Why it cannot be bound now; undefined when it is. */
+/** Returns why it cannot be bound now; undefined when it is bound. */
 async function bind(
   parts: BindingParts,
   writer: Writer,
@@ -81,7 +80,7 @@ async function remove(
 ): Promise<ReconcileResult | undefined> {
   const { instance: of } = binding.spec;
   const instance = instances.get(`${binding.metadata.namespace}/${of.name}`);
-  // With an instance that is going its logins go.
+  // An instance that is being deleted takes its logins along.
   if (instance !== undefined && !isDeleting(instance)) {
     const isDropped = await servers.with(instance.metadata.uid ?? "", async (server) => {
       if (server !== undefined) await dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
@@ -116,7 +115,7 @@ function secretOf(binding: ServiceBinding, credentials: Readonly<Record<string, 
   };
 }
 
-/** Whether the Secret is as it must be now; false when one of somebody else has its name. */
+/** Returns false when a Secret of another owner has the name. */
 async function writeSecret(
   { client, signal }: Writer,
   binding: ServiceBinding,

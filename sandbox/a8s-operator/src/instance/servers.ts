@@ -34,26 +34,24 @@ interface ServerRecord {
   readonly key: string;
 }
 
+/** Options of `Servers`. */
+export interface ServersOptions {
+  /** Holds the folders of the servers. */
+  readonly folder: string;
+  readonly authority: Authority;
+  readonly reach: Reach;
+  /** Called when a server ended unasked. */
+  readonly onEnd: (uid: string) => void;
+}
+
 /** Disposing it stops all servers; their data stay. */
 export class Servers implements AsyncDisposable {
-  readonly #folder: string;
-  readonly #authority: Authority;
-  readonly #reach: Reach;
-  readonly #onEnd: (uid: string) => void;
+  readonly #options: ServersOptions;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
 
-  /** `onEnd` is called when a server ended unasked. */
-  constructor(options: {
-    readonly folder: string;
-    readonly authority: Authority;
-    readonly reach: Reach;
-    readonly onEnd: (uid: string) => void;
-  }) {
-    this.#folder = join(options.folder, "instances");
-    this.#authority = options.authority;
-    this.#reach = options.reach;
-    this.#onEnd = options.onEnd;
+  constructor(options: ServersOptions) {
+    this.#options = { ...options, folder: join(options.folder, "instances") };
   }
 
   /** Does one thing at a time with an instance, and passes its server if that runs. */
@@ -63,6 +61,7 @@ export class Servers implements AsyncDisposable {
 
   /** Starts the server, or starts it again when its settings changed. Call it within `with`. */
   async start(uid: string, settings: Readonly<Record<string, string>>): Promise<Server> {
+    const { authority, reach, onEnd } = this.#options;
     const running = this.#alive(uid);
     if (running !== undefined && isDeepStrictEqual(running.settings, settings)) return running;
     await this.#stop(uid);
@@ -71,13 +70,13 @@ export class Servers implements AsyncDisposable {
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = await postgresTls(this.#authority, dataDir);
-    const outside = outsideDoor(this.#reach, [roles.keeper, roles.replicator]);
+    const tls = await postgresTls(authority, dataDir);
+    const outside = outsideDoor(reach, [roles.keeper, roles.replicator]);
     const postgres = stack.use(
       await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls }, outside }),
     );
     void postgres.process.exited.then(() => {
-      if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
+      if (this.#running.get(uid)?.postgres === postgres) onEnd(uid);
     });
     const standbys = this.#standbys(uid);
     // They stop first, because the server waits for those that follow it.
@@ -86,11 +85,14 @@ export class Servers implements AsyncDisposable {
     const { dumpPrograms: programs, dumpLibraries: libraries } = postgres;
     const started = {
       url: new URL(postgres.url),
-      host: this.#reach.host,
-      authority: this.#authority.certificate,
+      host: reach.host,
+      authority: authority.certificate,
       key: record.key,
       programs: programs === undefined ? undefined : { folder: programs, libraries },
-      ...{ settings, postgres, standbys, owned },
+      settings,
+      postgres,
+      standbys,
+      owned,
     };
     this.#running.set(uid, started);
     return started;
@@ -143,30 +145,27 @@ export class Servers implements AsyncDisposable {
     { port, key }: ServerRecord,
   ): Promise<AsyncDisposable & { readonly port: number }> {
     const others = new Set<number>();
-    for (const name of await readdir(this.#folder).catch(() => [])) {
+    for (const name of await readdir(this.#options.folder).catch(() => [])) {
       const isOther = name.endsWith(".json") && name !== `${uid}.json`;
-      const record = isOther ? await readRecord(join(this.#folder, name)) : undefined;
+      const record = isOther ? await readRecord(join(this.#options.folder, name)) : undefined;
       if (record?.port !== undefined) others.add(record.port);
     }
-    const kept = await keepPort(this.#reach, port, others);
+    const kept = await keepPort(this.#options.reach, port, others);
     if (kept.port !== port) {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
       await writeOwn(this.#recordFile(uid), JSON.stringify({ port: kept.port, key }));
     }
     return kept;
   }
 
   #standbys(uid: string): Standbys {
-    return new Standbys({
-      home: this.#home(uid),
-      authority: this.#authority,
-      onEnd: () => this.#onEnd(uid),
-    });
+    const { authority, onEnd } = this.#options;
+    return new Standbys({ home: this.#home(uid), authority, onEnd: () => onEnd(uid) });
   }
 
   #home(uid: string): string {
     if (!/^[0-9a-f-]{36}$/.test(uid)) throw new Error(`${uid} is no UID`);
-    return join(this.#folder, uid);
+    return join(this.#options.folder, uid);
   }
 
   #recordFile(uid: string): string {

@@ -13,22 +13,22 @@ export interface Primary extends Server {
   readonly postgres: PostgresServer;
 }
 
+/** Options of `Standbys`. */
+export interface StandbysOptions {
+  /** The server's own folder. */
+  readonly home: string;
+  readonly authority: Authority;
+  /** Called when a standby ended unasked. */
+  readonly onEnd: () => void;
+}
+
 /** The standbys of one server. Call one method at a time. */
 export class Standbys {
-  readonly #home: string;
-  readonly #authority: Authority;
-  readonly #onEnd: () => void;
+  readonly #options: StandbysOptions;
   readonly #running = new Map<number, PostgresServer>();
 
-  /** `home` is the server's own folder; `onEnd` is called when a standby ended unasked. */
-  constructor(options: {
-    readonly home: string;
-    readonly authority: Authority;
-    readonly onEnd: () => void;
-  }) {
-    this.#home = options.home;
-    this.#authority = options.authority;
-    this.#onEnd = options.onEnd;
+  constructor(options: StandbysOptions) {
+    this.#options = options;
   }
 
   /** Starts missing standbys, and removes surplus ones. */
@@ -59,7 +59,7 @@ export class Standbys {
         dataDir,
         name,
         ...replicationLogin(primary),
-        settings: { ...settings, ...(await postgresTls(this.#authority, dataDir)) },
+        settings: { ...settings, ...(await postgresTls(this.#options.authority, dataDir)) },
       });
     const started = await start().catch(async (error: unknown) => {
       if (!(error instanceof EngineError)) throw error;
@@ -69,7 +69,7 @@ export class Standbys {
     });
     this.#running.set(number, started);
     void started.process.exited.then(() => {
-      if (this.#running.get(number) === started) this.#onEnd();
+      if (this.#running.get(number) === started) this.#options.onEnd();
     });
   }
 
@@ -85,12 +85,12 @@ export class Standbys {
   }
 
   #homeOf(number: number): string {
-    return `${this.#home}.standby-${number}`;
+    return `${this.#options.home}.standby-${number}`;
   }
 
   async #numbersOnDisk(): Promise<readonly number[]> {
-    const prefix = `${basename(this.#home)}.standby-`;
-    const names = await readdir(dirname(this.#home));
+    const prefix = `${basename(this.#options.home)}.standby-`;
+    const names = await readdir(dirname(this.#options.home));
     return names.filter((name) => name.startsWith(prefix)).map((name) => Number(name.slice(prefix.length)));
   }
 }

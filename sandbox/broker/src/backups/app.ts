@@ -118,7 +118,7 @@ function addSettingsRoutes(app: Hono, options: BackupAppOptions): void {
       retention_time: retention.days,
       min_encryption_key_length: minKeyLength,
       exclude_from_auto_backup: await store.isExcluded(instance.id),
-      backup_type: driverOf(instance)?.backupType ?? "none",
+      backup_type: driverOf(instance)?.kind.backupType ?? "none",
     });
   });
   app.put(instancePath, async (context) => {

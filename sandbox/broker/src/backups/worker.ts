@@ -44,11 +44,10 @@ export interface WorkerParts extends BackupConfig {
 }
 
 const sweepEveryMs = 60_000;
-/** A piece of work that ends the process each time is not begun for ever. */
+/** Work that ends the process each time is not begun for ever. */
 const mostAttempts = 5;
 const longestMs = 2 * 60 * 60 * 1000;
 const longestMessage = 500;
-/** The API shows a deleted backup for at least so long. */
 const keptAfterDeletionDays = 90;
 
 /** Runs one piece of work at a time for each instance. Work that is not finished at disposal is taken up at the next start. */

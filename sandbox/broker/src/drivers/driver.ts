@@ -16,11 +16,13 @@ export type OpenDump = () => Readable;
  * at the same time for one instance, except for `dump` and `credentials`.
  */
 export interface Driver extends AsyncDisposable {
-  readonly type: ServiceType;
-  /** How its backups are made, such as `postgresql_dump`; shown to users. */
-  readonly backupType: string;
-  /** The instance parameters that it supports. */
-  readonly parameters: ParameterChecks;
+  readonly kind: {
+    readonly type: ServiceType;
+    /** How backups are made, such as `postgresql_dump`; shown to users. */
+    readonly backupType: string;
+    /** The instance parameters that are supported. */
+    readonly parameters: ParameterChecks;
+  };
 
   /** Makes the instance if it does not exist, applies its plan and parameters, and waits until it can be used. */
   ensure(instance: Instance, bindings: readonly Binding[]): Promise<void>;

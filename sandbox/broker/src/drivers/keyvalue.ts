@@ -27,30 +27,11 @@ const busyTries = 12;
 const pollMs = 250;
 
 /** Commands on data. `@admin` and `@dangerous` change or stop the server, or read its files; a few of them are harmless here. */
-const rights = [
-  "-@all",
-  "+@all",
-  "-@admin",
-  "-@dangerous",
-  "+keys",
-  "+flushdb",
-  "+flushall",
-  "+info",
-  "+sort",
-  "+role",
-  "+acl|whoami",
-];
+const deleting = ["+del", "+unlink", "+expire", "+flushdb", "+flushall"];
+const harmless = ["+keys", "+info", "+sort", "+role", "+acl|whoami"];
+const rights = ["-@all", "+@all", "-@admin", "-@dangerous", ...harmless, ...deleting];
 /** While the disk is full: reading, and deleting. Scripts could write. */
-const rightsWhileFull = [
-  ...rights,
-  "-@write",
-  "-@scripting",
-  "+del",
-  "+unlink",
-  "+expire",
-  "+flushdb",
-  "+flushall",
-];
+const rightsWhileFull = [...rights, "-@write", "-@scripting", ...deleting];
 
 /** Returns the kind that runs these programs. */
 export function keyvalueKind(programs: DebianPrograms): ServerKind {

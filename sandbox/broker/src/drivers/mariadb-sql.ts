@@ -10,19 +10,8 @@ export const adminUser = "klutch";
 export const loginName: RegExp = /^u[0-9a-f]{32}$/;
 
 const reading = ["SELECT", "SHOW VIEW", "EXECUTE", "LOCK TABLES", "DELETE", "DROP", "DELETE HISTORY"];
-const writing = [
-  "INSERT",
-  "UPDATE",
-  "CREATE",
-  "ALTER",
-  "INDEX",
-  "REFERENCES",
-  "CREATE TEMPORARY TABLES",
-  "CREATE VIEW",
-  "CREATE ROUTINE",
-  "ALTER ROUTINE",
-  "TRIGGER",
-];
+const changing = ["INSERT", "UPDATE", "CREATE", "ALTER", "INDEX", "REFERENCES", "CREATE TEMPORARY TABLES"];
+const writing = [...changing, "CREATE VIEW", "CREATE ROUTINE", "ALTER ROUTINE", "TRIGGER"];
 
 /** What rights depend on. */
 export interface Rights {
@@ -56,13 +45,9 @@ export function passwordHash(password: string): string {
 /** Returns the statements that the server runs at each start, one a line: they make the broker's account. */
 export function initStatements(adminPassword: string): string {
   const admin = `'${adminUser}'@'localhost'`;
-  const hash = literal(passwordHash(adminPassword));
-  return [
-    `CREATE USER IF NOT EXISTS ${admin} IDENTIFIED BY PASSWORD ${hash};`,
-    `ALTER USER ${admin} IDENTIFIED BY PASSWORD ${hash};`,
-    `GRANT ALL PRIVILEGES ON *.* TO ${admin} WITH GRANT OPTION;`,
-    "",
-  ].join("\n");
+  const password = `IDENTIFIED BY PASSWORD ${literal(passwordHash(adminPassword))}`;
+  const grant = `GRANT ALL PRIVILEGES ON *.* TO ${admin} WITH GRANT OPTION`;
+  return `CREATE USER IF NOT EXISTS ${admin} ${password};\nALTER USER ${admin} ${password};\n${grant};\n`;
 }
 
 /** Returns the databases of the instance, its first one first. */
@@ -109,16 +94,14 @@ export function endSessions(username: string): string {
 }
 
 const own = reservedDatabases.map(literal).join(", ");
-const definers = [
-  ["VIEWS", "TABLE_SCHEMA"],
-  ["ROUTINES", "ROUTINE_SCHEMA"],
-  ["TRIGGERS", "TRIGGER_SCHEMA"],
-]
-  .map(([table, schema]) => `SELECT DEFINER FROM information_schema.${table} WHERE ${schema} NOT IN (${own})`)
+
+/** Lists accounts in whose name views, routines or triggers act, as `user@host`. */
+export const listDefiners: string = ["TABLE", "ROUTINE", "TRIGGER"]
+  .map((what) => {
+    const from = `information_schema.${what === "TABLE" ? "VIEWS" : `${what}S`}`;
+    return `SELECT DEFINER FROM ${from} WHERE ${what}_SCHEMA NOT IN (${own})`;
+  })
   .join(" UNION ");
 
-/** Returns one row `user@host` for each account in whose name views, routines or triggers act. */
-export const listDefiners: string = definers;
-
-/** Returns one row for each login. */
+/** Lists the logins. */
 export const listLogins: string = `SELECT User FROM mysql.global_priv WHERE Host = '%' AND User REGEXP ${literal(loginName.source)}`;

@@ -14,20 +14,7 @@ import {
 } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { isTenantsDatabase, mariadbParameters, seesPerformance } from "./mariadb-parameters.ts";
-import {
-  account,
-  adminUser,
-  databasesOf,
-  endSessions,
-  giveRights,
-  initStatements,
-  listDefiners,
-  listLogins,
-  loginName,
-  makeClosedLogin,
-  makeLogin,
-  name,
-} from "./mariadb-sql.ts";
+import * as sql from "./mariadb-sql.ts";
 import { connectIn } from "./socket.ts";
 import type { Launch, Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
@@ -90,7 +77,7 @@ async function initialise(place: Place, programs: DebianPrograms): Promise<void>
 }
 
 async function launch(place: Place, spec: ServerSpec, programs: DebianPrograms): Promise<Launch> {
-  await writeForServer(join(place.home, initFile), initStatements(place.adminPassword));
+  await writeForServer(join(place.home, initFile), sql.initStatements(place.adminPassword));
   return {
     command: programs.path("mariadbd"),
     args: [...baseSettings(place, programs), ...serverSettings(place, spec)],
@@ -111,34 +98,36 @@ async function greets({ data }: Place): Promise<boolean> {
 
 async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): Promise<Session> {
   const { database } = place;
-  const run = (...statements: readonly string[]): Promise<Rows> => runSql(place, programs, statements);
+  const run = (...statements: readonly string[]): ReturnType<typeof runSql> =>
+    runSql(place, programs, statements);
   const first = async (statement: string): Promise<readonly string[]> =>
     (await run(statement)).map(([value = ""]) => value);
   let isFull = false;
   const rights = (): { database: string; spec: ServerSpec; isFull: boolean } => ({ database, spec, isFull });
   const align = async (): Promise<readonly string[]> => {
-    const logins = await first(listLogins);
-    await run(...logins.flatMap((login) => giveRights(login, rights())));
+    const logins = await first(sql.listLogins);
+    await run(...logins.flatMap((login) => sql.giveRights(login, rights())));
     return logins;
   };
-  await run(...databasesOf(rights()).map((each) => `CREATE DATABASE IF NOT EXISTS ${name(each)}`));
+  await run(...sql.databasesOf(rights()).map((each) => `CREATE DATABASE IF NOT EXISTS ${sql.name(each)}`));
   await align();
   return {
     run,
     async ensureLogin(login) {
-      await run(...makeLogin(login, rights()));
+      await run(...sql.makeLogin(login, rights()));
     },
     async dropLogin(login) {
-      if (!(await first(listLogins)).includes(login)) return;
-      await run(`ALTER USER ${account(login)} ACCOUNT LOCK`, endSessions(login));
+      if (!(await first(sql.listLogins)).includes(login)) return;
+      await run(`ALTER USER ${sql.account(login)} ACCOUNT LOCK`, sql.endSessions(login));
       // Views and routines that act in its name need it; closed, it lets nobody in.
-      if (!(await first(listDefiners)).includes(`${login}@%`)) await run(`DROP USER ${account(login)}`);
+      if (!(await first(sql.listDefiners)).includes(`${login}@%`))
+        await run(`DROP USER ${sql.account(login)}`);
     },
     async setFull(full) {
       if (full === isFull) return;
       isFull = full;
       // A session that is in a database keeps the rights with which it entered.
-      await run(...(await align()).map(endSessions));
+      await run(...(await align()).map(sql.endSessions));
     },
     async dump(to, signal) {
       const databases = (await first("SHOW DATABASES")).filter(isTenantsDatabase);
@@ -151,28 +140,30 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
       // The sandbox of the client keeps a dump from running programs or reading files.
       const args = ["--batch", "--sandbox"];
       await runProgram({ ...client(place, programs, "mariadb", args), signal }, { from: openDump() });
-      for (const definer of await first(listDefiners)) {
+      for (const definer of await first(sql.listDefiners)) {
         const login = definer.replace(/@%$/, "");
-        if (loginName.test(login)) await run(...makeClosedLogin(login, rights()));
+        if (sql.loginName.test(login)) await run(...sql.makeClosedLogin(login, rights()));
       }
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-type Rows = readonly (readonly string[])[];
-
 /** Runs the statements in one session. They go in by standard input, because every user can read command lines. */
-async function runSql(place: Place, programs: DebianPrograms, statements: readonly string[]): Promise<Rows> {
+async function runSql(
+  place: Place,
+  programs: DebianPrograms,
+  statements: readonly string[],
+): Promise<readonly (readonly string[])[]> {
+  const run = client(place, programs, "mariadb", ["--batch", "--skip-column-names"]);
   for (let attempt = 1; ; attempt++) {
     try {
       const to = new PassThrough();
-      const output = text(to);
-      output.catch(() => undefined);
-      const from = Readable.from(statements.map((statement) => `${statement};\n`));
-      const args = ["--batch", "--skip-column-names"];
-      await runProgram(client(place, programs, "mariadb", args), { from, to });
-      const lines = (await output).split("\n").slice(0, -1);
+      const [output] = await Promise.all([
+        text(to),
+        runProgram(run, { from: Readable.from(statements.map((statement) => `${statement};\n`)), to }),
+      ]);
+      const lines = output.split("\n").slice(0, -1);
       return lines.map((line) => line.split("\t"));
     } catch (error) {
       const isBusy = error instanceof ProgramError && tooManyConnections.test(error.message);
@@ -182,41 +173,35 @@ async function runSql(place: Place, programs: DebianPrograms, statements: readon
   }
 }
 
-/** Describes a run of one of MariaDB's clients as the broker's account. */
+/** Describes a run of one of MariaDB's clients as the account of the broker. */
 function client(
-  place: Place,
+  { data, adminPassword }: Place,
   programs: DebianPrograms,
   program: "mariadb" | "mariadb-dump",
   args: readonly string[],
 ): ProgramRun {
-  const charsets = join(programs.root, "usr", "share", "mysql", "charsets");
-  const connection = [
-    "--no-defaults",
-    `--socket=${socketPath}`,
-    `--user=${adminUser}`,
-    `--character-sets-dir=${charsets}`,
-    "--default-character-set=utf8mb4",
-    "--skip-ssl",
-  ];
+  const charsets = `--character-sets-dir=${join(programs.root, "usr", "share", "mysql", "charsets")}`;
+  const connection = ["--no-defaults", `--socket=${socketPath}`, `--user=${sql.adminUser}`, "--skip-ssl"];
   return {
     program: programs.path(program),
-    args: [...connection, ...args],
-    cwd: join(place.data, folders.database),
-    env: { ...programs.env, PATH: "/usr/bin:/bin", MYSQL_PWD: place.adminPassword },
+    args: [...connection, charsets, "--default-character-set=utf8mb4", ...args],
+    cwd: join(data, folders.database),
+    env: { ...programs.env, PATH: "/usr/bin:/bin", MYSQL_PWD: adminPassword },
   };
 }
 
 /** Returns the settings that every use of the server's program needs. */
-function baseSettings(place: Place, { root }: DebianPrograms): readonly string[] {
-  const share = join(root, "usr", "share", "mysql");
+function baseSettings({ data }: Place, { root }: DebianPrograms): readonly string[] {
+  const usr = join(root, "usr");
+  const share = join(usr, "share", "mysql");
   return [
     "--no-defaults",
-    `--basedir=${join(root, "usr")}`,
+    `--basedir=${usr}`,
     `--lc-messages-dir=${share}`,
     `--character-sets-dir=${join(share, "charsets")}`,
-    `--plugin-dir=${join(root, "usr", "lib", "mysql", "plugin")}`,
-    `--datadir=${join(place.data, folders.database)}`,
-    `--tmpdir=${join(place.data, folders.temporary)}`,
+    `--plugin-dir=${join(usr, "lib", "mysql", "plugin")}`,
+    `--datadir=${join(data, folders.database)}`,
+    `--tmpdir=${join(data, folders.temporary)}`,
     "--character-set-server=utf8mb4",
     "--innodb-log-file-size=16M",
     // The kernel has few of them, and there may be many servers.
@@ -226,21 +211,20 @@ function baseSettings(place: Place, { root }: DebianPrograms): readonly string[]
   ];
 }
 
-function serverSettings(place: Place, spec: ServerSpec): readonly string[] {
-  const { tls, port, reach } = place;
+function serverSettings({ data, home, tls, port, reach }: Place, spec: ServerSpec): readonly string[] {
   const { connections, memoryMiB, parameters, tlsOnly } = spec;
   const days = parameters["binlog_expire_days"];
   const log = ["--log-bin=binlog", "--log-bin-trust-function-creators=ON", "--server-id=1"];
   return [
     `--socket=${socketPath}`,
-    `--pid-file=${join(place.data, "pid")}`,
-    `--init-file=${join(place.home, initFile)}`,
+    `--pid-file=${join(data, "pid")}`,
+    `--init-file=${join(home, initFile)}`,
     ...(port === undefined ? ["--skip-networking"] : [`--port=${port}`, `--bind-address=${reach.listen}`]),
     "--skip-name-resolve",
     `--max-connections=${Math.max(connections, 10)}`,
     "--connect-timeout=5",
     // Logins reach no files of the machine.
-    `--secure-file-priv=${join(place.data, folders.temporary)}`,
+    `--secure-file-priv=${join(data, folders.temporary)}`,
     "--local-infile=OFF",
     "--skip-symbolic-links",
     "--event-scheduler=DISABLED",

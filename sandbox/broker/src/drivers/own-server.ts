@@ -95,12 +95,6 @@ export class OwnServer {
     return done;
   }
 
-  /** Takes over a port that is reserved already. */
-  async hold(port: ReservedPorts): Promise<void> {
-    await this.#port?.[Symbol.asyncDispose]();
-    this.#port = port;
-  }
-
   /** Ends the server and keeps its port, for the next `apply`. */
   async pause(): Promise<void> {
     const life = this.#life;

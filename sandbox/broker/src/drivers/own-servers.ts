@@ -42,15 +42,11 @@ const hiddenHome = "filling";
 export class OwnServers implements Driver {
   readonly #options: OwnServersOptions;
   readonly #servers = new Map<string, OwnServer>();
-  readonly type: ServerKind["type"];
-  readonly backupType: string;
-  readonly parameters: ServerKind["parameters"];
+  readonly kind: ServerKind;
 
   constructor(options: OwnServersOptions) {
     this.#options = options;
-    this.type = options.kind.type;
-    this.backupType = options.kind.backupType;
-    this.parameters = options.kind.parameters;
+    this.kind = options.kind;
   }
 
   async ensure(instance: Instance): Promise<void> {
@@ -90,9 +86,8 @@ export class OwnServers implements Driver {
   }
 
   async credentials(binding: Binding): Promise<Credentials> {
-    const { kind, authority } = this.#options;
     const place = await this.#placeOf(binding.instanceId);
-    return kind.credentials(place, this.#loginOf(binding), authority.certificate);
+    return this.kind.credentials(place, this.#loginOf(binding), this.#options.authority.certificate);
   }
 
   obstacle(): undefined {
@@ -153,7 +148,7 @@ export class OwnServers implements Driver {
   }
 
   homeOf(instanceId: string): string {
-    return join(this.#options.root, this.type, shortHash(instanceId));
+    return join(this.#options.root, this.kind.type, shortHash(instanceId));
   }
 
   /** Throws when the data of the instance are gone. */
@@ -184,29 +179,25 @@ export class OwnServers implements Driver {
 
   /** Writes the record last, so what a crash left without one is thrown away. */
   async #make(instanceId: string, home: string): Promise<void> {
+    const { reach, root } = this.#options;
     await endLeftover(home);
     await rm(home, { recursive: true, force: true });
     await makeHome(home);
-    const record = { port: await this.#holdPort(instanceId), data: firstData, restored: [] };
+    // From its record on the port is the instance's, whether or not its server runs.
+    await using reserved = await choosePort(reach, await recordedPorts(root));
+    const record = { port: reserved.ports[0] ?? 0, data: firstData, restored: [] };
     await this.#makeData(this.#placeIn(instanceId, home, record));
     await writeRecord(home, record);
   }
 
-  /** Reserves a port that no other instance has, whether or not its server runs. */
-  async #holdPort(instanceId: string): Promise<number> {
-    const { reach, root } = this.#options;
-    const reserved = await choosePort(reach, await recordedPorts(root));
-    await this.serverOf(instanceId).hold(reserved);
-    return reserved.ports[0] ?? 0;
-  }
-
   /** Gives the server another port when its own is outside of the range of ports, where no application reaches it. */
   async #moveIntoRange(instanceId: string): Promise<void> {
-    const { reach, logger } = this.#options;
+    const { reach, root, logger } = this.#options;
     const home = this.homeOf(instanceId);
     const record = await readRecord(home);
     if (record === undefined || isWithin(reach, record.port)) return;
-    const port = await this.#holdPort(instanceId);
+    await using reserved = await choosePort(reach, await recordedPorts(root));
+    const [port = 0] = reserved.ports;
     await writeRecord(home, { ...record, port });
     logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
   }
@@ -216,7 +207,7 @@ export class OwnServers implements Driver {
     const partial = { ...place, data: `${place.data}.partial` };
     for (const folder of [partial.data, place.data]) await rm(folder, { recursive: true, force: true });
     await makeServerFolder(partial.data);
-    await this.#options.kind.initialise(partial);
+    await this.kind.initialise(partial);
     await rename(partial.data, place.data);
   }
 
@@ -227,7 +218,7 @@ export class OwnServers implements Driver {
     open: OpenDump,
     signal: AbortSignal,
   ): Promise<void> {
-    const { kind } = this.#options;
+    const { kind } = this;
     const spec = specOf(instance);
     await makeHome(hidden.home);
     await this.#makeData(hidden);

@@ -4,19 +4,13 @@ import { type ParameterChecks, type Parameters, smaller, textLike, wholeNumber }
 
 const number = wholeNumber(-1);
 const word = textLike(/^[\w.]{1,32}$/, "a short word or size such as 4MB");
-
+const sizes = ["work_mem", "maintenance_work_mem", "effective_cache_size", "track_io_timing"];
+const logging = ["synchronous_commit", "client_min_messages", "log_statement", "log_error_verbosity"];
 const settings: ParameterChecks = {
   statement_timeout: number,
   idle_in_transaction_session_timeout: number,
   temp_file_limit: number,
-  work_mem: word,
-  maintenance_work_mem: word,
-  effective_cache_size: word,
-  track_io_timing: word,
-  synchronous_commit: word,
-  client_min_messages: word,
-  log_statement: word,
-  log_error_verbosity: word,
+  ...Object.fromEntries([...sizes, ...logging].map((name) => [name, word])),
 };
 
 /** `max_connections` changes the connection limit instead of a setting. */

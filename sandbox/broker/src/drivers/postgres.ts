@@ -19,7 +19,6 @@ import { type DatabasePlan, plans } from "../catalog.ts";
 import { namesOf, passwordOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import type { ParameterChecks } from "./parameters.ts";
 import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
 
 /** Options of `PostgresDriver`. */
@@ -38,9 +37,11 @@ export interface PostgresDriverOptions {
 
 /** It remembers nothing between two calls. */
 export class PostgresDriver implements Driver {
-  readonly type = "postgresql";
-  readonly backupType = "postgresql_dump";
-  readonly parameters: ParameterChecks = postgresParameters;
+  readonly kind: Driver["kind"] = {
+    type: "postgresql",
+    backupType: "postgresql_dump",
+    parameters: postgresParameters,
+  };
   readonly #options: PostgresDriverOptions;
 
   constructor(options: PostgresDriverOptions) {

@@ -40,7 +40,9 @@ export async function serversIn(
     logger: options.logger ?? silentLogger,
     diskEveryMs: options.diskEveryMs,
   });
-  const [mariadb, keyvalue] = ["mariadb", "keyvalue"].map((type) => drivers.find((one) => one.type === type));
+  const [mariadb, keyvalue] = ["mariadb", "keyvalue"].map((type) =>
+    drivers.find((one) => one.kind.type === type),
+  );
   assert.ok(mariadb !== undefined && keyvalue !== undefined);
   return {
     mariadb,
