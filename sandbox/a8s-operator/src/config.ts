@@ -1,4 +1,4 @@
-/** Flags of the operator. */
+/** Reads the flags of the operator. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
 import {

@@ -19,15 +19,20 @@ const version = "v1beta3";
 const instanceGroup = "postgresql.anynines.com";
 const backupGroup = "backups.anynines.com";
 
-/** What the operator says of each object. */
-interface Observed {
-  readonly conditions?: readonly StandardCondition[] | undefined;
-  /** Generation that all of the status is about. */
-  readonly observedGeneration?: number | undefined;
+/** An object of which the operator reports these and the common fields. */
+interface Reported<S> extends KubeObject {
+  readonly status?:
+    | (Partial<S> & {
+        readonly conditions?: readonly StandardCondition[] | undefined;
+        /** Generation that the whole status is about. */
+        readonly observedGeneration?: number | undefined;
+      })
+    | undefined;
 }
 
 /** A database server. */
-export interface Postgresql extends KubeObject {
+export interface Postgresql
+  extends Reported<{ readonly clusterStatus: string; readonly readyReplicas: number }> {
   readonly spec: {
     readonly version: number;
     readonly volumeSize: string;
@@ -36,49 +41,28 @@ export interface Postgresql extends KubeObject {
     readonly expose?: "Internal" | "LoadBalancer" | undefined;
     readonly parameters?: Readonly<Record<string, number | string>> | undefined;
   };
-  readonly status?:
-    | (Observed & {
-        readonly clusterStatus?: string | undefined;
-        readonly readyReplicas?: number | undefined;
-      })
-    | undefined;
 }
 
-/** A login for one of them. */
-export interface ServiceBinding extends KubeObject {
-  readonly spec: {
-    readonly instance: {
-      readonly apiVersion: string;
-      readonly kind: string;
-      readonly name: string;
-      readonly namespace: string;
-    };
-  };
-  readonly status?:
-    | (Observed & {
-        readonly implemented?: boolean | undefined;
-        readonly secret?: { readonly name: string; readonly namespace: string } | undefined;
-      })
-    | undefined;
+/** A login for a database server. */
+export interface ServiceBinding
+  extends Reported<{
+    readonly implemented: boolean;
+    readonly secret: { readonly name: string; readonly namespace: string };
+  }> {
+  readonly spec: { readonly instance: Record<"apiVersion" | "kind" | "name" | "namespace", string> };
 }
 
-/** Which instance a Backup or a Restore is about; it is in the same namespace. */
-export interface InstanceReference {
-  readonly apiGroup: string;
-  readonly kind: string;
-  readonly name: string;
-}
+/** The instance of a Backup or a Restore, in the same namespace. */
+export type InstanceReference = Readonly<Record<"apiGroup" | "kind" | "name", string>>;
 
 /** A dump of a database. */
-export interface Backup extends KubeObject {
+export interface Backup extends Reported<{ readonly backupID: string }> {
   readonly spec: { readonly serviceInstance: InstanceReference };
-  readonly status?: (Observed & { readonly backupID?: string | undefined }) | undefined;
 }
 
-/** Puts a dump in the place of what a database holds. */
-export interface Restore extends KubeObject {
+/** Replaces the data of a database by a dump. */
+export interface Restore extends Reported<{ readonly restoreID: string }> {
   readonly spec: { readonly serviceInstance: InstanceReference; readonly backupName: string };
-  readonly status?: (Observed & { readonly restoreID?: string | undefined }) | undefined;
 }
 
 const typeOf = (group: string, plural: string, kind: string): ResourceType => ({
@@ -154,15 +138,27 @@ const ready = {
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
 } as const;
 
-/** The CRD of a type of ours. */
-function crdOf(
-  type: ResourceType,
-  options: Pick<Parameters<typeof customResourceDefinition>[0], "columns" | "fields" | "description">,
-): CustomResourceDefinition {
-  return customResourceDefinition({ ...type, ...options, scope: "Namespaced", required: ["spec"] });
+type AnySchema = Pick<Schema<unknown>, "json">;
+
+interface Kind {
+  readonly description: string;
+  readonly columns: NonNullable<Parameters<typeof customResourceDefinition>[0]["columns"]>;
+  readonly spec: AnySchema;
+  /** Fields of the status beside the common ones. */
+  readonly status: Readonly<Record<string, AnySchema>>;
 }
 
-/** What the operator installs. */
+function crdOf(type: ResourceType, { spec, status, ...kind }: Kind): CustomResourceDefinition {
+  const fields = { spec, status: object({}, { ...status, ...observed }, { description: statusText }) };
+  return customResourceDefinition({ ...type, ...kind, fields, scope: "Namespaced", required: ["spec"] });
+}
+
+/** Returns a spec that cannot be changed. */
+function fixed(description: string, fields: Readonly<Record<string, AnySchema>>): AnySchema {
+  return object(fields, {}, { description, rules: unchanging });
+}
+
+/** The kinds that the operator installs. */
 export const a8sCrds: readonly CustomResourceDefinition[] = [
   crdOf(postgresqls, {
     description: "A PostgreSQL server.",
@@ -170,82 +166,48 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
       { name: "Status", type: "string", jsonPath: ".status.clusterStatus" },
       { name: "Servers", type: "integer", jsonPath: ".status.readyReplicas" },
     ],
-    fields: {
-      spec: postgresqlSpec,
-      status: object(
-        {},
-        {
-          clusterStatus: string({ description: "Running, or Progressing while it does not." }),
-          readyReplicas: integer({
-            description: "How many servers are of use: the one that writes, and standbys that follow it now.",
-          }),
-          ...observed,
-        },
-        { description: statusText },
-      ),
+    spec: postgresqlSpec,
+    status: {
+      clusterStatus: string({ description: "Running, or Progressing while it does not." }),
+      readyReplicas: integer({
+        description: "How many servers are of use: the one that writes, and standbys that follow it now.",
+      }),
     },
   }),
   crdOf(serviceBindings, {
     description: "A login for a PostgreSQL server.",
     columns: [{ name: "Implemented", type: "boolean", jsonPath: ".status.implemented" }],
-    fields: {
-      spec: object(
+    spec: fixed("What is bound.", {
+      instance: object(
         {
-          instance: object(
-            {
-              apiVersion: string({ description: "That of the instance." }),
-              kind: string({ description: "Kind of the instance." }),
-              name: name("instance"),
-              namespace: string({ description: "Namespace of the instance, which must be this one." }),
-            },
-            {},
-            { description: "The instance." },
-          ),
+          apiVersion: string({ description: "That of the instance." }),
+          kind: string({ description: "Kind of the instance." }),
+          name: name("instance"),
+          namespace: string({ description: "Namespace of the instance, which must be this one." }),
         },
         {},
-        { description: "What is bound.", rules: unchanging },
+        { description: "The instance." },
       ),
-      status: object(
+    }),
+    status: {
+      implemented: boolean({ description: "Whether the login and its Secret are there." }),
+      secret: object(
+        { name: name("Secret"), namespace: string({ description: "Its namespace." }) },
         {},
-        {
-          implemented: boolean({ description: "Whether the login and its Secret are there." }),
-          secret: object(
-            { name: name("Secret"), namespace: string({ description: "Its namespace." }) },
-            {},
-            { description: "The Secret with the credentials." },
-          ),
-          ...observed,
-        },
-        { description: statusText },
+        { description: "The Secret with the credentials." },
       ),
     },
   }),
   crdOf(backups, {
     description: "A backup of a PostgreSQL server's database.",
     columns: [ready],
-    fields: {
-      spec: object({ serviceInstance }, {}, { description: "What is backed up.", rules: unchanging }),
-      status: object(
-        {},
-        { backupID: string({ description: "Id of the dump." }), ...observed },
-        { description: statusText },
-      ),
-    },
+    spec: fixed("What is backed up.", { serviceInstance }),
+    status: { backupID: string({ description: "Id of the dump." }) },
   }),
   crdOf(restores, {
     description: "Puts a backup in the place of a database's data, once.",
     columns: [ready],
-    fields: {
-      spec: object(
-        { serviceInstance, backupName: name("Backup, in this namespace") },
-        {},
-        { description: "What is restored.", rules: unchanging },
-      ),
-      status: object(
-        {},
-        { restoreID: string({ description: "Id of the restore." }), ...observed },
-        { description: statusText },
-      ),
-    },
+    spec: fixed("What is restored.", { serviceInstance, backupName: name("Backup, in this namespace") }),
+    status: { restoreID: string({ description: "Id of the restore." }) },
   }),
 ];

@@ -1,4 +1,4 @@
-/** What a control plane needs to run the operator: its kinds, account, rights and Deployment. */
+/** Prints the manifests that run the operator in a control plane: its kinds, account, rights and Deployment. */
 import {
   httpProbe,
   type Manifest,
@@ -16,7 +16,7 @@ const name = "a8s-operator";
 const namespace = "a8s-system";
 const rbac = "rbac.authorization.k8s.io";
 const probePort = 8081;
-/** One for each instance; beside those of the broker for trying out. */
+/** One port for each instance, beside those of the broker for trying Klutch out. */
 const dataPorts: NodePorts = { first: 30_050, last: 30_069 };
 
 const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
@@ -25,15 +25,15 @@ const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
   { apiGroups: [group], resources: [`${plural}/status`], verbs: ["patch"] },
 ];
 
-/** Of the operator in the whole cluster. */
+/** Rights of the operator in the whole cluster. */
 export const operatorRules: readonly PolicyRule[] = [
   ...[postgresqls, serviceBindings, backups, restores].flatMap(ofKind),
-  // By name only, wherever a binding is.
+  // By name only, in every namespace.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];
 
-/** Of the operator in its own namespace: its lease. */
+/** Rights of the operator in its own namespace: its lease. */
 export const operatorNamespaceRules: readonly PolicyRule[] = [
   {
     apiGroups: ["coordination.k8s.io"],
@@ -42,7 +42,7 @@ export const operatorNamespaceRules: readonly PolicyRule[] = [
   },
 ];
 
-/** In the order in which they have to be applied. */
+/** Returns the manifests in the order in which they are applied. */
 export function operatorManifests({ image }: { readonly image: string }): readonly Manifest[] {
   const inNamespace = { name, namespace, labels: { app: name } };
   const anywhere = { name, labels: { app: name } };

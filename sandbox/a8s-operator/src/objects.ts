@@ -1,4 +1,4 @@
-/** What all reconcilers do with their objects. */
+/** Writes finalizers and status of the operator's objects. */
 import { type Clock, isNotFound, type KubeClient } from "@klutch/kube";
 import {
   contains,
@@ -10,7 +10,7 @@ import {
   withCondition,
 } from "@klutch/kube-core";
 
-/** Holds an object until what was made for it is gone. */
+/** Keeps an object until everything that was made for it is gone. */
 const finalizer = "a8s.anynines.com/operator";
 
 /** Where objects of one type are written. */
@@ -21,7 +21,7 @@ export interface Writer {
   readonly signal: AbortSignal;
 }
 
-/** From here on the object does not go before `removeFinalizer`. */
+/** Keeps the object until `removeFinalizer`. */
 export async function addFinalizer(writer: Writer, object: KubeObject): Promise<void> {
   const { finalizers = [] } = object.metadata;
   if (!finalizers.includes(finalizer)) await writeFinalizers(writer, object, [...finalizers, finalizer]);
@@ -52,14 +52,14 @@ async function writeFinalizers(
   await client.mergePatch(type, refOfObject(object), patch, { signal });
 }
 
-/** How far it is, in one word and for people. */
+/** The condition `Ready`, in one word and for people. */
 export interface Ready {
   readonly isReady: boolean;
   readonly reason: string;
   readonly message?: string | undefined;
 }
 
-/** Writes `Ready`, the generation that it is about and these fields of the status, unless they are so already. */
+/** Writes `Ready`, its generation and these fields of the status, unless they are the same already. */
 export async function report(
   { client, type, signal, clock }: Writer,
   object: Reporting,
@@ -77,7 +77,7 @@ export async function report(
   const conditions = withCondition(object.status?.conditions, ready, wholeSeconds(clock.now()));
   const status = { ...fields, observedGeneration: generation, conditions };
   if (contains(object.status, status)) return;
-  // Of this object, and not of one that took its name.
+  // With the uid, so that an object that took its name is left alone.
   const patch = { metadata: { uid }, status };
   await client.mergePatch(type, refOfObject(object), patch, { signal, subresource: "status" });
 }

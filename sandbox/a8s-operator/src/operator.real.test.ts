@@ -92,7 +92,7 @@ test("an operator that is killed in a restore finishes it once, with the server 
       const names = await world.query(
         "team",
         "clerk",
-        "select count(*)::int from pg_database where datname like 'a8s_staging%'",
+        "select count(*)::int from pg_database where datname like 'a9s_apps_default_db_staging%'",
       );
       return names[0] !== 0;
     },

@@ -1,10 +1,10 @@
-/** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
+/** Adds the operator's caches and controllers to a Manager, and decides which change wakes which key. */
 import type { Authority, Reach } from "@klutch/data-servers";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
-import { createBackupReconcile } from "./backup/backup.ts";
-import { createRestoreReconcile } from "./backup/restore.ts";
+import { createBackupReconcile, createRestoreReconcile } from "./jobs.ts";
+
 import { createBindingReconcile } from "./binding/reconcile.ts";
 import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
 import { Servers } from "./instance/servers.ts";
@@ -23,7 +23,7 @@ const component = "a8s-operator";
 /** First wait after an error; doubles up to a minute. */
 const baseDelayMs = 500;
 
-/** What the operator needs besides the Manager's runtime. */
+/** Options of `addOperator`, besides the Manager's runtime. */
 export interface OperatorOptions {
   readonly client: KubeClient;
   /** Holds the servers and the dumps. */
@@ -58,7 +58,7 @@ export function addOperator(manager: Manager, options: OperatorOptions): void {
   const backupController = controller("backup", createBackupReconcile(parts));
   const restoreController = controller("restore", createRestoreReconcile(parts));
   instanceController.watch(instances);
-  // An instance goes when its last binding is gone.
+  // An instance is deleted when its last binding is gone.
   instanceController.watch(bindings, ({ type, object }) =>
     type === "deleted"
       ? [...instances.list()].filter((instance) => isOf(object, instance)).map((instance) => keyOf(instance))

@@ -2,27 +2,23 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { inspect } from "node:util";
 import { Hono } from "hono";
+import { Pool } from "pg";
 import { createMetrics, type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
 import { plans, serviceId } from "./catalog.ts";
-import { Databases } from "./databases.ts";
-import { Maintenance } from "./maintenance.ts";
-import { postgresParameters } from "./parameters.ts";
+import { PostgresDriver } from "./drivers/postgres.ts";
 import { BrokerService } from "./service.ts";
-import { Store } from "./store.ts";
+import { Queries, Store } from "./store.ts";
 
 /** Nothing listens there: what gets as far as the database fails, and everything else must not get that far. */
 const url = new URL("postgres://nobody:hunter2@127.0.0.1:1/none");
 const logged: (LogFields | undefined)[] = [];
 const logger: Logger = { ...silentLogger, error: (_message, fields) => void logged.push(fields) };
-const maintenance = new Maintenance(url, logger);
-after(() => maintenance[Symbol.asyncDispose]());
-const databases = new Databases({ maintenance, url, secretKey: "0123456789abcdef0123456789abcdef" });
-const service = new BrokerService({
-  store: new Store(maintenance.pool),
-  services: new Map([["postgresql", { backend: databases, parameters: postgresParameters }]]),
-  logger,
-});
+const pool = new Pool({ connectionString: url.href });
+after(() => pool.end());
+const secretKey = "0123456789abcdef0123456789abcdef";
+const driver = new PostgresDriver({ url, secretKey, programs: undefined });
+const service = new BrokerService({ store: new Store(new Queries(pool)), drivers: [driver], logger });
 const app = createApp({ service, username: "user", password: "pässwört:1", logger });
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;

@@ -1,4 +1,4 @@
-/** HTTP of the broker. */
+/** Serves the broker's HTTP API. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -6,8 +6,8 @@ import { callOf } from "@klutch/backup-manager";
 import { operationOf } from "@klutch/osb";
 import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
 import { findPlan } from "./catalog.ts";
-import { BrokerError } from "./errors.ts";
-import type { BrokerService, Input } from "./service.ts";
+import { badRequest, BrokerError, identifierIn, objectIn } from "./errors.ts";
+import type { BrokerService } from "./service.ts";
 
 /** Options of `createApp`. */
 export interface AppOptions {
@@ -23,7 +23,7 @@ export interface AppOptions {
 const instancePath = "/v2/service_instances/:instance";
 const bindingPath = `${instancePath}/service_bindings/:binding`;
 
-/** The application; `fetch` serves it. */
+/** Creates the application; `fetch` serves it. */
 export function createApp(options: AppOptions): Hono {
   const { service, logger } = options;
   const app = new Hono();
@@ -52,7 +52,7 @@ export function createApp(options: AppOptions): Hono {
 
 const identityHeader = "x-broker-api-request-identity";
 
-/** The platform finds its request by the name that it gave it. */
+/** Returns the identity of a request with its answer, so that the platform finds it. */
 const echoRequestIdentity: MiddlewareHandler = async (context, next) => {
   await next();
   const identity = context.req.header(identityHeader);
@@ -74,95 +74,70 @@ function counting(metrics: Metrics, nameOf: (method: string, path: string) => st
 }
 
 function addInstanceRoutes(app: Hono, service: BrokerService): void {
+  const idOf = (context: Context): string => identifierIn(context.req.param("instance"), "instance");
   app.put(instancePath, async (context) => {
-    const id = identifier(context, "instance");
+    const id = idOf(context);
     requireAsync(context);
-    const made = await service.provision(id, await body(context));
+    const made = await service.provision(id, await objectIn(context.req));
     return made === "accepted" ? context.json({ operation: "provision" }, 202) : context.json({}, 200);
   });
   app.patch(instancePath, async (context) => {
-    const id = identifier(context, "instance");
+    const id = idOf(context);
     requireAsync(context);
-    await service.update(id, await body(context));
+    await service.update(id, await objectIn(context.req));
     return context.json({ operation: "update" }, 202);
   });
   app.delete(instancePath, async (context) => {
-    const id = identifier(context, "instance");
+    const id = idOf(context);
     requireAsync(context);
     await service.deprovision(id, context.req.query());
     return context.json({ operation: "deprovision" }, 202);
   });
   app.get(instancePath, async (context) => {
-    const instance = await service.instance(identifier(context, "instance"));
-    if (instance.operation === "provision" && instance.state !== "succeeded") {
+    const { operation, state, planId: plan_id, parameters } = await service.instance(idOf(context));
+    if (operation === "provision" && state !== "succeeded")
       throw new BrokerError(404, "InstanceNotFound", "the instance is not provisioned yet");
-    }
-    if (instance.state === "in progress")
+    if (state === "in progress")
       throw new BrokerError(422, "ConcurrencyError", "the instance is being changed");
-    const { planId: plan_id, parameters } = instance;
     return context.json({ service_id: findPlan(plan_id)?.serviceId, plan_id, parameters });
   });
   app.get(`${instancePath}/last_operation`, async (context) => {
-    const { operation, state, description } = await service
-      .instance(identifier(context, "instance"))
-      .catch((error) => {
-        // Asked about a deprovision that is done: the specification wants 410.
-        if (error instanceof BrokerError && context.req.query("operation") === "deprovision") {
-          throw new BrokerError(410, "InstanceNotFound", error.message);
-        }
-        throw error;
-      });
+    const found = await service.instance(idOf(context)).catch((error: unknown) => {
+      // After a deprovision the specification wants 410.
+      const isOver = error instanceof BrokerError && error.status === 404;
+      if (isOver && context.req.query("operation") === "deprovision")
+        throw new BrokerError(410, error.error, error.message);
+      throw error;
+    });
+    const { operation, state, description } = found;
     if (state === "in progress") context.header("Retry-After", "1");
     return context.json({ state, description: description === "" ? `${operation} is running` : description });
   });
 }
 
 function addBindingRoutes(app: Hono, service: BrokerService): void {
+  const idsOf = ({ req }: Context): [string, string] => [
+    identifierIn(req.param("instance"), "instance"),
+    identifierIn(req.param("binding"), "binding"),
+  ];
   app.put(bindingPath, async (context) => {
-    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
-    const { made, credentials } = await service.bind(...ids, await body(context));
+    const ids = idsOf(context);
+    const { made, credentials } = await service.bind(...ids, await objectIn(context.req));
     return context.json({ credentials }, made === "created" ? 201 : 200);
   });
-  app.get(bindingPath, async (context) => {
-    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
-    return context.json({ credentials: await service.credentials(...ids) });
-  });
+  app.get(bindingPath, async (context) =>
+    context.json({ credentials: await service.credentials(...idsOf(context)) }),
+  );
   app.delete(bindingPath, async (context) => {
-    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
-    await service.unbind(...ids, context.req.query());
+    await service.unbind(...idsOf(context), context.req.query());
     return context.json({});
   });
 }
 
-/** Identifiers are opaque but must be printable and short enough to keep. */
-function identifier(context: Context, name: "instance" | "binding"): string {
-  const value = context.req.param(name) ?? "";
-  if (!/^[\x21-\x7e]{1,255}$/.test(value)) {
-    throw new BrokerError(
-      400,
-      "BadRequest",
-      `the ${name} id must have 1 to 255 printable characters without spaces`,
-    );
-  }
-  return value;
-}
-
 function requireAsync(context: Context): void {
-  if (context.req.query("accepts_incomplete") !== "true") {
-    throw new BrokerError(
-      422,
-      "AsyncRequired",
-      "This service plan requires client support for asynchronous service operations.",
-    );
-  }
-}
-
-async function body(context: Context): Promise<Input> {
-  const value: unknown = await context.req.json().catch(() => undefined);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new BrokerError(400, "BadRequest", "the body is not a JSON object");
-  }
-  return Object.fromEntries(Object.entries(value));
+  if (context.req.query("accepts_incomplete") === "true") return;
+  const message = "This service plan requires client support for asynchronous service operations.";
+  throw new BrokerError(422, "AsyncRequired", message);
 }
 
 /** Throws `BrokerError` 401 unless the header has these credentials (RFC 7617). */
@@ -172,32 +147,24 @@ export function checkAuthorization(
 ): void {
   const expected = `Basic ${Buffer.from(`${options.username}:${options.password}`).toString("base64")}`;
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  if (!timingSafeEqual(digest(header ?? ""), digest(expected))) {
+  if (!timingSafeEqual(digest(header ?? ""), digest(expected)))
     throw new BrokerError(401, "Unauthorized", "username or password is wrong");
-  }
 }
 
 function checkVersion(header: string | undefined): void {
-  if (header === undefined)
-    throw new BrokerError(400, "BadRequest", "X-Broker-API-Version is missing; 2.13 or newer is needed");
-  const version = /^2\.(\d+)$/.exec(header ?? "");
-  if (version === null || Number(version[1]) < 13) {
-    throw new BrokerError(
-      412,
-      "PreconditionFailed",
-      `X-Broker-API-Version is ${header}; 2.13 or newer is needed`,
-    );
-  }
+  if (header === undefined) throw badRequest("X-Broker-API-Version is missing; 2.13 or newer is needed");
+  const version = /^2\.(\d+)$/.exec(header);
+  if (version !== null && Number(version[1]) >= 13) return;
+  const message = `X-Broker-API-Version is ${header}; 2.13 or newer is needed`;
+  throw new BrokerError(412, "PreconditionFailed", message);
 }
 
-/** What a request gets that failed. */
+/** Answers a request that failed. */
 export function errorAnswer(error: Error, context: Context, logger: Logger): Response {
-  if (error instanceof BrokerError) {
+  if (error instanceof BrokerError)
     return context.json({ error: error.error, description: error.message }, error.status);
-  }
-  if ("status" in error && error.status === 413) {
+  if ("status" in error && error.status === 413)
     return context.json({ error: "BadRequest", description: "the body is larger than 256 KiB" }, 413);
-  }
   logger.error("request failed", { path: context.req.path, error });
   return context.json({ error: "InternalServerError", description: "the broker failed; see its log" }, 500);
 }

@@ -1,60 +1,107 @@
+/** The broker over HTTP with PostgreSQL: its rules, and the checks of packages/osb, which are written from the specification. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { startPostgres } from "@klutch/engines";
+import { fileURLToPath } from "node:url";
 import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient, isConcurrency, isGone, OsbError } from "@klutch/osb";
-import { silentLogger } from "@klutch/telemetry";
-import { startBroker } from "./broker.ts";
-import { query } from "./testing/world.ts";
+import { auth, nano as plan, place, planOf, query, startWorld } from "./testing/world.ts";
 
-const postgres = await startPostgres();
-const secretKey = "0123456789abcdef0123456789abcdef";
-const config = {
-  host: "127.0.0.1",
-  port: 0,
-  postgresUrl: postgres.url,
-  username: "u",
-  password: "p",
-  secretKey,
-};
-const auth = { kind: "basic", username: "u", password: "p" } as const;
-let broker = await startBroker(config, silentLogger);
-const url = (): string => `http://127.0.0.1:${broker.port}`;
-let osb = createOsbClient({ url: url(), auth });
-after(async () => {
-  await osb[Symbol.asyncDispose]();
-  await broker[Symbol.asyncDispose]();
-  await postgres[Symbol.asyncDispose]();
+const world = await startWorld();
+after(() => world[Symbol.asyncDispose]());
+const { provisioned, finished, bound, adminUrl } = world;
+
+const command = fileURLToPath(new URL("conformance/main.ts", import.meta.resolve("@klutch/osb")));
+
+interface Finding {
+  readonly id: string;
+  readonly result: string;
+  readonly why: string;
+}
+
+/** Runs the command as a person does. */
+async function check(...args: readonly string[]): Promise<{
+  readonly code: number | null;
+  readonly findings: readonly Finding[];
+  readonly stoppedBy: unknown;
+}> {
+  const child = spawn(
+    process.execPath,
+    [command, "--url", world.brokerUrl, "--username", auth.username, "--json", ...args],
+    { env: { OSB_PASSWORD: auth.password }, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const closed = once(child, "close");
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.notEqual(output, "", errors);
+  const report = JSON.parse(output) as {
+    readonly findings: readonly Finding[];
+    readonly stoppedBy: unknown;
+  };
+  await closed;
+  return { code: child.exitCode, ...report };
+}
+
+interface Left {
+  readonly databases: number;
+  readonly roles: number;
+}
+
+async function leftInPostgres(): Promise<readonly Left[]> {
+  return (await query(
+    adminUrl,
+    `select (select count(*)::int from pg_database where datname ~ '^i[0-9a-f]{32}$') as databases,
+            (select count(*)::int from pg_roles where rolname ~ '^[ou][0-9a-f]{32}$') as roles`,
+  )) as readonly Left[];
+}
+
+test("the broker keeps every rule that can be tested with it, and nothing is left of the checks", async () => {
+  const { code, findings, stoppedBy } = await check();
+  const of = (result: string): readonly string[] =>
+    findings.filter((finding) => finding.result === result).map(({ id, why }) => `${id}: ${why}`);
+  assert.deepEqual(of("failed"), []);
+  assert.equal(stoppedBy, undefined);
+  assert.equal(code, 0);
+  assert.ok(of("passed").length >= 50, String(of("passed").length));
+  assert.deepEqual(await leftInPostgres(), [{ databases: 0, roles: 0 }]);
 });
 
-const [service] = (await osb.catalog()).services;
-assert.ok(service !== undefined);
-const planId = (name: string): string => service.plans.find((plan) => plan.name === name)?.id ?? "";
-const plan = { serviceId: service.id, planId: planId("postgresql-single-nano") };
-const place = { organizationGuid: "o", spaceGuid: "s" };
+test("another plan with parameters keeps them, too", async () => {
+  const { code, findings } = await check(
+    "--plan=postgresql-single-small",
+    "--other-plan=postgresql-single-big",
+    '--parameters={"statement_timeout":1234}',
+  );
+  assert.deepEqual(
+    findings.filter(({ result }) => result === "failed"),
+    [],
+  );
+  assert.equal(code, 0);
+  assert.deepEqual(await leftInPostgres(), [{ databases: 0, roles: 0 }]);
+});
 
-async function finished(instanceId: string): Promise<void> {
-  await waitFor(`the operation on ${instanceId}`, async () => {
-    const { state, description } = await osb.lastOperation({ instanceId });
-    assert.notEqual(state, "failed", description);
-    return state === "succeeded";
+test("Ctrl-C in the middle leaves nothing in PostgreSQL", async () => {
+  const child = spawn(process.execPath, [command, "--url", world.brokerUrl, "--username", auth.username], {
+    env: { OSB_PASSWORD: auth.password },
+    stdio: ["ignore", "pipe", "ignore"],
   });
-}
-
-async function provisioned(instanceId: string): Promise<void> {
-  await osb.provision({ ...plan, ...place, instanceId });
-  await finished(instanceId);
-}
-
-async function bound(instanceId: string, bindingId: string): Promise<string> {
-  const outcome = await osb.bind({ ...plan, instanceId, bindingId });
-  assert.ok(outcome.kind === "done");
-  return String(outcome.credentials["uri"]);
-}
+  const closed = once(child, "close");
+  const output = text(child.stdout);
+  await waitFor("a database to be made", async () => {
+    const [made] = await leftInPostgres();
+    return made !== undefined && made.databases > 0;
+  });
+  child.kill("SIGINT");
+  await closed;
+  assert.equal(child.exitCode, 130, await output);
+  assert.match(await output, /^Nothing was left at the broker\.$/m);
+  assert.deepEqual(await leftInPostgres(), [{ databases: 0, roles: 0 }]);
+});
 
 async function count(table: string, column: string, prefix: string): Promise<number> {
   const rows = await query(
-    postgres.url,
+    adminUrl,
     `select count(*)::int as n from ${table} where ${column} ~ '^${prefix}[0-9a-f]{32}$'`,
   );
   assert.ok(Array.isArray(rows));
@@ -67,11 +114,11 @@ test("a binding's credentials work, and what it made outlives it for the next bi
   await query(first, "create table t (a int)", "insert into t values (42)");
   const second = await bound("life", "life-2");
   assert.deepEqual(await query(second, "select a from t"), [{ a: 42 }]);
-  await osb.unbind({ ...plan, instanceId: "life", bindingId: "life-1" });
+  await world.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-1" });
   await assert.rejects(query(first, "select 1"), /authentication failed|does not exist|not permitted/);
   assert.deepEqual(await query(second, "select a from t"), [{ a: 42 }]);
-  await osb.unbind({ ...plan, instanceId: "life", bindingId: "life-2" });
-  assert.deepEqual(await osb.deprovision({ ...plan, instanceId: "life" }), {
+  await world.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-2" });
+  assert.deepEqual(await world.osb.deprovision({ ...plan, instanceId: "life" }), {
     kind: "accepted",
     operation: "deprovision",
     retryAfterMs: undefined,
@@ -80,14 +127,14 @@ test("a binding's credentials work, and what it made outlives it for the next bi
     waitFor(
       "the instance to be gone",
       async () => {
-        const { state } = await osb.lastOperation({ instanceId: "life", operation: "deprovision" });
+        const { state } = await world.osb.lastOperation({ instanceId: "life", operation: "deprovision" });
         assert.equal(state, "in progress");
         return false;
       },
       { timeoutMs: 1500 },
     ),
   );
-  await assert.rejects(osb.lastOperation({ instanceId: "life", operation: "deprovision" }), isGone);
+  await assert.rejects(world.osb.lastOperation({ instanceId: "life", operation: "deprovision" }), isGone);
   assert.equal(await count("pg_database", "datname", "i"), 0);
   assert.equal(await count("pg_roles", "rolname", "[ou]"), 0);
 });
@@ -106,49 +153,52 @@ test("bindings reach neither another instance's database nor the broker's", asyn
 
 test("repeating a request gives the same answer, another plan is a conflict", async () => {
   await provisioned("again");
-  assert.deepEqual(await osb.provision({ ...plan, ...place, instanceId: "again" }), { kind: "done" });
-  const other = { ...plan, planId: planId("postgresql-single-small") };
-  await assert.rejects(osb.provision({ ...other, ...place, instanceId: "again" }), { status: 409 });
+  assert.deepEqual(await world.osb.provision({ ...plan, ...place, instanceId: "again" }), { kind: "done" });
+  const other = { ...plan, planId: planOf("postgresql-single-small").planId };
+  await assert.rejects(world.osb.provision({ ...other, ...place, instanceId: "again" }), { status: 409 });
   const uri = await bound("again", "again-1");
   assert.equal(await bound("again", "again-1"), uri);
-  assert.deepEqual((await osb.fetchBinding("again", "again-1")).credentials?.["uri"], uri);
+  assert.deepEqual((await world.osb.fetchBinding("again", "again-1")).credentials?.["uri"], uri);
 });
 
 test("a plan and parameters can be changed; the server applies them to the database", async () => {
   await provisioned("change");
-  await osb.update({
+  await world.osb.update({
     ...plan,
-    planId: planId("postgresql-single-big"),
+    planId: planOf("postgresql-single-big").planId,
     instanceId: "change",
     parameters: { statement_timeout: 1234, work_mem: "6MB" },
   });
   await finished("change");
-  const uri = await bound2("change", "change-1", planId("postgresql-single-big"));
+  const uri = await bound2("change", "change-1", planOf("postgresql-single-big").planId);
   assert.deepEqual(await query(uri, "show statement_timeout"), [{ statement_timeout: "1234ms" }]);
-  await osb.update({
+  await world.osb.update({
     ...plan,
-    planId: planId("postgresql-single-big"),
+    planId: planOf("postgresql-single-big").planId,
     instanceId: "change",
     parameters: { statement_timeout: null },
   });
   await finished("change");
   assert.deepEqual(await query(uri, "show statement_timeout"), [{ statement_timeout: "0" }]);
-  assert.deepEqual((await osb.fetchInstance("change")).parameters, { work_mem: "6MB" });
+  assert.deepEqual((await world.osb.fetchInstance("change")).parameters, { work_mem: "6MB" });
 });
 
 async function bound2(instanceId: string, bindingId: string, plan2: string): Promise<string> {
-  const outcome = await osb.bind({ serviceId: plan.serviceId, planId: plan2, instanceId, bindingId });
+  const outcome = await world.osb.bind({ serviceId: plan.serviceId, planId: plan2, instanceId, bindingId });
   assert.ok(outcome.kind === "done");
   return String(outcome.credentials["uri"]);
 }
 
 test("bad input is refused with the field's name and leaves nothing", async () => {
   const refused = async (change: object, message: RegExp): Promise<void> => {
-    await assert.rejects(osb.provision({ ...plan, ...place, instanceId: "bad", ...change }), (error) => {
-      assert.ok(error instanceof OsbError && error.status === 400, String(error));
-      assert.match(error.description, message);
-      return true;
-    });
+    await assert.rejects(
+      world.osb.provision({ ...plan, ...place, instanceId: "bad", ...change }),
+      (error) => {
+        assert.ok(error instanceof OsbError && error.status === 400, String(error));
+        assert.match(error.description, message);
+        return true;
+      },
+    );
   };
   await refused({ planId: "nope" }, /plan_id "nope" is not in the catalog/);
   await refused({ serviceId: "nope" }, /service_id "nope"/);
@@ -159,34 +209,48 @@ test("bad input is refused with the field's name and leaves nothing", async () =
   );
   await refused({ parameters: { work_mem: "1; drop table x" } }, /parameters\.work_mem/);
   await refused({ instanceId: "with space" }, /instance id/);
-  await assert.rejects(osb.provision({ ...plan, ...place, instanceId: "bad", acceptsIncomplete: false }), {
-    error: "AsyncRequired",
-  });
-  await assert.rejects(osb.fetchInstance("bad"), isGone);
-  await assert.rejects(osb.bind({ ...plan, instanceId: "bad", bindingId: "b" }), isGone);
-  await using stranger = createOsbClient({ url: url(), auth: { ...auth, password: "wrong" } });
+  await assert.rejects(
+    world.osb.provision({ ...plan, ...place, instanceId: "bad", acceptsIncomplete: false }),
+    {
+      error: "AsyncRequired",
+    },
+  );
+  await assert.rejects(world.osb.fetchInstance("bad"), isGone);
+  await assert.rejects(world.osb.bind({ ...plan, instanceId: "bad", bindingId: "b" }), isGone);
+  await using stranger = createOsbClient({ url: world.brokerUrl, auth: { ...auth, password: "wrong" } });
   await assert.rejects(stranger.catalog(), { status: 401 });
-  await using old = createOsbClient({ url: url(), auth, apiVersion: "2.11" });
+  await using old = createOsbClient({ url: world.brokerUrl, auth, apiVersion: "2.11" });
   await assert.rejects(old.catalog(), { status: 412 });
 });
 
 test("a broker that ends in the middle of a provision takes it up again", async () => {
-  await osb.provision({ ...plan, ...place, instanceId: "crash" });
+  await world.osb.provision({ ...plan, ...place, instanceId: "crash" });
   await assert.rejects(
     (async () => {
-      await osb.bind({ ...plan, instanceId: "crash", bindingId: "c" });
-      await osb.bind({ ...plan, instanceId: "none", bindingId: "c" });
+      await world.osb.bind({ ...plan, instanceId: "crash", bindingId: "c" });
+      await world.osb.bind({ ...plan, instanceId: "none", bindingId: "c" });
     })(),
     (error) => isConcurrency(error) || isGone(error),
   );
   // As after a crash: what was running is marked so, and nothing works on it.
-  await broker[Symbol.asyncDispose]();
-  await osb[Symbol.asyncDispose]();
-  const admin = new URL(postgres.url);
-  admin.pathname = "/klutch_broker";
-  await query(admin.href, "update instances set state = 'in progress' where id = 'crash'");
-  broker = await startBroker(config, silentLogger);
-  osb = createOsbClient({ url: url(), auth });
+  await world.restart(async () => {
+    await query(
+      world.adminOf("klutch_broker"),
+      "update instances set state = 'in progress' where id = 'crash'",
+    );
+  });
   await finished("crash");
   assert.deepEqual(await query(await bound("crash", "crash-1"), "select 1 as one"), [{ one: 1 }]);
+});
+
+test("a binding's parameters are refused by name, because none would count", async () => {
+  await provisioned("bare");
+  const binding = { ...plan, instanceId: "bare", bindingId: "bare-1" };
+  await assert.rejects(world.osb.bind({ ...binding, parameters: { role: "reader" } }), {
+    status: 400,
+    description: "parameters.role is not supported; bindings have no parameters",
+  });
+  assert.equal((await world.osb.bind({ ...binding, parameters: {} })).kind, "done");
+  await world.unbind("bare", "bare-1");
+  await world.deprovisioned("bare");
 });

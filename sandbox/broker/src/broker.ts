@@ -1,24 +1,24 @@
 /** Starts the whole broker. */
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
+import type { DumpPrograms } from "@klutch/data-servers";
+import { findDumpPrograms } from "@klutch/engines";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
-import type { Dumps } from "./backup-manager/dumps.ts";
-import { PostgresDumps } from "./backup-manager/postgres/postgres-dumps.ts";
-import { programFolders } from "./backup-manager/postgres/programs.ts";
-import { prepareBackups, type PreparedBackups } from "./backup-manager/start.ts";
-import { findPlan, serviceId, type ServiceType } from "./catalog.ts";
+import { createBackupApp } from "./backups/app.ts";
+import { BackupStore } from "./backups/store.ts";
+import { Worker } from "./backups/worker.ts";
+import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
-import { Databases } from "./databases.ts";
-import { Maintenance } from "./maintenance.ts";
-import { prepareServer } from "./server.ts";
-import { postgresParameters } from "./parameters.ts";
-import { openServers } from "./servers/open-servers.ts";
-import { BrokerService, type ServiceDefinition } from "./service.ts";
-import { type Binding, Store } from "./store.ts";
+import type { Driver } from "./drivers/driver.ts";
+import { openServers } from "./drivers/open-servers.ts";
+import { PostgresDriver } from "./drivers/postgres.ts";
+import { BrokerService, driverOf } from "./service.ts";
+import { type Instance, openDatabase, Store } from "./store.ts";
 
-/** A broker that runs. */
+/** A running broker. */
 export interface RunningBroker extends AsyncDisposable {
   readonly port: number;
 }
@@ -29,92 +29,67 @@ export async function startBroker(
   logger: Logger,
   metrics?: Metrics,
 ): Promise<RunningBroker> {
-  await prepareServer(config.postgresUrl);
-  const url = new URL(config.postgresUrl);
-  const maintenance = new Maintenance(url, logger);
-  const store = new Store(maintenance.pool);
-  await store.prepare();
-  const { dataFolder, secretKey, published = { url, authority: undefined } } = config;
-  const databases = new Databases({ maintenance, secretKey, ...published });
-  const bindingsOf = (instanceId: string): Promise<readonly Binding[]> => store.bindingsOf(instanceId);
-  const servers =
-    dataFolder === undefined
-      ? undefined
-      : await openServers({ folder: dataFolder, reach: config.reach, secretKey, bindingsOf, logger });
-  const services = new Map<ServiceType, ServiceDefinition>([
-    ["postgresql", { backend: databases, parameters: postgresParameters }],
-    ...(servers?.definitions ?? []),
-  ]);
-  const backups = await backupsOf(config, {
-    maintenance,
-    store,
-    databases,
-    url,
-    logger,
-    further: servers?.dumps ?? [],
-  });
-  const service = new BrokerService({ store, services, logger, backups });
+  await using stack = new AsyncDisposableStack();
+  const queries = stack.use(await openDatabase(new URL(config.postgresUrl), logger));
+  const drivers = await driversOf(config, logger);
+  for (const driver of drivers) stack.use(driver);
+  const { username, password, backups: backupConfig } = config;
+  const instances = new Store(queries);
+  const ofInstance = ({ planId }: Instance): Driver | undefined =>
+    driverOf(drivers, findPlan(planId)?.serviceId);
+  const parts = { instances, store: new BackupStore(queries), driverOf: ofInstance, logger };
+  const backups =
+    backupConfig === undefined ? undefined : stack.use(new Worker({ ...parts, ...backupConfig }));
+  const service = new BrokerService({ store: instances, drivers, logger, backups });
+  stack.defer(() => service.drain());
   await service.resume();
   await backups?.start();
-  const { username, password } = config;
-  const app = createApp({ service, username, password, logger, metrics, backups: backups?.app });
-  const { promise: port, resolve, reject } = Promise.withResolvers<number>();
-  const { host, port: wanted } = config;
-  const server = serve(
-    { fetch: app.fetch, port: wanted, ...(host === undefined ? {} : { hostname: host }) },
-    (info) => resolve(info.port),
-  );
-  server.once("error", (cause) => reject(new ListenError("the broker", config, cause)));
-  return {
-    port: await port,
-    async [Symbol.asyncDispose]() {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      if ("closeIdleConnections" in server) server.closeIdleConnections();
-      await closed.promise;
-      await service.drain();
-      await backups?.[Symbol.asyncDispose]();
-      await servers?.[Symbol.asyncDispose]();
-      await maintenance[Symbol.asyncDispose]();
-    },
-  };
+  const backupApp =
+    backups === undefined || backupConfig === undefined
+      ? undefined
+      : createBackupApp({ ...parts, ...backupConfig, worker: backups, username, password });
+  const app = createApp({ service, username, password, logger, metrics, backups: backupApp });
+  const port = await listen(stack, config, app.fetch);
+  const owned = stack.move();
+  return { port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Undefined when the configuration names no folder for backups. */
-async function backupsOf(
-  { backups: config, secretKey, username, password }: BrokerConfig,
-  parts: {
-    readonly maintenance: Maintenance;
-    readonly store: Store;
-    readonly databases: Databases;
-    readonly url: URL;
-    readonly logger: Logger;
-    readonly further: readonly Dumps[];
-  },
-): Promise<PreparedBackups | undefined> {
-  if (config === undefined) return undefined;
-  const { maintenance, store, databases, url, logger, further } = parts;
-  const postgres = new PostgresDumps({
-    serviceId,
-    maintenance,
-    databases,
-    bindingsOf: (instanceId) => store.bindingsOf(instanceId),
-    url,
-    folders: await programFolders(config.postgresPrograms, config.searchPath),
-    libraries: config.postgresLibraries,
-    workFolder: join(config.folder, "work"),
-    onStep: config.onStep,
-    onSkipped: (instance, words) => logger.warn("some grants were not restored", { instance, words }),
+async function listen(
+  stack: AsyncDisposableStack,
+  config: BrokerConfig,
+  fetch: (request: Request) => Response | Promise<Response>,
+): Promise<number> {
+  const { promise: port, resolve, reject } = Promise.withResolvers<number>();
+  const hostname = config.host === undefined ? {} : { hostname: config.host };
+  const server = serve({ fetch, port: config.port, ...hostname }, (info) => resolve(info.port));
+  server.once("error", (cause) => reject(new ListenError("the broker", config, cause)));
+  stack.defer(async () => {
+    const closed = Promise.withResolvers<void>();
+    server.close(() => closed.resolve());
+    if ("closeIdleConnections" in server) server.closeIdleConnections();
+    await closed.promise;
   });
-  return prepareBackups({
-    config,
+  return port;
+}
+
+async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly Driver[]> {
+  const { dataFolder, reach, secretKey, published } = config;
+  const postgres = new PostgresDriver({
+    url: new URL(config.postgresUrl),
+    published: published?.url,
+    authority: published?.authority,
     secretKey,
-    username,
-    password,
-    maintenance,
-    instances: store,
-    dumps: [postgres, ...further],
-    serviceOf: ({ planId }) => findPlan(planId)?.serviceId ?? serviceId,
-    logger,
+    programs: config.backups === undefined ? undefined : await dumpProgramsOf(config),
   });
+  if (dataFolder === undefined) return [postgres];
+  return [postgres, ...(await openServers({ folder: dataFolder, reach, secretKey, logger }))];
+}
+
+async function dumpProgramsOf({
+  postgresPrograms: folder,
+  postgresLibraries: libraries,
+}: BrokerConfig): Promise<DumpPrograms | undefined> {
+  if (folder === undefined) return findDumpPrograms();
+  const found = await stat(join(folder, "pg_dump")).catch(() => undefined);
+  return found === undefined ? undefined : { folder, libraries };
 }

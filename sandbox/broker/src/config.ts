@@ -1,11 +1,10 @@
-/** Environment of the broker. Credentials come only from the environment, never from the command line. */
+/** Reads the environment of the broker. Credentials come from the environment only, never from the command line. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
 import {
   type Address,
   address,
   ConfigError,
-  type Flag,
   FlagFault,
   optionalText,
   probesFlag,
@@ -16,7 +15,7 @@ import {
   wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
-import type { BackupConfig } from "./backup-manager/start.ts";
+import type { BackupConfig } from "./backups/worker.ts";
 
 /** How the broker runs. */
 export interface BrokerConfig {
@@ -26,104 +25,82 @@ export interface BrokerConfig {
   readonly postgresUrl: string;
   readonly username: string;
   readonly password: string;
-  /** Holds the servers of services whose instances have one each; without it PostgreSQL alone is offered. */
+  /** Folder of the servers of MariaDB and key-value instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
   /** Where these servers are reached. Default: on loopback. */
   readonly reach?: Reach | undefined;
-  /** How bindings reach the server of `postgresUrl`. Default: by that, which says nothing about its certificate. */
-  readonly published?: PublishedServer | undefined;
-  /** From it and a stored salt each binding's password is derived. */
+  /** How bindings reach the server of `postgresUrl`. Default: by that URL, without a certificate. */
+  readonly published?: { readonly url: URL /** PEM. */; readonly authority: string } | undefined;
+  /** Each binding's password is derived from it and a stored salt. */
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
   readonly backups?: BackupConfig | undefined;
-}
-
-/** A server as applications know it. */
-export interface PublishedServer {
-  /** Its host and port. */
-  readonly url: URL;
-  /** PEM of the authority of its certificate. */
-  readonly authority: string;
+  /** Folder of `pg_dump` and `pg_restore`. Default: the newest that this machine has. */
+  readonly postgresPrograms?: string | undefined;
+  /** Folders of their libraries, as in `LD_LIBRARY_PATH`. Default: where the system looks. */
+  readonly postgresLibraries?: string | undefined;
 }
 
 const leastKeyLength = 32;
 const reach = reachFlags({ prefix: "BROKER" });
-const credential = (env: string, help: string): Flag<string> =>
-  text({ help, env, envOnly: true, secret: true });
+/** Describes a variable of the environment that is no flag. */
+const variable = (name: string, help: string): { help: string; env: string; envOnly: true } => ({
+  help,
+  env: `BROKER_${name}`,
+  envOnly: true,
+});
+const secret = { secret: true } as const;
+const secretKey = text({
+  ...variable("SECRET_KEY", `At least ${leastKeyLength} characters; passwords are derived from it`),
+  ...secret,
+});
+const texts = {
+  url: "URL of a superuser of the PostgreSQL server that holds the instances",
+  folder: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
+  data: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+  backups: "Folder of the backups, of this broker only; without one there is no backup manager",
+  least: "Newest backups of each instance that are kept, however old they are",
+  programs: "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
+  libraries: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
+};
 
 const flags = {
   listen: address({
-    help: "Where the broker is reached; port 0 chooses a free one",
-    env: "BROKER_LISTEN",
-    envOnly: true,
+    ...variable("LISTEN", "Where the broker is reached; port 0 chooses a free one"),
     default: "127.0.0.1:0",
   }),
   "health-probe-bind-address": probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
-  "postgres-url": optionalText({
-    help: "URL of a superuser of the PostgreSQL server that holds the instances",
-    env: "BROKER_POSTGRES_URL",
-    envOnly: true,
-    secret: true,
-  }),
-  "postgres-folder": optionalText({
-    help: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
-    env: "BROKER_POSTGRES_FOLDER",
-    envOnly: true,
-  }),
-  "data-folder": optionalText({
-    help: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
-    env: "BROKER_DATA_FOLDER",
-    envOnly: true,
-  }),
+  "postgres-url": optionalText({ ...variable("POSTGRES_URL", texts.url), ...secret }),
+  "postgres-folder": optionalText(variable("POSTGRES_FOLDER", texts.folder)),
+  "data-folder": optionalText(variable("DATA_FOLDER", texts.data)),
   ...reach,
-  username: credential("BROKER_USERNAME", "User of the broker's API"),
-  password: credential("BROKER_PASSWORD", "Password of that user"),
-  "secret-key": longEnough(
-    credential(
-      "BROKER_SECRET_KEY",
-      `At least ${leastKeyLength} characters, from which passwords are derived`,
-    ),
-  ),
-  "backup-folder": optionalText({
-    help: "Folder of the backups, which must be nobody else's. Without one there is no backup manager",
-    env: "BROKER_BACKUP_FOLDER",
-    envOnly: true,
-  }),
-  "backup-retention-days": wholeNumber(
-    {
-      help: "So many days a backup is kept",
-      env: "BROKER_BACKUP_RETENTION_DAYS",
-      envOnly: true,
-      default: "14",
+  username: text({ ...variable("USERNAME", "User of the broker's API"), ...secret }),
+  password: text({ ...variable("PASSWORD", "Password of that user"), ...secret }),
+  "secret-key": {
+    ...secretKey,
+    read(given: readonly string[]): string {
+      const key = secretKey.read(given);
+      if (key.length >= leastKeyLength) return key;
+      throw new FlagFault(`must have at least ${leastKeyLength} characters`);
     },
+  },
+  "backup-folder": optionalText(variable("BACKUP_FOLDER", texts.backups)),
+  "backup-retention-days": wholeNumber(
+    { ...variable("BACKUP_RETENTION_DAYS", "Days that a backup is kept"), default: "14" },
     { least: 1, most: 36_500 },
   ),
   "backup-min-count": wholeNumber(
-    {
-      help: "So many backups of each instance are kept, however old they are",
-      env: "BROKER_BACKUP_MIN_COUNT",
-      envOnly: true,
-      default: "3",
-    },
+    { ...variable("BACKUP_MIN_COUNT", texts.least), default: "3" },
     { least: 0, most: 10_000 },
   ),
-  "postgres-programs": optionalText({
-    help: "Folder of pg_dump and pg_restore. Default: they are looked for in /usr/lib/postgresql and PATH",
-    env: "BROKER_POSTGRES_PROGRAMS",
-    envOnly: true,
-  }),
-  "postgres-libraries": optionalText({
-    help: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
-    env: "BROKER_POSTGRES_LIBRARIES",
-    envOnly: true,
-  }),
-  "search-path": optionalText({ help: "Where programs are looked for", env: "PATH", envOnly: true }),
+  "postgres-programs": optionalText(variable("POSTGRES_PROGRAMS", texts.programs)),
+  "postgres-libraries": optionalText(variable("POSTGRES_LIBRARIES", texts.libraries)),
 };
 
 /** How the process runs. */
 export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | "published"> {
   readonly reach: Reach;
-  /** The server that holds the instances: one that is there, or one of the broker's own. */
+  /** The server that holds the instances: an existing one, or one that the broker runs itself. */
   readonly postgres: { readonly url: string } | { readonly folder: string };
   /** Where /healthz, /readyz and /metrics are served. */
   readonly probes: Address;
@@ -138,6 +115,7 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
   flags,
   async readConfig(source) {
     const values = requireFlags(flags, source);
+    const folder = values["backup-folder"];
     return {
       ...values.listen,
       probes: values["health-probe-bind-address"],
@@ -147,7 +125,15 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],
-      backups: backupsOf(values),
+      backups:
+        folder === undefined
+          ? undefined
+          : {
+              folder,
+              retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
+            },
+      postgresPrograms: values["postgres-programs"],
+      postgresLibraries: values["postgres-libraries"],
       logLevel: "info",
     };
   },
@@ -160,27 +146,4 @@ function postgresOf(values: ValuesOf<typeof flags>): BrokerProcessConfig["postgr
   throw new ConfigError([
     "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances",
   ]);
-}
-
-function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
-  const folder = values["backup-folder"];
-  if (folder === undefined) return undefined;
-  return {
-    folder,
-    postgresPrograms: values["postgres-programs"],
-    postgresLibraries: values["postgres-libraries"],
-    searchPath: values["search-path"] ?? "",
-    retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
-  };
-}
-
-function longEnough(flag: Flag<string>): Flag<string> {
-  return {
-    ...flag,
-    read(texts) {
-      const key = flag.read(texts);
-      if (key.length < leastKeyLength) throw new FlagFault(`must have at least ${leastKeyLength} characters`);
-      return key;
-    },
-  };
 }

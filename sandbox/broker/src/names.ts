@@ -1,29 +1,33 @@
-/** Names and passwords that a broker makes up. They follow from identifiers and its key, so they are stored nowhere. */
+/** Derives names and passwords from identifiers and the broker's key, so that they are stored nowhere. */
 import { createHash, createHmac } from "node:crypto";
 import type { Binding } from "./store.ts";
 
-/** Identifiers from outside may be long and hold anything; a hash of 32 hexadecimal digits fits every server and file system. */
+/** Returns 32 hexadecimal digits, which every server and file system accepts; identifiers may be long and contain anything. */
 export function shortHash(identifier: string): string {
   return createHash("sha256").update(identifier).digest("hex").slice(0, 32);
 }
 
-/** Names in the server. */
-export function namesOf(instanceId: string): { readonly database: string; readonly owner: string } {
+/** Returns the names of an instance's database, of its owner, and of the login that exists during a restore. */
+export function namesOf(instanceId: string): {
+  readonly database: string;
+  readonly owner: string;
+  readonly keeper: string;
+} {
   const hash = shortHash(instanceId);
-  return { database: `i${hash}`, owner: `o${hash}` };
+  return { database: `i${hash}`, owner: `o${hash}`, keeper: `b${hash}` };
 }
 
-/** Login of a binding. */
+/** Returns the login of a binding. */
 export function userOf(bindingId: string): string {
   return `u${shortHash(bindingId)}`;
 }
 
-/** Password of a binding's login. */
+/** Returns the password of a binding's login. */
 export function passwordOf(binding: Binding, secretKey: string): string {
   return derive(`${binding.id}/${binding.salt}`, secretKey);
 }
 
-/** Password of the broker's own account in the server of an instance. */
+/** Returns the password of the broker's own account in the server of an instance. */
 export function adminPasswordOf(instanceId: string, secretKey: string): string {
   return derive(`server/${instanceId}`, secretKey);
 }

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of the broker's own, for where nobody else runs one: in a container there are only the broker and its data. */
+/** Runs a PostgreSQL server of the broker's own, for places without one: a container has only the broker and its data. */
 import { createHmac } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,47 +13,45 @@ import {
 } from "@klutch/data-servers";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
 import type { BrokerConfig, BrokerProcessConfig } from "./config.ts";
-import { recordedPorts } from "./servers/record.ts";
+import { recordedPorts } from "./drivers/record.ts";
 
-/** The configuration of a broker, and what has to run as long as it does. */
+/** The configuration of a broker, and the server that must run as long as it does. */
 export interface PreparedBroker extends AsyncDisposable {
   readonly config: BrokerConfig;
-  /** Rejects when the server ends although nobody asked it to. */
+  /** Rejects when the server ends unasked. */
   readonly lost: Promise<never>;
 }
 
 /** Starts the server if the configuration names a folder for one. Throws `EngineError` when it does not start. */
 export async function preparePostgresOf(config: BrokerProcessConfig): Promise<PreparedBroker> {
-  const { postgres } = config;
-  if ("url" in postgres)
-    return {
-      config: { ...config, postgresUrl: postgres.url },
-      lost: Promise.withResolvers<never>().promise,
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
-  const { server, authority } = await startOwn(config, postgres.folder);
-  const lost = server.process.exited.then((code) => {
-    throw new Error(
-      `the broker's PostgreSQL server ended with code ${code}; its log is ${server.process.logFile}`,
+  const { postgres, reach } = config;
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  await using stack = new AsyncDisposableStack();
+  let prepared: BrokerConfig;
+  if ("url" in postgres) prepared = { ...config, postgresUrl: postgres.url };
+  else {
+    const { server, authority } = await startOwn(stack, config, postgres.folder);
+    const { logFile, exited } = server.process;
+    // No one may be listening when it happens.
+    lost.catch(() => undefined);
+    void exited.then((code) =>
+      reject(new Error(`the broker's PostgreSQL server ended with code ${code}; its log is ${logFile}`)),
     );
-  });
-  // Nobody may be listening any more when it happens.
-  lost.catch(() => undefined);
-  const url = new URL(`postgres://${hostInUrl(config.reach.host)}:${server.port}`);
-  return {
-    config: {
+    prepared = {
       ...config,
       postgresUrl: server.url,
-      published: { url, authority },
-      backups: backupsAt(config, server),
-    },
-    lost,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+      published: { url: new URL(`postgres://${hostInUrl(reach.host)}:${server.port}`), authority },
+      postgresPrograms: config.postgresPrograms ?? server.dumpPrograms,
+      postgresLibraries: config.postgresLibraries ?? server.dumpLibraries,
+    };
+  }
+  const owned = stack.move();
+  return { config: prepared, lost, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** At the port that it had, with a certificate for the host of now. */
+/** Starts it at the port that it had, with a certificate for the present host. */
 async function startOwn(
+  stack: AsyncDisposableStack,
   config: BrokerProcessConfig,
   folder: string,
 ): Promise<{ readonly server: PostgresServer; readonly authority: string }> {
@@ -61,44 +59,22 @@ async function startOwn(
   // The folder itself belongs to the server's user.
   const beside = `${folder}.broker`;
   await mkdir(beside, { recursive: true, mode: 0o700 });
-  const authority = await openAuthority(join(beside, "authority"), {
-    name: "klutch-broker-postgresql",
-    now: () => new Date(),
-    host: reach.host,
-  });
+  const name = "klutch-broker-postgresql";
+  const now = (): Date => new Date();
+  const authority = await openAuthority(join(beside, "authority"), { name, now, host: reach.host });
   const portFile = join(beside, "port");
   const kept = Number((await readIfThere(portFile)) ?? Number.NaN);
   const others = dataFolder === undefined ? new Set<number>() : await recordedPorts(dataFolder);
-  await using stack = new AsyncDisposableStack();
   const { port } = stack.use(await keepPort(reach, Number.isInteger(kept) ? kept : undefined, others));
   await writeOwn(portFile, String(port));
-  const server = stack.use(
-    await startPostgres({
-      dataDir: folder,
-      port,
-      password: superuserPassword(config),
-      settings: await postgresTls(authority, folder),
-      outside: outsideDoor(reach),
-    }),
-  );
-  const owned = stack.move();
-  return {
-    server: { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() },
-    authority: authority.certificate,
-  };
+  const settings = await postgresTls(authority, folder);
+  const password = superuserPassword(config);
+  const outside = outsideDoor(reach);
+  const server = stack.use(await startPostgres({ dataDir: folder, port, password, settings, outside }));
+  return { server, authority: authority.certificate };
 }
 
-/** Follows from the key, so that it is written nowhere and the same at each start. */
+/** Derives the password from the key, so that it is stored nowhere and the same at each start. */
 export function superuserPassword({ secretKey }: Pick<BrokerProcessConfig, "secretKey">): string {
   return createHmac("sha256", secretKey).update("superuser of the broker's PostgreSQL").digest("base64url");
-}
-
-function backupsAt({ backups }: BrokerProcessConfig, server: PostgresServer): BrokerConfig["backups"] {
-  if (backups === undefined) return undefined;
-  const { dumpPrograms, dumpLibraries } = server;
-  return {
-    ...backups,
-    postgresPrograms: backups.postgresPrograms ?? dumpPrograms,
-    postgresLibraries: backups.postgresLibraries ?? dumpLibraries,
-  };
 }

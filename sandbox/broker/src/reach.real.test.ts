@@ -11,7 +11,7 @@ import { createOsbClient, type OsbClient } from "@klutch/osb";
 import { Client, type ClientConfig } from "pg";
 import { adminPasswordOf } from "./names.ts";
 import { superuserPassword } from "./own-postgres.ts";
-import { RespConnection } from "./servers/keyvalue/resp.ts";
+import { RespConnection } from "./drivers/resp.ts";
 import { login, openFolder, sql, textsOf } from "./testing/servers.ts";
 
 const stack = new AsyncDisposableStack();

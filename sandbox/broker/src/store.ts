@@ -1,17 +1,24 @@
-/** What the broker remembers, in a database of the same server: a restart loses nothing. */
-import type { Pool } from "pg";
-import type { Parameters } from "./parameter-checks.ts";
+/** Stores instances and bindings in a database of the broker's PostgreSQL server, so that a restart loses nothing. */
+import { closeCommonDatabases, exists, literal, quote, runAll, withSession } from "@klutch/data-servers";
+import type { Logger } from "@klutch/telemetry";
+import { Pool, type QueryResultRow } from "pg";
+import { backupTables } from "./backups/records.ts";
+import type { Parameters } from "./drivers/parameters.ts";
 
-/** The operation an instance is in; `none` when it is at rest. */
+/** Name of the broker's own database. */
+export const adminDatabase = "klutch_broker";
+/** Version of what the broker keeps; another one cannot be read. */
+const version = "klutch broker 2";
+
+/** The operation of an instance; `none` when it is at rest. */
 export type Operation = "none" | "provision" | "update" | "deprovision";
 
-/** An instance. */
+/** An instance, with the state of its last operation. */
 export interface Instance {
   readonly id: string;
   readonly planId: string;
   readonly parameters: Parameters;
   readonly operation: Operation;
-  /** Of the last operation. */
   readonly state: "in progress" | "succeeded" | "failed";
   readonly description: string;
   /** Its data are being replaced by those of a backup; nothing else may be done to it. */
@@ -26,111 +33,145 @@ export interface Binding {
 }
 
 const tables = `
-  create table if not exists public.instances (
+  create table public.instances (
     id text primary key, plan_id text not null, parameters jsonb not null,
     operation text not null, state text not null, description text not null default '',
-    created_at timestamptz not null default now());
-  create table if not exists public.bindings (
+    restoring boolean not null default false, created_at timestamptz not null default now());
+  create table public.bindings (
     instance_id text not null references public.instances (id) on delete cascade,
     id text primary key, salt text not null);
-  alter table public.instances add column if not exists restoring boolean not null default false;
 `;
 
-/** Instances and bindings. */
-export class Store {
+/** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
+export async function openDatabase(url: URL, logger: Logger): Promise<Queries & AsyncDisposable> {
+  await withSession(url, async (client) => {
+    await runAll(client, closeCommonDatabases);
+    if (await exists(client, "pg_database", adminDatabase)) return;
+    const name = quote(adminDatabase);
+    const create = `create database ${name} template template0`;
+    await runAll(client, create, `revoke all on database ${name} from public`);
+  });
+  const own = new URL(url);
+  own.pathname = `/${adminDatabase}`;
+  const pool = new Pool({ connectionString: own.href, max: 8 });
+  pool.on("error", (error) => logger.warn("a database connection was lost", { error }));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => pool.end());
+  const queries = new Queries(pool);
+  await makeTables(queries);
+  const owned = stack.move();
+  return Object.assign(queries, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+}
+
+async function makeTables(queries: Queries): Promise<void> {
+  const found = await queries.one<{ made: boolean; mark: string | null }>(
+    "select to_regclass('public.instances') is not null as made, obj_description('public'::regnamespace, 'pg_namespace') as mark",
+  );
+  if (found?.made !== true)
+    await queries.run(`${tables} ${backupTables} comment on schema public is ${literal(version)}`);
+  else if (found.mark !== version)
+    throw new Error(
+      "the instances in this PostgreSQL server were made by an older broker, which this one cannot read; start again with `npm run sandbox -- --reset`, which removes them",
+    );
+}
+
+/** Runs statements in the broker's database. */
+export class Queries {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  async prepare(): Promise<void> {
-    await this.#pool.query(tables);
+  async all<T extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<readonly T[]> {
+    return (await this.#pool.query<T>(text, [...values])).rows;
   }
 
-  async instance(id: string): Promise<Instance | undefined> {
-    const { rows } = await this.#pool.query<Instance>(`${selectInstance} where id = $1`, [id]);
-    return rows[0];
+  async one<T extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<T | undefined> {
+    return (await this.all<T>(text, values))[0];
   }
 
-  /** Instances whose operation was running when the broker ended. */
-  async unfinished(): Promise<readonly Instance[]> {
-    const { rows } = await this.#pool.query<Instance>(`${selectInstance} where state = 'in progress'`);
-    return rows;
+  /** Reports whether the statement changed a row. */
+  async run(text: string, values: readonly unknown[] = []): Promise<boolean> {
+    const { rowCount } = await this.#pool.query(text, values.length === 0 ? undefined : [...values]);
+    return (rowCount ?? 0) > 0;
+  }
+}
+
+/** Instances and bindings. */
+export class Store {
+  readonly #queries: Queries;
+
+  constructor(queries: Queries) {
+    this.#queries = queries;
   }
 
-  /** Instances that are there and at rest. */
-  async provisioned(): Promise<readonly Instance[]> {
-    const { rows } = await this.#pool.query<Instance>(
-      `${selectInstance} where state <> 'in progress' and operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')`,
-    );
-    return rows;
+  instance(id: string): Promise<Instance | undefined> {
+    return this.#queries.one<Instance>(`${selectInstance} where id = $1`, [id]);
   }
 
-  /** False when an instance of that id exists. */
-  async insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(
+  async instanceIds(): Promise<readonly string[]> {
+    const rows = await this.#queries.all<{ id: string }>("select id from public.instances order by id");
+    return rows.map(({ id }) => id);
+  }
+
+  /** Returns the instances whose operation was running when the broker ended. */
+  unfinished(): Promise<readonly Instance[]> {
+    return this.#queries.all<Instance>(`${selectInstance} where state = 'in progress'`);
+  }
+
+  /** Returns the instances that exist and are at rest. */
+  provisioned(): Promise<readonly Instance[]> {
+    const isThere = "operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')";
+    return this.#queries.all<Instance>(`${selectInstance} where state <> 'in progress' and ${isThere}`);
+  }
+
+  /** Returns false when an instance of that id exists. */
+  insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
+    return this.#queries.run(
       "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
       [id, planId, JSON.stringify(parameters)],
     );
-    return rowCount === 1;
   }
 
-  /** Starts an operation; false when another one is running. */
-  async begin(
+  /** Starts an operation; returns false when another one or a restore is running. */
+  begin(
     id: string,
     operation: Operation,
-    change: Partial<Pick<Instance, "planId" | "parameters">> = {},
+    { planId, parameters }: Partial<Pick<Instance, "planId" | "parameters">> = {},
   ): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(
+    return this.#queries.run(
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
-      [
-        id,
-        operation,
-        change.planId ?? null,
-        change.parameters === undefined ? null : JSON.stringify(change.parameters),
-      ],
+      [id, operation, planId ?? null, parameters === undefined ? null : JSON.stringify(parameters)],
     );
-    return rowCount === 1;
   }
 
-  async finish(
-    id: string,
-    operation: Operation,
-    state: "succeeded" | "failed",
-    description: string,
-  ): Promise<void> {
-    await this.#pool.query(
-      "update public.instances set state = $3, description = $4 where id = $1 and operation = $2",
-      [id, operation, state, description],
-    );
+  async finish(id: string, operation: Operation, state: Instance["state"], words: string): Promise<void> {
+    const text = "update public.instances set state = $3, description = $4 where id = $1 and operation = $2";
+    await this.#queries.run(text, [id, operation, state, words]);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#pool.query("delete from public.instances where id = $1", [id]);
+    await this.#queries.run("delete from public.instances where id = $1", [id]);
   }
 
-  async binding(id: string): Promise<Binding | undefined> {
-    const { rows } = await this.#pool.query<Binding>(`${selectBinding} where id = $1`, [id]);
-    return rows[0];
+  binding(id: string): Promise<Binding | undefined> {
+    return this.#queries.one<Binding>(`${selectBinding} where id = $1`, [id]);
   }
 
-  async bindingsOf(instanceId: string): Promise<readonly Binding[]> {
-    const { rows } = await this.#pool.query<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
-    return rows;
+  bindingsOf(instanceId: string): Promise<readonly Binding[]> {
+    return this.#queries.all<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
   }
 
-  async insertBinding(binding: Binding): Promise<void> {
-    await this.#pool.query(
-      "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3) on conflict do nothing",
-      [binding.instanceId, binding.id, binding.salt],
-    );
+  async insertBinding({ instanceId, id, salt }: Binding): Promise<void> {
+    const text = "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3)";
+    await this.#queries.run(`${text} on conflict do nothing`, [instanceId, id, salt]);
   }
 
   async removeBinding(id: string): Promise<void> {
-    await this.#pool.query("delete from public.bindings where id = $1", [id]);
+    await this.#queries.run("delete from public.bindings where id = $1", [id]);
   }
 }
 

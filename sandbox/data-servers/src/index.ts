@@ -1,8 +1,25 @@
-/** What programs that run data servers have in common: closed files, certificates, where they are reached, and runs of the servers' own programs. */
-export { type Authority, openAuthority, tlsFilesIn } from "./certificates.ts";
-export { ChildError, type ChildOptions, readLines, runFrom, runInto, runProgram } from "./child-stream.ts";
-export { postgresEnvironment, programEnvironment } from "./environment.ts";
-export { postgresTls } from "./postgres-tls.ts";
+/** Parts that programs which run data servers share: files, certificates, addresses, PostgreSQL databases, runs of the servers' programs. */
+export { type Authority, openAuthority, postgresTls, tlsFilesIn } from "./certificates.ts";
+export { makeServerFolder, readIfThere, writeForServer, writeOwn } from "./ownership.ts";
+export {
+  closeCommonDatabases,
+  dropDatabase,
+  dropLogin,
+  type DumpPrograms,
+  ensureDatabase,
+  ensureLogin,
+  type Login,
+  openDatabase,
+  type PostgresDatabase,
+} from "./postgres-database.ts";
+export {
+  dumpDatabase,
+  dumpObstacle,
+  restoreDatabase,
+  type RestoreOptions,
+} from "./postgres-dumps.ts";
+export { exists, literal, quote, runAll, withSession } from "./postgres-session.ts";
+export { ProgramError, type ProgramRun, runProgram } from "./programs.ts";
 export { reachFlags, reachOf } from "./reach-flags.ts";
 export {
   choosePort,
@@ -13,4 +30,4 @@ export {
   outsideDoor,
   type Reach,
 } from "./reach.ts";
-export { makeServerFolder, readIfThere, writeForServer, writeOwn } from "./ownership.ts";
+export { Turns } from "./turns.ts";

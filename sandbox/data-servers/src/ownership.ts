@@ -1,4 +1,4 @@
-/** Files of servers: root's broker runs them as another user, who gets what it needs and nothing else. */
+/** Files of servers, which root starts as another user: that user gets what it needs and nothing else. */
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { unprivileged } from "@klutch/engines";
 
@@ -7,7 +7,7 @@ async function give(path: string): Promise<void> {
   if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
 }
 
-/** Undefined when the file is not there. */
+/** Returns undefined when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
@@ -15,18 +15,18 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   });
 }
 
-/** A folder of the server's own, closed to others. */
+/** Makes a folder of the server's user, closed to others. */
 export async function makeServerFolder(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   await give(path);
 }
 
-/** A file that the server may read, and nobody else; it is whole or not there. */
+/** Writes a file that only the server's user may read; it is whole or does not exist. */
 export async function writeForServer(path: string, content: string): Promise<void> {
   await writeAtomically(path, content, give);
 }
 
-/** A file of the broker's own; it is whole or not there. */
+/** Writes a file of this process's user; it is whole or does not exist. */
 export async function writeOwn(path: string, content: string): Promise<void> {
   await writeAtomically(path, content, async () => undefined);
 }

@@ -1,4 +1,4 @@
-/** Where the data servers of a program are reached. */
+/** Addresses and ports of the data servers of a program. */
 import { createServer, isIPv6 } from "node:net";
 import {
   type OutsideDoor,
@@ -8,7 +8,7 @@ import {
   reservePorts,
 } from "@klutch/engines";
 
-/** Of all servers alike. */
+/** How applications reach the data servers; the same for all. */
 export interface Reach {
   /** Address on which they listen; 0.0.0.0 or :: are all of this machine. */
   readonly listen: string;
@@ -18,25 +18,25 @@ export interface Reach {
   readonly ports?: PortRange | undefined;
 }
 
-/** From this machine only. */
+/** From this machine only; the default. */
 export const onLoopback: Reach = { listen: "127.0.0.1", host: "127.0.0.1" };
 
-/** Whether servers listen on every address, none of which credentials could name. */
+/** Tells whether the address means all addresses; credentials cannot name it. */
 export function isEverywhere(address: string): boolean {
   return address === "0.0.0.0" || address === "::";
 }
 
-/** The way into a PostgreSQL server for those who do not come by loopback. `insiders` never get in there. */
+/** Returns how logins get into a PostgreSQL server from other machines. `insiders` never do. */
 export function outsideDoor({ listen }: Reach, insiders: readonly string[] = []): OutsideDoor | undefined {
   return listen === onLoopback.listen ? undefined : { address: listen, insiders };
 }
 
-/** A host as it stands in a URL. */
+/** Writes a host as URLs do. */
 export function hostInUrl(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
-/** Whether servers can listen on the address. */
+/** Tells whether servers can listen on the address. */
 export function isOfThisMachine(address: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const server = createServer();
@@ -45,17 +45,17 @@ export function isOfThisMachine(address: string): Promise<boolean> {
   return promise;
 }
 
-/** Whether a server may have the port. */
+/** Tells whether a server may use the port. */
 export function isWithin({ ports }: Reach, port: number): boolean {
   return ports === undefined || (port >= ports.first && port <= ports.last);
 }
 
-/** Reserves a port for a new server. `except`: those of servers that do not run now. Throws when all are taken. */
+/** Reserves a port for a new server, except those of servers that do not run now. Throws when all are taken. */
 export async function choosePort(reach: Reach, except: ReadonlySet<number>): Promise<ReservedPorts> {
   return reservePorts(1, { range: reach.ports, address: reach.listen, except });
 }
 
-/** Reserves the port that a server had, or another one when it may not have that any more, or somebody else has it. */
+/** Reserves the port that a server had, or another one when that is outside of the range or taken. */
 export async function keepPort(
   reach: Reach,
   kept: number | undefined,

@@ -23,6 +23,7 @@ export {
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
+export { findDumpPrograms } from "./postgres-programs.ts";
 export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.ts";
 export { dataHome, removeDataHome } from "./data-home.ts";
 export { whyNoNodes } from "./node-check.ts";

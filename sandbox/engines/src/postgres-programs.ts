@@ -59,6 +59,14 @@ export async function resolvePostgres(
   );
 }
 
+/** Returns where this machine has, or can fetch, `pg_dump` and `pg_restore`; undefined when it cannot. */
+export async function findDumpPrograms(): Promise<
+  { readonly folder: string; readonly libraries: string | undefined } | undefined
+> {
+  const { canDump, folder, env } = await resolvePostgres(undefined);
+  return canDump ? { folder, libraries: env["LD_LIBRARY_PATH"] } : undefined;
+}
+
 /** Version of a data folder; undefined when it is not there yet. */
 async function majorOf(data: string): Promise<string | undefined> {
   const text = await readFile(join(data, "PG_VERSION"), "utf8").catch(() => undefined);

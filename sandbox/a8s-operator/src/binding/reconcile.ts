@@ -10,13 +10,15 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { dropLogin, ensureLogin, loginOf } from "../database/logins.ts";
+import { dropLogin, ensureLogin } from "@klutch/data-servers";
+import { loginOf } from "../database/names.ts";
+import { credentialsOf, databaseOf, passwordOf } from "../database/server.ts";
 import { lookUp } from "../instance/lookup.ts";
 import type { Servers } from "../instance/servers.ts";
 import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 
-/** What the reconciler works with. */
+/** Objects that the reconciler uses. */
 export interface BindingParts {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -25,12 +27,11 @@ export interface BindingParts {
   readonly bindings: Informer<ServiceBinding>;
 }
 
-/** As a8s has it. By it a Secret goes down to the application; the others of a namespace do not. */
+/** The label of a8s, by which the Secret of a binding is synced to the app cluster and others are not. */
 const credentialsLabel = { "service-binding": "true" } as const;
-/** A server that is starting is asked for again after this. */
 const waitMs = 1_000;
 
-/** By the key of the binding. */
+/** Returns the reconcile function, by the key of the binding. */
 export function createBindingReconcile(parts: BindingParts): Reconcile {
   const { client, clock, bindings } = parts;
   return async (key, { signal }) => {
@@ -47,7 +48,7 @@ export function createBindingReconcile(parts: BindingParts): Reconcile {
   };
 }
 
-/** Why it cannot be bound now; undefined when it is. */
+/** Returns why it cannot be bound now; undefined when it is bound. */
 async function bind(
   parts: BindingParts,
   writer: Writer,
@@ -61,8 +62,9 @@ async function bind(
   if ("problem" in found) return found.problem;
   return parts.servers.with(found.instance.metadata.uid ?? "", async (server) => {
     if (server === undefined) return `instance ${name} is not running yet`;
-    const credentials = await ensureLogin(server, loginOf(binding.metadata.uid ?? ""));
-    const secret = secretOf(binding, credentials);
+    const username = loginOf(binding.metadata.uid ?? "");
+    await ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
+    const secret = secretOf(binding, credentialsOf(server, username));
     if (!(await writeSecret(writer, binding, secret)))
       return `the Secret ${secret.metadata.name} is there and is not this binding's; remove it`;
     const ref = refOfObject(secret);
@@ -78,10 +80,10 @@ async function remove(
 ): Promise<ReconcileResult | undefined> {
   const { instance: of } = binding.spec;
   const instance = instances.get(`${binding.metadata.namespace}/${of.name}`);
-  // With an instance that is going its logins go.
+  // An instance that is being deleted takes its logins along.
   if (instance !== undefined && !isDeleting(instance)) {
     const isDropped = await servers.with(instance.metadata.uid ?? "", async (server) => {
-      if (server !== undefined) await dropLogin(server, loginOf(binding.metadata.uid ?? ""));
+      if (server !== undefined) await dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
       return server !== undefined;
     });
     if (!isDropped) return { requeueAfterMs: waitMs };
@@ -113,7 +115,7 @@ function secretOf(binding: ServiceBinding, credentials: Readonly<Record<string, 
   };
 }
 
-/** Whether the Secret is as it must be now; false when one of somebody else has its name. */
+/** Returns false when a Secret of another owner has the name. */
 async function writeSecret(
   { client, signal }: Writer,
   binding: ServiceBinding,

@@ -1,12 +1,12 @@
-/** Finds the instance that a binding, a backup or a restore is about. Never one of another namespace: that is another tenant's. */
+/** Finds the instance of a binding, a backup or a restore, never one of another namespace: that belongs to another tenant. */
 import { isDeleting } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { type InstanceReference, type Postgresql, postgresqls } from "../kinds.ts";
 
-/** The instance, or why there is none to work with. */
+/** The instance, or why it cannot be used. */
 export type Lookup = { readonly instance: Postgresql } | { readonly problem: string };
 
-/** As a backup or a restore names it. Its kind is spelled in two ways. */
+/** Looks up a reference. Its kind is spelled in two ways. */
 export function lookUp(
   instances: Informer<Postgresql>,
   namespace: string | undefined,

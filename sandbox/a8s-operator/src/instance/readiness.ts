@@ -1,7 +1,7 @@
-/** How far an instance is whose first server runs. */
+/** Decides whether an instance whose first server runs is ready. */
 import type { Ready } from "../objects.ts";
 
-/** `following`: so many standbys follow now; undefined where none can be made. */
+/** `following` counts the standbys that follow now; undefined when this machine cannot make any. */
 export function readinessOf({
   replicas,
   following,

@@ -1,15 +1,16 @@
-/** Makes a server of each Postgresql. */
+/** Makes a server for each Postgresql. */
 import type { Clock, KubeClient } from "@klutch/kube";
 import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
 import type { EventRecorder, Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { ensureDatabase } from "../database/database.ts";
+import { ensureDatabase } from "@klutch/data-servers";
+import { databaseOf } from "../database/server.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
 import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "../objects.ts";
 import { readinessOf } from "./readiness.ts";
 import type { Servers } from "./servers.ts";
 import { serverSettings } from "./settings.ts";
 
-/** What the reconciler works with. */
+/** Objects that the reconciler uses. */
 export interface InstanceParts {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -20,12 +21,12 @@ export interface InstanceParts {
 }
 
 const longestWords = 500;
-/** Standbys that are catching up are looked at again after this. */
+/** Wait before standbys that catch up are looked at again. */
 const waitMs = 1_000;
-/** Standbys that follow are looked at again after this. The end of their processes is noticed at once. */
+/** Wait before standbys that follow are looked at again. The end of their processes is noticed at once. */
 const lookMs = 15_000;
 
-/** By the key of the instance. */
+/** Returns the reconcile function, by the key of the instance. */
 export function createInstanceReconcile(parts: InstanceParts): Reconcile {
   const { client, clock, servers, instances } = parts;
   return async (key, { signal }) => {
@@ -44,7 +45,7 @@ export function createInstanceReconcile(parts: InstanceParts): Reconcile {
   };
 }
 
-/** Whether the binding is of this instance: of the same name, in its own namespace. */
+/** Tells whether the binding names this instance, which must be in its own namespace. */
 export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
   const { namespace, name } = refOfObject(instance);
   return binding.metadata.namespace === namespace && binding.spec.instance.name === name;
@@ -58,7 +59,8 @@ async function run(
   const { replicas, parameters = {} } = instance.spec;
   const uid = instance.metadata.uid ?? "";
   try {
-    await servers.with(uid, async () => ensureDatabase(await servers.start(uid, serverSettings(parameters))));
+    const settings = serverSettings(parameters);
+    await servers.with(uid, async () => ensureDatabase(databaseOf(await servers.start(uid, settings))));
   } catch (error) {
     const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
     await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });

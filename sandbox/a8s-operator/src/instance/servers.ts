@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL server for each instance, in a folder named after the instance's UID. Beside the folder stands a record with its port and
- * its key, written before anything else, so that a server that is started again is reached as before and knows the same passwords.
+ * Runs one PostgreSQL server for each instance, in a folder named after the UID of the instance. A record beside the folder keeps port and
+ * key, so that a server that is started again is reached as before and knows the same passwords.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
@@ -13,6 +13,7 @@ import {
   postgresTls,
   type Reach,
   readIfThere,
+  Turns,
   writeOwn,
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
@@ -21,7 +22,6 @@ import { roles } from "../database/names.ts";
 import { countStreaming } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
 import { type Primary, Standbys } from "./standbys.ts";
-import { Turns } from "./turns.ts";
 
 interface Running extends Primary {
   readonly standbys: Standbys;
@@ -34,68 +34,73 @@ interface ServerRecord {
   readonly key: string;
 }
 
+/** Options of `Servers`. */
+export interface ServersOptions {
+  /** Holds the folders of the servers. */
+  readonly folder: string;
+  readonly authority: Authority;
+  readonly reach: Reach;
+  /** Called when a server ended unasked. */
+  readonly onEnd: (uid: string) => void;
+}
+
 /** Disposing it stops all servers; their data stay. */
 export class Servers implements AsyncDisposable {
-  readonly #folder: string;
-  readonly #authority: Authority;
-  readonly #reach: Reach;
-  readonly #onEnd: (uid: string) => void;
+  readonly #options: ServersOptions;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
 
-  /** `onEnd` is told of a server that ended although nobody asked it to. */
-  constructor(options: {
-    readonly folder: string;
-    readonly authority: Authority;
-    readonly reach: Reach;
-    readonly onEnd: (uid: string) => void;
-  }) {
-    this.#folder = join(options.folder, "instances");
-    this.#authority = options.authority;
-    this.#reach = options.reach;
-    this.#onEnd = options.onEnd;
+  constructor(options: ServersOptions) {
+    this.#options = { ...options, folder: join(options.folder, "instances") };
   }
 
-  /** Does one thing at a time with an instance, with its server if that runs. */
+  /** Does one thing at a time with an instance, and passes its server if that runs. */
   with<T>(uid: string, work: (server: Server | undefined) => Promise<T>): Promise<T> {
     return this.#turns.take(uid, () => work(this.#alive(uid)));
   }
 
-  /** Starts the server, or starts it again when its settings are others now. Only within `with`. */
+  /** Starts the server, or starts it again when its settings changed. Call it within `with`. */
   async start(uid: string, settings: Readonly<Record<string, string>>): Promise<Server> {
+    const { authority, reach, onEnd } = this.#options;
     const running = this.#alive(uid);
     if (running !== undefined && isDeepStrictEqual(running.settings, settings)) return running;
     await this.#stop(uid);
-    const record = await this.#record(uid);
+    const record = (await readRecord(this.#recordFile(uid))) ?? newRecord();
     await using stack = new AsyncDisposableStack();
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = await postgresTls(this.#authority, dataDir);
-    const outside = outsideDoor(this.#reach, [roles.keeper, roles.replicator]);
+    const tls = await postgresTls(authority, dataDir);
+    const outside = outsideDoor(reach, [roles.keeper, roles.replicator]);
     const postgres = stack.use(
       await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls }, outside }),
     );
     void postgres.process.exited.then(() => {
-      if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
+      if (this.#running.get(uid)?.postgres === postgres) onEnd(uid);
     });
-    const { dumpPrograms, dumpLibraries } = postgres;
-    const url = new URL(postgres.url);
     const standbys = this.#standbys(uid);
-    // First of all: the server waits for those that follow it.
+    // They stop first, because the server waits for those that follow it.
     stack.defer(() => standbys.stop());
     const owned = stack.move();
-    const { host } = this.#reach;
-    const authority = this.#authority.certificate;
-    const known = { url, host, authority, key: record.key, dumpPrograms, dumpLibraries };
-    const started = { ...known, settings, postgres, standbys, owned };
+    const { dumpPrograms: programs, dumpLibraries: libraries } = postgres;
+    const started = {
+      url: new URL(postgres.url),
+      host: reach.host,
+      authority: authority.certificate,
+      key: record.key,
+      programs: programs === undefined ? undefined : { folder: programs, libraries },
+      settings,
+      postgres,
+      standbys,
+      owned,
+    };
     this.#running.set(uid, started);
     return started;
   }
 
   /**
-   * Lets so many standbys follow the server, and gives back how many do. Undefined where PostgreSQL comes without the program that copies
-   * servers. Only within `with`, while the server runs.
+   * Lets `count` standbys follow the server, and returns how many do; undefined when PostgreSQL comes without the program that copies
+   * servers. Call it within `with`, while the server runs.
    */
   async follow(uid: string, count: number): Promise<number | undefined> {
     const running = this.#alive(uid);
@@ -105,7 +110,7 @@ export class Servers implements AsyncDisposable {
     return countStreaming(running);
   }
 
-  /** Removes the server and its data, for good. Only within `with`. */
+  /** Removes the server and its data. Call it within `with`. */
   async remove(uid: string): Promise<void> {
     await this.#stop(uid);
     await this.#standbys(uid).remove();
@@ -113,7 +118,7 @@ export class Servers implements AsyncDisposable {
     await rm(this.#recordFile(uid), { force: true });
   }
 
-  /** Stops those of which there is no object any more. Their data stay: nobody said that they should go. */
+  /** Stops servers without an object. Their data stay, because no one asked to delete them. */
   async keepOnly(uids: ReadonlySet<string>): Promise<void> {
     for (const uid of this.#running.keys())
       if (!uids.has(uid)) await this.#turns.take(uid, () => this.#stop(uid));
@@ -134,48 +139,33 @@ export class Servers implements AsyncDisposable {
     await running?.owned.disposeAsync();
   }
 
-  /** As it was written at the first start. */
-  async #record(uid: string): Promise<ServerRecord> {
-    return (
-      (await readRecord(this.#recordFile(uid))) ?? {
-        port: undefined,
-        key: randomBytes(24).toString("base64url"),
-      }
-    );
-  }
-
-  /** The port that it had, unless somebody else has that now, or nobody may. What is started is written down before. */
-  async #port(uid: string, record: ServerRecord): Promise<AsyncDisposable & { readonly port: number }> {
-    const kept = await keepPort(this.#reach, record.port, await this.#portsOfOthers(uid));
-    if (kept.port !== record.port) {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await writeOwn(this.#recordFile(uid), JSON.stringify({ ...record, port: kept.port }));
+  /** Reserves the port that it had, unless another program has it now. A server's record is written before its first start. */
+  async #port(
+    uid: string,
+    { port, key }: ServerRecord,
+  ): Promise<AsyncDisposable & { readonly port: number }> {
+    const others = new Set<number>();
+    for (const name of await readdir(this.#options.folder).catch(() => [])) {
+      const isOther = name.endsWith(".json") && name !== `${uid}.json`;
+      const record = isOther ? await readRecord(join(this.#options.folder, name)) : undefined;
+      if (record?.port !== undefined) others.add(record.port);
+    }
+    const kept = await keepPort(this.#options.reach, port, others);
+    if (kept.port !== port) {
+      await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+      await writeOwn(this.#recordFile(uid), JSON.stringify({ port: kept.port, key }));
     }
     return kept;
   }
 
-  /** Also of those that do not run yet. */
-  async #portsOfOthers(uid: string): Promise<ReadonlySet<number>> {
-    const ports = new Set<number>();
-    for (const name of await readdir(this.#folder).catch(() => [])) {
-      if (!name.endsWith(".json") || name === `${uid}.json`) continue;
-      const { port } = (await readRecord(join(this.#folder, name))) ?? {};
-      if (port !== undefined) ports.add(port);
-    }
-    return ports;
-  }
-
   #standbys(uid: string): Standbys {
-    return new Standbys({
-      home: this.#home(uid),
-      authority: this.#authority,
-      onEnd: () => this.#onEnd(uid),
-    });
+    const { authority, onEnd } = this.#options;
+    return new Standbys({ home: this.#home(uid), authority, onEnd: () => onEnd(uid) });
   }
 
   #home(uid: string): string {
     if (!/^[0-9a-f-]{36}$/.test(uid)) throw new Error(`${uid} is no UID`);
-    return join(this.#folder, uid);
+    return join(this.#options.folder, uid);
   }
 
   #recordFile(uid: string): string {
@@ -188,4 +178,8 @@ async function readRecord(file: string): Promise<ServerRecord | undefined> {
   const kept: unknown = text === undefined ? undefined : JSON.parse(text);
   const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
   return key === undefined ? undefined : { port, key };
+}
+
+function newRecord(): ServerRecord {
+  return { port: undefined, key: randomBytes(24).toString("base64url") };
 }

@@ -1,7 +1,7 @@
-/** Settings of a server, from the parameters of its object. */
+/** Translates the parameters of an object to settings of its server. */
 import { TerminalError } from "@klutch/kube-runtime";
 
-/** By the names of a8s. */
+/** Settings by the names of a8s. */
 const settingNames: Readonly<Record<string, string>> = {
   maxConnections: "max_connections",
   maxLocksPerTransaction: "max_locks_per_transaction",
@@ -27,13 +27,10 @@ const reserved = 5;
 const defaultConnections = 100;
 /** More than the standbys of the largest instance need while they are copied. */
 const forStandbys = 10;
-/** Of what standbys have not got yet so much is kept; one that is further behind is copied anew. */
+/** Kept of what standbys have not received; a standby that is further behind is copied again. */
 const keptForStandbys = "1GB";
 
-/**
- * What the server is started with. Throws a `TerminalError` that names a parameter which there is none of: a setting of any name could run programs
- * (`archive_command`).
- */
+/** Returns the server's settings. Throws a `TerminalError` for an unknown parameter: some settings run programs (`archive_command`). */
 export function serverSettings(
   parameters: Readonly<Record<string, number | string>>,
 ): Readonly<Record<string, string>> {

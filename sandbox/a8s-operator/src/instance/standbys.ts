@@ -1,4 +1,4 @@
-/** The standbys of servers: each in a folder of its own beside the server's, started after it and stopped before it. */
+/** Runs the standbys of a server, each in a folder beside the server's. They start after the server and stop before it. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Authority, postgresTls } from "@klutch/data-servers";
@@ -7,31 +7,31 @@ import { standbyName } from "../database/names.ts";
 import { ensureSlots, replicationLogin } from "../database/replication.ts";
 import type { Server } from "../database/server.ts";
 
-/** What a server's standbys need of it. */
+/** A server that standbys can follow. */
 export interface Primary extends Server {
   readonly settings: Readonly<Record<string, string>>;
   readonly postgres: PostgresServer;
 }
 
-/** Of one server. Only one of its methods runs at a time. */
+/** Options of `Standbys`. */
+export interface StandbysOptions {
+  /** The server's own folder. */
+  readonly home: string;
+  readonly authority: Authority;
+  /** Called when a standby ended unasked. */
+  readonly onEnd: () => void;
+}
+
+/** The standbys of one server. Call one method at a time. */
 export class Standbys {
-  readonly #home: string;
-  readonly #authority: Authority;
-  readonly #onEnd: () => void;
+  readonly #options: StandbysOptions;
   readonly #running = new Map<number, PostgresServer>();
 
-  /** `home`: the server's own. `onEnd` is told of one that ended although nobody asked it to. */
-  constructor(options: {
-    readonly home: string;
-    readonly authority: Authority;
-    readonly onEnd: () => void;
-  }) {
-    this.#home = options.home;
-    this.#authority = options.authority;
-    this.#onEnd = options.onEnd;
+  constructor(options: StandbysOptions) {
+    this.#options = options;
   }
 
-  /** Starts those that do not run, and removes those that are too many. */
+  /** Starts missing standbys, and removes surplus ones. */
   async keep(primary: Primary, count: number): Promise<void> {
     for (const number of await this.#numbersOnDisk()) if (number > count) await this.#remove(number);
     for (const number of await ensureSlots(primary, count)) await this.#remove(number);
@@ -39,12 +39,12 @@ export class Standbys {
       if (this.#running.get(number)?.process.hasExited !== false) await this.#start(primary, number);
   }
 
-  /** Their data stay. */
+  /** Stops all; their data stay. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((number) => this.#stop(number)));
   }
 
-  /** With their data. */
+  /** Removes all with their data. */
   async remove(): Promise<void> {
     for (const number of await this.#numbersOnDisk()) await this.#remove(number);
   }
@@ -59,7 +59,7 @@ export class Standbys {
         dataDir,
         name,
         ...replicationLogin(primary),
-        settings: { ...settings, ...(await postgresTls(this.#authority, dataDir)) },
+        settings: { ...settings, ...(await postgresTls(this.#options.authority, dataDir)) },
       });
     const started = await start().catch(async (error: unknown) => {
       if (!(error instanceof EngineError)) throw error;
@@ -69,7 +69,7 @@ export class Standbys {
     });
     this.#running.set(number, started);
     void started.process.exited.then(() => {
-      if (this.#running.get(number) === started) this.#onEnd();
+      if (this.#running.get(number) === started) this.#options.onEnd();
     });
   }
 
@@ -85,12 +85,12 @@ export class Standbys {
   }
 
   #homeOf(number: number): string {
-    return `${this.#home}.standby-${number}`;
+    return `${this.#options.home}.standby-${number}`;
   }
 
   async #numbersOnDisk(): Promise<readonly number[]> {
-    const prefix = `${basename(this.#home)}.standby-`;
-    const names = await readdir(dirname(this.#home));
+    const prefix = `${basename(this.#options.home)}.standby-`;
+    const names = await readdir(dirname(this.#options.home));
     return names.filter((name) => name.startsWith(prefix)).map((name) => Number(name.slice(prefix.length)));
   }
 }

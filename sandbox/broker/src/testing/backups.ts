@@ -6,34 +6,32 @@ import { join } from "node:path";
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
-import type { BackupConfig } from "../backup-manager/start.ts";
+import type { BackupConfig } from "../backups/worker.ts";
+import type { BrokerConfig } from "../config.ts";
 import { auth, type BrokerWorld, startWorld } from "./world.ts";
 
 /** A broker and its backup manager. */
 export interface BackupWorld extends AsyncDisposable {
   readonly world: BrokerWorld;
   readonly folder: string;
-  /** Of the broker that runs now. */
+  /** Returns the client of the broker that runs now. */
   readonly manager: () => BackupManagerClient;
-  /** Backs up and waits; gives back the number. */
+  /** Backs up and waits; returns the number. */
   readonly backedUp: (instanceId: string) => Promise<number>;
   /** Waits until the restore is done. */
   readonly restored: (instanceId: string, backupId: number) => Promise<void>;
 }
 
-export async function startBackupWorld(
-  options: { readonly backups?: Partial<BackupConfig> } = {},
-): Promise<BackupWorld> {
+export async function startBackupWorld({
+  onStep,
+  ...config
+}: Pick<BackupConfig, "onStep"> & Pick<BrokerConfig, "postgresPrograms"> = {}): Promise<BackupWorld> {
   const stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-backups-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const backups: BackupConfig = {
-    folder: join(folder, "files"),
-    searchPath: "/usr/bin",
-    retention: { days: 14, minCount: 1 },
-    ...options.backups,
-  };
-  const world = stack.use(await startWorld({ backups }));
+  const root = await mkdtemp(join(tmpdir(), "klutch-backups-"));
+  stack.defer(() => rm(root, { recursive: true, force: true }));
+  const folder = join(root, "files");
+  const backups = { folder, retention: { days: 14, minCount: 1 }, onStep };
+  const world = stack.use(await startWorld({ ...config, backups }));
   const clients = new Map<string, BackupManagerClient>();
   stack.defer(async () => {
     for (const client of clients.values()) await client[Symbol.asyncDispose]();
@@ -46,7 +44,7 @@ export async function startBackupWorld(
   };
   return {
     world,
-    folder: backups.folder,
+    folder,
     manager,
     backedUp: (instanceId) => backedUp(manager(), instanceId),
     restored: (instanceId, backupId) => restored(manager(), instanceId, backupId),
@@ -54,13 +52,13 @@ export async function startBackupWorld(
   };
 }
 
-/** The test's own client of a manager. */
+/** Returns the test's own client of a manager. */
 export function clientOf(url: string): BackupManagerClient {
   const credentials = { username: auth.username, password: new Secret(auth.password) };
   return createBackupManagerClient({ url, credentials });
 }
 
-/** Backs up and waits; gives back the number. */
+/** Backs up and waits; returns the number. */
 export async function backedUp(manager: BackupManagerClient, instanceId: string): Promise<number> {
   const { backupId } = await manager.createBackup(instanceId);
   const state = await ended(async () => (await manager.getBackup({ instanceId, backupId })).state);

@@ -25,12 +25,14 @@ export async function startProcess(config: BrokerConfig, crashAt = ""): Promise<
   const child = spawn(process.execPath, [join(import.meta.dirname, "crashing", "main.ts"), crashAt], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
-      PATH: config.backups?.searchPath,
+      PATH: "/usr/bin:/bin",
       BROKER_POSTGRES_URL: config.postgresUrl,
       BROKER_USERNAME: config.username,
       BROKER_PASSWORD: config.password,
       BROKER_SECRET_KEY: config.secretKey,
       BROKER_BACKUP_FOLDER: config.backups?.folder,
+      BROKER_POSTGRES_PROGRAMS: config.postgresPrograms,
+      BROKER_POSTGRES_LIBRARIES: config.postgresLibraries,
     },
   });
   const ended = once(child, "exit");
@@ -60,13 +62,12 @@ export async function startProcess(config: BrokerConfig, crashAt = ""): Promise<
 
 /** Files of backups, and what is left of dumps and restores in the server. */
 export async function leftIn(folder: string, adminUrl: string): Promise<readonly string[]> {
-  const names = (await readdir(folder)).filter((name) => name !== "work");
-  const work = await readdir(join(folder, "work")).catch(() => []);
+  const names = await readdir(folder);
   const rows = await query(
     adminUrl,
-    `select datname as name from pg_database where datname ~ '^[rd][0-9a-f]{32}$'
+    `select datname as name from pg_database where datname ~ '^i[0-9a-f]{32}_'
      union all select rolname from pg_roles where rolname ~ '^b[0-9a-f]{32}$'`,
   );
   const server = Array.isArray(rows) ? rows.map((row: { readonly name: string }) => row.name) : [];
-  return [...names.toSorted(), ...work, ...server];
+  return [...names.toSorted(), ...server];
 }

@@ -1,70 +1,32 @@
-/** Dumps of a test broker's server, without the manager around them. */
-import { buffer } from "node:stream/consumers";
+/** Dumps and restores through a driver, without the backup manager around it. */
 import { PassThrough, Readable } from "node:stream";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { silentLogger } from "@klutch/telemetry";
-import type { Dumps } from "../backup-manager/dumps.ts";
-import { PostgresDumps } from "../backup-manager/postgres/postgres-dumps.ts";
-import { programFolders } from "../backup-manager/postgres/programs.ts";
-import { serviceId } from "../catalog.ts";
-import { Databases } from "../databases.ts";
-import { Maintenance } from "../maintenance.ts";
-import { type Instance, Store } from "../store.ts";
+import { buffer } from "node:stream/consumers";
+import type { Driver } from "../drivers/driver.ts";
+import type { Binding, Instance } from "../store.ts";
 
-/** Dumps and restores whole buffers. */
-export interface DumpsWorld extends AsyncDisposable {
-  readonly dumps: Dumps;
-  readonly skipped: readonly string[];
-  readonly instance: (id: string) => Promise<Instance>;
-  readonly dump: (id: string) => Promise<Buffer>;
-  readonly restore: (id: string, dump: Buffer, token: string, signal?: AbortSignal) => Promise<void>;
+/** Returns a whole dump. */
+export async function dump(driver: Driver, instance: Instance): Promise<Buffer> {
+  const to = new PassThrough();
+  const whole = buffer(to);
+  whole.catch(() => undefined);
+  try {
+    await driver.dump(instance, to, AbortSignal.timeout(120_000));
+    return await whole;
+  } finally {
+    to.destroy();
+  }
 }
 
-export async function startDumps(adminUrl: string, programs?: string): Promise<DumpsWorld> {
-  const url = new URL(adminUrl);
-  const workFolder = await mkdtemp(join(tmpdir(), "klutch-dumps-"));
-  const maintenance = new Maintenance(url, silentLogger);
-  const store = new Store(maintenance.pool);
-  const skipped: string[] = [];
-  const dumps = new PostgresDumps({
-    serviceId,
-    maintenance,
-    databases: new Databases({ maintenance, url, secretKey: "only for passwords, which no test here makes" }),
-    bindingsOf: (id) => store.bindingsOf(id),
-    url,
-    folders: await programFolders(programs, "/usr/bin"),
-    workFolder,
-    onSkipped: (_, words) => skipped.push(words),
-  });
-  const instance = async (id: string): Promise<Instance> => {
-    const found = await store.instance(id);
-    if (found === undefined) throw new Error(`no instance ${id}`);
-    return found;
-  };
-  return {
-    dumps,
-    skipped,
-    instance,
-    async dump(id) {
-      const to = new PassThrough();
-      const [whole] = await Promise.all([
-        buffer(to),
-        dumps.dump(await instance(id), to, AbortSignal.timeout(60_000)),
-      ]);
-      return whole;
-    },
-    async restore(id, dump, token, signal = AbortSignal.timeout(60_000)) {
-      // In pieces, as a file comes.
-      const open = (): Readable => Readable.from(pieces(dump), { objectMode: false });
-      await dumps.restore(await instance(id), { open }, { token, signal });
-    },
-    async [Symbol.asyncDispose]() {
-      await maintenance[Symbol.asyncDispose]();
-      await rm(workFolder, { recursive: true, force: true });
-    },
-  };
+/** Restores a dump that comes in pieces, as a file does. */
+export async function restore(
+  driver: Driver,
+  instance: Instance,
+  whole: Buffer,
+  options: { readonly token: string; readonly bindings?: readonly Binding[]; readonly signal?: AbortSignal },
+): Promise<void> {
+  const open = (): Readable => Readable.from(pieces(whole), { objectMode: false });
+  const { token, bindings = [], signal = AbortSignal.timeout(120_000) } = options;
+  await driver.restore(instance, bindings, open, { token, signal });
 }
 
 function* pieces(whole: Buffer): Generator<Buffer> {

@@ -1,7 +1,7 @@
 /** Data servers without a broker's HTTP around them, and what applications do with credentials. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -9,10 +9,11 @@ import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { resolveDebian } from "@klutch/engines";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { findServerPlan, plansOf } from "../catalog.ts";
-import type { Parameters } from "../parameter-checks.ts";
-import { type OpenServers, openServers } from "../servers/open-servers.ts";
-import { type Reply, RespConnection } from "../servers/keyvalue/resp.ts";
+import { serverPlans } from "../catalog.ts";
+import { openServers } from "../drivers/open-servers.ts";
+import type { OwnServers } from "../drivers/own-servers.ts";
+import type { Parameters } from "../drivers/parameters.ts";
+import { type Reply, RespConnection } from "../drivers/resp.ts";
 import type { Binding, Instance } from "../store.ts";
 
 /** A folder that the servers' user can enter; it goes with the block. */
@@ -22,28 +23,40 @@ export async function openFolder(): Promise<{ readonly path: string } & AsyncDis
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Servers of all kinds in a folder. */
-export function serversIn(
+/** The drivers of servers in a folder; disposing ends all servers at once, as a crash would. */
+export interface TestServers extends AsyncDisposable {
+  readonly mariadb: OwnServers;
+  readonly keyvalue: OwnServers;
+}
+
+/** Opens servers of all kinds in a folder. */
+export async function serversIn(
   folder: string,
-  options: {
-    readonly logger?: Logger;
-    readonly diskEveryMs?: number;
-    readonly bindingsOf?: (instanceId: string) => Promise<readonly Binding[]>;
-  } = {},
-): Promise<OpenServers> {
-  return openServers({
+  options: { readonly logger?: Logger; readonly diskEveryMs?: number } = {},
+): Promise<TestServers> {
+  const drivers = await openServers({
     folder: join(folder, "servers"),
     secretKey: "0123456789abcdef0123456789abcdef",
     logger: options.logger ?? silentLogger,
-    bindingsOf: options.bindingsOf ?? (() => Promise.resolve([])),
     diskEveryMs: options.diskEveryMs,
   });
+  const [mariadb, keyvalue] = ["mariadb", "keyvalue"].map((type) =>
+    drivers.find((one) => one.kind.type === type),
+  );
+  assert.ok(mariadb !== undefined && keyvalue !== undefined);
+  return {
+    mariadb,
+    keyvalue,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(drivers.map((driver) => driver[Symbol.asyncDispose]()));
+    },
+  };
 }
 
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
-  const plan = plansOf("mariadb", "keyvalue").find(({ name }) => name === planName);
-  assert.ok(findServerPlan(plan?.id) !== undefined && plan !== undefined, planName);
+  const plan = serverPlans.find(({ name }) => name === planName);
+  assert.ok(plan !== undefined, planName);
   return {
     id,
     planId: plan.id,
@@ -53,6 +66,11 @@ export function instanceOf(id: string, planName: string, parameters: Parameters 
     description: "",
     restoring: false,
   };
+}
+
+/** Returns the process id of the server that lives in the folder. */
+export async function pidIn(home: string): Promise<number> {
+  return (JSON.parse(await readFile(join(home, "process.json"), "utf8")) as { readonly pid: number }).pid;
 }
 
 export function bindingOf(instance: Instance, id: string): Binding {

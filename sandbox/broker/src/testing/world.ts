@@ -50,7 +50,7 @@ export const place: { readonly organizationGuid: string; readonly spaceGuid: str
 };
 
 export async function startWorld(
-  options: { readonly logger?: Logger; readonly backups?: BrokerConfig["backups"] } = {},
+  options: { readonly logger?: Logger } & Pick<BrokerConfig, "backups" | "postgresPrograms"> = {},
 ): Promise<BrokerWorld> {
   const stack = new AsyncDisposableStack();
   const postgres = stack.use(await startPostgres());
@@ -62,6 +62,8 @@ export async function startWorld(
     password: auth.password,
     secretKey: "0123456789abcdef0123456789abcdef",
     backups: options.backups,
+    postgresPrograms: options.postgresPrograms ?? postgres.dumpPrograms,
+    postgresLibraries: postgres.dumpLibraries,
   };
   const logger = options.logger ?? silentLogger;
   let broker = await startBroker(config, logger);

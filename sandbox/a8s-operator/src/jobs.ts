@@ -1,0 +1,153 @@
+/** Backups and restores of a8s: they wait until they can run, run once, and report how it went. */
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { dumpDatabase, ProgramError, restoreDatabase } from "@klutch/data-servers";
+import type { Clock, KubeClient } from "@klutch/kube";
+import {
+  conditionsOf,
+  isDeleting,
+  isTrue,
+  type KubeObject,
+  refOf,
+  type ResourceType,
+} from "@klutch/kube-core";
+import type { Informer, Reconcile } from "@klutch/kube-runtime";
+import { databaseOf, type Server } from "./database/server.ts";
+import { lookUp } from "./instance/lookup.ts";
+import type { Servers } from "./instance/servers.ts";
+import { type Backup, backups, type Postgresql, type Restore, restores } from "./kinds.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
+
+/** Objects that backups and restores use. */
+export interface JobParts {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly servers: Servers;
+  readonly instances: Informer<Postgresql>;
+  /** Holds the dumps. */
+  readonly folder: string;
+}
+
+interface JobKind<J extends Backup | Restore> {
+  readonly type: ResourceType;
+  /** Field of the status with the id of the job. */
+  readonly idField: string;
+  /** Does the work. Returns why it has to wait; throws `ProgramError` when it failed. */
+  readonly run: (job: J, signal: AbortSignal) => Promise<string | undefined>;
+  /** Removes its results. */
+  readonly remove: (job: J) => Promise<void>;
+}
+
+const waitMs = 1_000;
+const afterFailureMs = 30_000;
+
+/** Dumps the instance of a Backup, by the key of the Backup. */
+export function createBackupReconcile(parts: JobParts): Reconcile {
+  const { folder } = parts;
+  return createJobReconcile<Backup>(parts, {
+    type: backups,
+    idField: "backupID",
+    async run(backup, signal) {
+      const file = dumpFile(folder, backup);
+      // It is whole, but a crash kept the operator from reporting it.
+      if (await isThere(file)) return undefined;
+      return withServer(parts, backup, async (server) => {
+        await mkdir(join(folder, "backups"), { recursive: true, mode: 0o700 });
+        await rm(partialOf(file), { force: true });
+        const to = createWriteStream(partialOf(file), { mode: 0o600, flush: true });
+        await dumpDatabase(databaseOf(server), to, signal);
+        await finished(to);
+        await rename(partialOf(file), file);
+      });
+    },
+    async remove(backup) {
+      const file = dumpFile(folder, backup);
+      for (const each of [file, partialOf(file)]) await rm(each, { force: true });
+    },
+  });
+}
+
+/** Replaces the data of an instance by the dump that a Restore names, by the key of the Restore. */
+export function createRestoreReconcile(parts: JobParts): Reconcile {
+  return createJobReconcile<Restore>(parts, {
+    type: restores,
+    idField: "restoreID",
+    async run(restore, signal) {
+      const { namespace, uid: token = "" } = restore.metadata;
+      const { name } = restore.spec.serviceInstance;
+      const ref = { namespace, name: restore.spec.backupName };
+      const backup = await parts.client.find<Backup>(backups, ref, { signal });
+      if (backup === undefined) return `no Backup ${ref.name} in namespace ${namespace}`;
+      const source = backup.spec.serviceInstance.name;
+      if (source !== name)
+        return `spec.backupName is ${ref.name}, which is of ${source}; only backups of ${name} go into ${name}`;
+      if (!isTrue(conditionsOf(backup), "Ready")) return `Backup ${ref.name} is not ready yet`;
+      const file = dumpFile(parts.folder, backup);
+      return withServer(parts, restore, async (server) => {
+        if (!(await isThere(file))) throw new ProgramError(`the data of Backup ${ref.name} are gone`);
+        await restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
+      });
+    },
+    // The data stay as they are.
+    remove: () => Promise.resolve(),
+  });
+}
+
+function createJobReconcile<J extends Backup | Restore>(
+  { client, clock }: JobParts,
+  { type, run, remove, idField }: JobKind<J>,
+): Reconcile {
+  return async (key, { signal }) => {
+    // From the server itself, so that nothing is done again because a cache is late.
+    const job = await client.find<J>(type, refOf(key), { signal });
+    if (job === undefined) return undefined;
+    const writer: Writer = { client, clock, type, signal };
+    if (isDeleting(job)) {
+      await remove(job);
+      await removeFinalizer(writer, job);
+      return undefined;
+    }
+    if (isTrue(conditionsOf(job), "Ready")) return undefined;
+    await addFinalizer(writer, job);
+    try {
+      const message = await run(job, signal);
+      if (message !== undefined) {
+        await report(writer, job, { isReady: false, reason: "Waiting", message });
+        return { requeueAfterMs: waitMs };
+      }
+    } catch (error) {
+      if (!(error instanceof ProgramError)) throw error;
+      await report(writer, job, { isReady: false, reason: "Failed", message: error.message });
+      return { requeueAfterMs: afterFailureMs };
+    }
+    await report(writer, job, { isReady: true, reason: "Complete" }, { [idField]: job.metadata.uid });
+    return undefined;
+  };
+}
+
+/** Returns why the work has to wait. */
+async function withServer(
+  { instances, servers }: JobParts,
+  { metadata, spec }: Backup | Restore,
+  work: (server: Server) => Promise<void>,
+): Promise<string | undefined> {
+  const found = lookUp(instances, metadata.namespace, spec.serviceInstance);
+  if ("problem" in found) return found.problem;
+  return servers.with(found.instance.metadata.uid ?? "", async (server) => {
+    if (server === undefined) return `instance ${spec.serviceInstance.name} is not running yet`;
+    await work(server);
+    return undefined;
+  });
+}
+
+function dumpFile(folder: string, backup: KubeObject): string {
+  return join(folder, "backups", `${backup.metadata.uid}.dump`);
+}
+
+const partialOf = (file: string): string => `${file}.partial`;
+
+async function isThere(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}

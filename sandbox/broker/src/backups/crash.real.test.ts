@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { waitFor } from "@klutch/kube-testing";
+import { type BrokerProcess, leftIn, startProcess } from "../testing/crash.ts";
+import { databaseOf, login, nano, query, startWorld } from "../testing/world.ts";
+import type { BrokerConfig } from "../config.ts";
+
+/** The server, and a broker that makes instances and bindings; those with backups are processes that die. */
+const world = await startWorld();
+after(() => world[Symbol.asyncDispose]());
+const root = await mkdtemp(join(tmpdir(), "klutch-crash-"));
+after(() => rm(root, { recursive: true, force: true }));
+
+/** An instance with one row, and a folder for its backups. */
+async function scene(id: string): Promise<{
+  readonly uri: string;
+  readonly config: BrokerConfig;
+  readonly left: () => Promise<readonly string[]>;
+}> {
+  await world.provisioned(id);
+  const uri = await world.bound(id, `${id}-1`);
+  await query(uri, "create table t (a int)", "insert into t values (1)");
+  const folder = join(root, id);
+  const backups = { folder, retention: { days: 14, minCount: 3 } };
+  return { uri, config: { ...world.config, backups }, left: () => leftIn(folder, world.adminUrl) };
+}
+
+/** States of all backups, once none is open. */
+async function backupsOf({ manager }: BrokerProcess, id: string): Promise<readonly string[]> {
+  let states: readonly string[] = [];
+  await waitFor("the backups to end", async () => {
+    states = (await manager.listBackups(id)).map(({ state }) => state);
+    return !states.some((state) => state === "queued" || state === "running");
+  });
+  return states;
+}
+
+async function restoresOf({ manager }: BrokerProcess, id: string): Promise<readonly string[]> {
+  let states: readonly string[] = [];
+  await waitFor("the restores to end", async () => {
+    states = (await manager.listRestores(id)).map(({ state }) => state);
+    return !states.some((state) => state === "queued" || state === "running");
+  });
+  return states;
+}
+
+/** Makes a backup that nothing disturbs, and returns its number. */
+async function backUp(broker: BrokerProcess, id: string): Promise<number> {
+  const { backupId } = await broker.manager.createBackup(id);
+  assert.deepEqual(new Set(await backupsOf(broker, id)), new Set(["done"]));
+  return backupId;
+}
+
+/** Ends a broker at the step of a call, after what `before` does. The answer may be lost with the process. */
+async function crash<T>(
+  config: BrokerConfig,
+  step: string,
+  before: (broker: BrokerProcess) => Promise<T>,
+  call: (broker: BrokerProcess, prepared: T) => Promise<unknown>,
+): Promise<T> {
+  await using broker = await startProcess(config, step);
+  const prepared = await before(broker);
+  await call(broker, prepared).catch(() => undefined);
+  await broker.ended;
+  return prepared;
+}
+
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+
+const rows = (uri: string): Promise<unknown> => query(uri, "select a from t order by a");
+const slug = (step: string): string => step.replaceAll(" ", "-");
+
+for (const step of ["backup running", "backup written", "backup named", "backup done"])
+  test(`killed at "${step}", the backup is made once, and its file is the only one`, async () => {
+    const id = slug(step);
+    const { config, left, uri } = await scene(id);
+    await crash(config, step, nothing, ({ manager }) => manager.createBackup(id));
+    await using broker = await startProcess(config);
+    assert.deepEqual(await backupsOf(broker, id), ["done"]);
+    const [backup] = await broker.manager.listBackups(id);
+    assert.deepEqual(await left(), [`${backup?.id}.backup`]);
+    await query(uri, "delete from t");
+    await broker.manager.createRestore({ instanceId: id, backupId: backup?.id ?? 0 });
+    assert.deepEqual(await restoresOf(broker, id), ["done"]);
+    assert.deepEqual(await rows(uri), [{ a: 1 }]);
+  });
+
+for (const step of [
+  "restore running",
+  "restore checked",
+  "restore staged",
+  "restore swapped",
+  "restore exchanged",
+  "restore done",
+])
+  test(`killed at "${step}", the restore takes place once, and no row after it is lost`, async () => {
+    const id = slug(step);
+    const { config, left, uri } = await scene(id);
+    const prepare = async (broker: BrokerProcess): Promise<number> => {
+      const made = await backUp(broker, id);
+      await query(uri, "insert into t values (2)");
+      return made;
+    };
+    const backupId = await crash(config, step, prepare, ({ manager }, made) =>
+      manager.createRestore({ instanceId: id, backupId: made }),
+    );
+    const hasEnded = step === "restore exchanged" || step === "restore done";
+    // The instance is open again already, though its restore still counts as running.
+    if (hasEnded) await query(uri, "insert into t values (3)");
+    // Before the exchange the old rows are all there; in the moment after it nobody gets in.
+    else if (step !== "restore swapped") assert.deepEqual(await rows(uri), [{ a: 1 }, { a: 2 }]);
+    await using broker = await startProcess(config);
+    assert.deepEqual(await restoresOf(broker, id), ["done"]);
+    assert.deepEqual(await rows(uri), hasEnded ? [{ a: 1 }, { a: 3 }] : [{ a: 1 }]);
+    assert.deepEqual(await left(), [`${backupId}.backup`]);
+    const owner = `o${databaseOf(uri).slice(1)}`;
+    assert.deepEqual(await query(uri, "select current_user as name"), [{ name: owner }]);
+    // The broker may change it again.
+    await broker.osb.unbind({ ...nano, instanceId: id, bindingId: `${id}-1` });
+  });
+
+for (const step of ["delete begun", "delete file removed"])
+  test(`killed at "${step}", the backup is deleted, and nothing is restored from it`, async () => {
+    const id = slug(step);
+    const { config, left } = await scene(id);
+    const prepare = (broker: BrokerProcess): Promise<number> => backUp(broker, id);
+    await crash(config, step, prepare, ({ manager }, backupId) =>
+      manager.deleteBackup({ instanceId: id, backupId }),
+    );
+    await using broker = await startProcess(config);
+    assert.deepEqual(await backupsOf(broker, id), ["deleted"]);
+    assert.deepEqual(await left(), []);
+  });
+
+test('killed at "forget file removed", a deprovisioned instance leaves no backup', async () => {
+  const { config, left } = await scene("forget");
+  const prepare = async (broker: BrokerProcess): Promise<void> => {
+    for (const _ of [1, 2]) await backUp(broker, "forget");
+  };
+  await crash(config, "forget file removed", prepare, ({ osb }) =>
+    osb.deprovision({ ...nano, instanceId: "forget" }),
+  );
+  await using broker = await startProcess(config);
+  await waitFor("the instance to be gone", async () =>
+    broker.osb.lastOperation({ instanceId: "forget" }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  assert.deepEqual(await left(), []);
+});
+
+test("killed while pg_dump waits for a tenant's lock, the next process makes the backup once", async () => {
+  const { config, left, uri } = await scene("locked");
+  await using tenant = await login(uri);
+  await tenant.query("begin");
+  await tenant.query("lock table t in access exclusive mode");
+  {
+    await using broker = await startProcess(config);
+    await broker.manager.createBackup("locked");
+    await sessionsOfDumps(databaseOf(uri));
+    await broker.kill();
+  }
+  await using broker = await startProcess(config);
+  await tenant.query("commit");
+  assert.deepEqual(await backupsOf(broker, "locked"), ["done"]);
+  const [backup] = await broker.manager.listBackups("locked");
+  assert.deepEqual(await left(), [`${backup?.id}.backup`]);
+});
+
+test("killed while pg_restore runs, the next process restores once, from an empty database", async () => {
+  const { config, left, uri } = await scene("slow");
+  await query(
+    uri,
+    `create function slow(int) returns boolean language plpgsql as $$ begin
+       if session_user like 'b%' then perform pg_sleep(0.2); end if; return true; end $$`,
+    "create table s (a int check (public.slow(a)))",
+    "insert into s select generate_series(1, 10)",
+  );
+  let backupId = 0;
+  {
+    await using broker = await startProcess(config);
+    backupId = await backUp(broker, "slow");
+    await broker.manager.createRestore({ instanceId: "slow", backupId });
+    await sessionsOfDumps(`${databaseOf(uri)}_staging`);
+    await broker.kill();
+  }
+  await using broker = await startProcess(config);
+  assert.deepEqual(await restoresOf(broker, "slow"), ["done"]);
+  assert.deepEqual(await query(uri, "select count(*)::int as n from s"), [{ n: 10 }]);
+  assert.deepEqual(await left(), [`${backupId}.backup`]);
+});
+
+async function sessionsOfDumps(database: string): Promise<void> {
+  await waitFor("a session of the dump", async () => {
+    const found = await query(
+      world.adminUrl,
+      `select 1 from pg_stat_activity where datname = '${database}' and application_name = 'klutch-backup'
+         and (wait_event_type = 'Lock' or wait_event = 'PgSleep')`,
+    );
+    return Array.isArray(found) && found.length > 0;
+  });
+}

@@ -1,0 +1,157 @@
+/** Stores backups and restores. Each method is one statement, so a crash leaves no half of it. */
+import type { Queries } from "../store.ts";
+import { type BackupRecord, type RestoreRecord, selectBackup, selectRestore } from "./records.ts";
+
+/** How a backup or restore ended. */
+export interface Ending {
+  readonly state: "done" | "failed";
+  readonly message: string;
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+}
+
+const open = "state in ('queued', 'running')";
+const atRest = "not restoring and state <> 'in progress'";
+
+/** Judges nothing but whether an instance is at rest. */
+export class BackupStore {
+  readonly #queries: Queries;
+
+  constructor(queries: Queries) {
+    this.#queries = queries;
+  }
+
+  backup(id: number): Promise<BackupRecord | undefined> {
+    return this.#queries.one<BackupRecord>(`${selectBackup} where id = $1`, [id]);
+  }
+
+  backupsOf(instanceId: string): Promise<readonly BackupRecord[]> {
+    return this.#queries.all<BackupRecord>(`${selectBackup} where instance_id = $1 order by id`, [
+      instanceId,
+    ]);
+  }
+
+  restore(id: number): Promise<RestoreRecord | undefined> {
+    return this.#queries.one<RestoreRecord>(`${selectRestore} where id = $1`, [id]);
+  }
+
+  restoresOf(instanceId: string): Promise<readonly RestoreRecord[]> {
+    return this.#queries.all<RestoreRecord>(`${selectRestore} where instance_id = $1 order by id`, [
+      instanceId,
+    ]);
+  }
+
+  /** Tells whether the instance is taken out of automatic backups. */
+  isExcluded(instanceId: string): Promise<boolean> {
+    const text = "select 1 from public.backup_settings where instance_id = $1 and exclude_from_auto_backup";
+    return this.#queries.run(text, [instanceId]);
+  }
+
+  async exclude(instanceId: string, isExcluded: boolean): Promise<void> {
+    await this.#queries.run(
+      `insert into public.backup_settings (instance_id, exclude_from_auto_backup) values ($1, $2)
+       on conflict (instance_id) do update set exclude_from_auto_backup = $2`,
+      [instanceId, isExcluded],
+    );
+  }
+
+  /** Returns the number of the backup; undefined when the instance is not at rest. */
+  async addBackup(instanceId: string): Promise<number | undefined> {
+    const instance = `select id from public.instances where id = $1 and ${atRest}`;
+    const text = `insert into public.backups (instance_id) ${instance} returning id::float8 as id`;
+    return (await this.#queries.one<{ id: number }>(text, [instanceId]))?.id;
+  }
+
+  /** Keeps the broker from changing the instance until `endRestore`. Returns undefined when the instance is not at rest. */
+  async addRestore(instanceId: string, backupId: number): Promise<number | undefined> {
+    const text = `with locked as (update public.instances set restoring = true where id = $1 and ${atRest} returning id)
+       insert into public.restores (instance_id, backup_id) select id, $2 from locked returning id::float8 as id`;
+    return (await this.#queries.one<{ id: number }>(text, [instanceId, backupId]))?.id;
+  }
+
+  /** Marks that the backup's file is being removed; returns false while the backup runs or is being restored. */
+  beginDelete(id: number): Promise<boolean> {
+    return this.#queries.run(
+      `update public.backups b set deleting = true where id = $1 and not ${open}
+         and not exists (select 1 from public.restores r where r.backup_id = b.id and r.${open})`,
+      [id],
+    );
+  }
+
+  async finishDelete(id: number, message: string): Promise<void> {
+    const text = "update public.backups set state = 'deleted', deleting = false, message = $2";
+    await this.#queries.run(`${text} where id = $1 and deleting`, [id, message]);
+  }
+
+  /** Counts the backup again, because its file could not be removed. */
+  async giveUpDelete(id: number): Promise<void> {
+    await this.#queries.run("update public.backups set deleting = false where id = $1", [id]);
+  }
+
+  /** Counts one more attempt; returns false when the backup or restore has ended already. */
+  begin(table: "backups" | "restores", id: number): Promise<boolean> {
+    const text = `update public.${table} set state = 'running', attempts = attempts + 1 where id = $1 and ${open}`;
+    return this.#queries.run(text, [id]);
+  }
+
+  async endBackup(id: number, { state, message, size, sha256 }: Ending): Promise<void> {
+    await this.#queries.run(
+      `update public.backups set state = $2, message = $3, size = $4, sha256 = $5, finished_at = clock_timestamp()
+       where id = $1 and ${open}`,
+      [id, state, message, size ?? null, sha256 ?? null],
+    );
+  }
+
+  /** Lets the broker change the instance again. */
+  async endRestore(id: number, { state, message }: Ending): Promise<void> {
+    await this.#queries.run(
+      `with ended as (update public.restores set state = $2, message = $3, finished_at = clock_timestamp()
+         where id = $1 and ${open} returning instance_id)
+       update public.instances set restoring = false where id in (select instance_id from ended)`,
+      [id, state, message],
+    );
+  }
+
+  unfinishedBackups(): Promise<readonly BackupRecord[]> {
+    return this.#queries.all<BackupRecord>(`${selectBackup} where ${open} order by id`);
+  }
+
+  unfinishedRestores(): Promise<readonly RestoreRecord[]> {
+    return this.#queries.all<RestoreRecord>(`${selectRestore} where ${open} order by id`);
+  }
+
+  /** Returns the backups whose file is being removed. */
+  deleting(): Promise<readonly BackupRecord[]> {
+    return this.#queries.all<BackupRecord>(`${selectBackup} where deleting order by id`);
+  }
+
+  /** Returns backups that ended before so many days, except the newest `kept` done ones of each instance. */
+  expired(days: number, kept: number): Promise<readonly BackupRecord[]> {
+    const newest = `select id from public.backups where instance_id = b.instance_id and state = 'done' order by id desc limit $2`;
+    return this.#queries.all<BackupRecord>(
+      `${selectBackup} b where not deleting and finished_at < clock_timestamp() - make_interval(days => $1)
+         and (state = 'failed' or state = 'done' and id not in (${newest})) order by id`,
+      [days, kept],
+    );
+  }
+
+  /** Forgets deleted backups, and restores of them, so many days after they ended. */
+  async forgetDeleted(days: number): Promise<void> {
+    const isOld = "finished_at < clock_timestamp() - make_interval(days => $1)";
+    await this.#queries.run(`delete from public.backups where state = 'deleted' and ${isOld}`, [days]);
+  }
+
+  /** Ends backups that have not ended, because their instance goes. */
+  async cancel(instanceId: string): Promise<void> {
+    await this.#queries.run(
+      `update public.backups set state = 'failed', message = 'the instance is being deleted', finished_at = clock_timestamp()
+       where instance_id = $1 and ${open}`,
+      [instanceId],
+    );
+  }
+
+  /** Removes the records of an instance that goes. */
+  async forget(instanceId: string): Promise<void> {
+    await this.#queries.run("delete from public.backups where instance_id = $1", [instanceId]);
+  }
+}

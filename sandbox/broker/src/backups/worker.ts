@@ -1,0 +1,241 @@
+/**
+ * Makes the backups and restores that the store lists. The process may be killed between any two lines: the store knows what is to happen
+ * before it happens, a file counts only after its record says so, and each piece of work can be begun again.
+ *
+ * | killed after | left | next start |
+ * |---|---|---|
+ * | the request was written down | `queued` | begins |
+ * | a part of the file, or all of it | `running`, a file | begins again, writes the file again |
+ * | the record says `done` | a backup | – |
+ * | a part of a restore | `running`, half the new data | removes them, begins again |
+ * | the exchange of the data | `running`, the new data | finds that it is done, writes it down |
+ * | a deletion was written down | `deleting`, maybe a file | removes the file, `deleted` |
+ */
+import { Turns } from "@klutch/data-servers";
+import type { Logger } from "@klutch/telemetry";
+import type { Driver } from "../drivers/driver.ts";
+import type { Instance, Store } from "../store.ts";
+import { BackupFiles } from "./files.ts";
+import type { BackupRecord, RestoreRecord } from "./records.ts";
+import type { BackupStore, Ending } from "./store.ts";
+
+/** How long backups are kept. */
+export interface Retention {
+  readonly days: number;
+  /** The newest backups of each instance that are kept, however old they are. */
+  readonly minCount: number;
+}
+
+/** Where backups are stored and how long. */
+export interface BackupConfig {
+  /** Folder of the files, of this broker only. */
+  readonly folder: string;
+  readonly retention: Retention;
+  /** Called after each step; tests end the process there. */
+  readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
+}
+
+/** Objects that the worker uses. */
+export interface WorkerParts extends BackupConfig {
+  readonly instances: Store;
+  readonly store: BackupStore;
+  readonly driverOf: (instance: Instance) => Driver | undefined;
+  readonly logger: Logger;
+}
+
+const sweepEveryMs = 60_000;
+/** Work that ends the process each time is not begun for ever. */
+const mostAttempts = 5;
+const longestMs = 2 * 60 * 60 * 1000;
+const longestMessage = 500;
+const keptAfterDeletionDays = 90;
+
+/** Runs one piece of work at a time for each instance. Work that is not finished at disposal is taken up at the next start. */
+export class Worker implements AsyncDisposable {
+  readonly #parts: WorkerParts;
+  readonly #files: BackupFiles;
+  readonly #turns = new Turns();
+  readonly #known = new Set<string>();
+  readonly #stops = new Map<string, AbortController>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#files = new BackupFiles(parts.folder);
+  }
+
+  /** Removes files that a killed process left, takes up its open work, and looks for work regularly from then on. */
+  async start(): Promise<void> {
+    const { store, instances, logger } = this.#parts;
+    const kept = new Set<number>();
+    for (const instance of await instances.instanceIds())
+      for (const { id, state } of await store.backupsOf(instance)) if (state === "done") kept.add(id);
+    await this.#files.keepOnly(kept);
+    await this.#sweep();
+    this.#timer = setInterval(() => {
+      this.#sweep().catch((error: unknown) =>
+        logger.error("the backup manager could not look for work", { error }),
+      );
+    }, sweepEveryMs);
+  }
+
+  backUp(instanceId: string, id: number): void {
+    this.#add(instanceId, `backup ${id}`, (signal) => this.#backUp(id, signal));
+  }
+
+  restore(instanceId: string, id: number): void {
+    this.#add(instanceId, `restore ${id}`, (signal) => this.#restore(id, signal));
+  }
+
+  /** Removes the file of a backup that is being deleted. Throws the error of the file system; then the backup counts again. */
+  async deleteFile(id: number, message = "deleted"): Promise<void> {
+    const { store } = this.#parts;
+    await this.#step("delete begun");
+    try {
+      await this.#files.remove(id);
+    } catch (error) {
+      await store.giveUpDelete(id);
+      throw error;
+    }
+    await this.#step("delete file removed");
+    await store.finishDelete(id, message);
+  }
+
+  /** Ends the work on an instance that goes. */
+  async stop(instanceId: string): Promise<void> {
+    await this.#parts.store.cancel(instanceId);
+    this.#stops.get(instanceId)?.abort(new Error("the instance is being deleted"));
+    await this.#turns.take(instanceId, () => Promise.resolve());
+    this.#stops.delete(instanceId);
+  }
+
+  /** Removes an instance's backups: first the files, whose names would be lost with the records. */
+  async forget(instanceId: string): Promise<void> {
+    const { store } = this.#parts;
+    for (const { id } of await store.backupsOf(instanceId)) {
+      await this.#files.remove(id);
+      await this.#step("forget file removed");
+    }
+    await store.forget(instanceId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#isClosed = true;
+    for (const stop of this.#stops.values()) stop.abort(new Error("the backup manager ends"));
+    await this.#turns.idle();
+  }
+
+  /** Takes up open work, ends deletions, and deletes what is too old. */
+  async #sweep(): Promise<void> {
+    const { store, retention, logger } = this.#parts;
+    for (const { id, instanceId } of await store.unfinishedBackups()) this.backUp(instanceId, id);
+    for (const { id, instanceId } of await store.unfinishedRestores()) this.restore(instanceId, id);
+    const ended: (readonly [BackupRecord, string])[] = [];
+    for (const backup of await store.deleting()) ended.push([backup, "deleted"]);
+    for (const backup of await store.expired(retention.days, retention.minCount))
+      if (await store.beginDelete(backup.id)) ended.push([backup, `deleted after ${retention.days} days`]);
+    for (const [{ id, instanceId: instance }, message] of ended)
+      await this.deleteFile(id, message).then(
+        () => logger.info("backup deleted", { instance, backup: id }),
+        (error: unknown) =>
+          logger.error("the file of a backup could not be deleted", { instance, backup: id, error }),
+      );
+    await store.forgetDeleted(retention.days + keptAfterDeletionDays);
+  }
+
+  /** Does nothing when a piece of that name is waiting or running. */
+  #add(instanceId: string, name: string, work: (signal: AbortSignal) => Promise<void>): void {
+    if (this.#isClosed || this.#known.has(name)) return;
+    this.#known.add(name);
+    const stop = this.#stops.get(instanceId) ?? new AbortController();
+    this.#stops.set(instanceId, stop);
+    this.#turns
+      .take(instanceId, async () => {
+        if (!stop.signal.aborted) await work(stop.signal);
+      })
+      .catch((error: unknown) =>
+        this.#parts.logger.error("work of the backup manager failed", { instance: instanceId, name, error }),
+      )
+      .finally(() => this.#known.delete(name));
+  }
+
+  async #backUp(id: number, stopped: AbortSignal): Promise<void> {
+    const { store, logger } = this.#parts;
+    const backup = (await store.begin("backups", id)) ? await store.backup(id) : undefined;
+    if (backup === undefined) return;
+    const about = { instance: backup.instanceId, backup: id };
+    try {
+      await this.#step("backup running");
+      const { driver, target } = await this.#target(backup);
+      const written = await this.#files.write(
+        id,
+        (to) => driver.dump(target, to, limited(stopped)),
+        () => this.#step("backup written"),
+      );
+      await this.#step("backup named");
+      await store.endBackup(id, { state: "done", message: "", ...written });
+      await this.#step("backup done");
+      logger.info("backup done", { ...about, size: written.size });
+    } catch (error) {
+      await this.#files.remove(id);
+      if (stopped.aborted) return;
+      logger.error("backup failed", { ...about, error });
+      await store.endBackup(id, failure(error));
+    }
+  }
+
+  async #restore(id: number, stopped: AbortSignal): Promise<void> {
+    const { store, instances, logger, onStep } = this.#parts;
+    const restore = (await store.begin("restores", id)) ? await store.restore(id) : undefined;
+    if (restore === undefined) return;
+    const { instanceId, backupId, token } = restore;
+    const about = { instance: instanceId, backup: backupId, restore: id };
+    try {
+      await this.#step("restore running");
+      const { driver, target } = await this.#target(restore);
+      const signal = limited(stopped);
+      const { size = null, sha256 = null } = (await store.backup(backupId)) ?? {};
+      if (size === null || sha256 === null) throw new Error(`backup ${backupId} is gone`);
+      const open = await this.#files.source(backupId, { size, sha256 }, signal);
+      await this.#step("restore checked");
+      const bindings = await instances.bindingsOf(instanceId);
+      await driver.restore(target, bindings, open, { signal, token, onStep });
+      await this.#step("restore exchanged");
+      await store.endRestore(id, { state: "done", message: "" });
+      await this.#step("restore done");
+      logger.info("restore done", about);
+    } catch (error) {
+      if (stopped.aborted) return;
+      logger.error("restore failed", { ...about, error });
+      await store.endRestore(id, failure(error));
+    }
+  }
+
+  async #target({
+    instanceId,
+    attempts,
+  }: BackupRecord | RestoreRecord): Promise<{ readonly driver: Driver; readonly target: Instance }> {
+    if (attempts > mostAttempts)
+      throw new Error(`it was begun ${mostAttempts} times, and the backup manager ended each time`);
+    const target = await this.#parts.instances.instance(instanceId);
+    const driver = target === undefined ? undefined : this.#parts.driverOf(target);
+    if (target === undefined || driver === undefined)
+      throw new Error(`instance ${instanceId} does not exist, or its service cannot be backed up`);
+    return { driver, target };
+  }
+
+  async #step(step: string): Promise<void> {
+    await this.#parts.onStep?.(step);
+  }
+}
+
+function limited(stopped: AbortSignal): AbortSignal {
+  return AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
+}
+
+function failure(error: unknown): Ending {
+  const message = error instanceof Error ? error.message : String(error);
+  return { state: "failed", message: message.slice(0, longestMessage) };
+}

@@ -1,0 +1,256 @@
+/** Makes a `Driver` of a `ServerKind`: one server for each instance, its folder, its port, its logins and its restores. */
+import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import {
+  type Authority,
+  choosePort,
+  isWithin,
+  type Login,
+  makeServerFolder,
+  type Reach,
+  type RestoreOptions,
+  tlsFilesIn,
+} from "@klutch/data-servers";
+import type { Logger } from "@klutch/telemetry";
+import { serverPlans } from "../catalog.ts";
+import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
+import type { Binding, Instance } from "../store.ts";
+import type { Credentials, Driver, OpenDump } from "./driver.ts";
+import { endLeftover } from "./leftover.ts";
+import { OwnServer, startServer } from "./own-server.ts";
+import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
+import type { Place, ServerKind, ServerSpec } from "./server-kind.ts";
+
+/** Options of `OwnServers`. */
+export interface OwnServersOptions {
+  readonly kind: ServerKind;
+  /** Holds a folder for each kind, and in it one for each instance. */
+  readonly root: string;
+  readonly reach: Reach;
+  readonly secretKey: string;
+  readonly authority: Authority;
+  readonly logger: Logger;
+  readonly diskEveryMs?: number | undefined;
+}
+
+const firstData = "data-first";
+/** Home of the server that takes the data of a restore, which only the broker reaches. */
+const hiddenHome = "filling";
+
+/** One server for each instance. */
+export class OwnServers implements Driver {
+  readonly #options: OwnServersOptions;
+  readonly #servers = new Map<string, OwnServer>();
+  readonly kind: ServerKind;
+
+  constructor(options: OwnServersOptions) {
+    this.#options = options;
+    this.kind = options.kind;
+  }
+
+  async ensure(instance: Instance): Promise<void> {
+    const home = this.homeOf(instance.id);
+    const isNew = instance.operation === "provision" && (await readRecord(home)) === undefined;
+    if (isNew) await this.#make(instance.id, home);
+    await this.resume(instance);
+    await this.serverOf(instance.id).use(() => Promise.resolve());
+  }
+
+  /** Does not wait until the server is up. */
+  async resume(instance: Instance): Promise<void> {
+    await this.#moveIntoRange(instance.id);
+    const place = await this.#placeOf(instance.id);
+    await this.#options.authority.issue(place.home);
+    await this.serverOf(instance.id).apply(place, specOf(instance));
+  }
+
+  async drop(instance: Instance): Promise<void> {
+    await this.#servers.get(instance.id)?.stop();
+    this.#servers.delete(instance.id);
+    const home = this.homeOf(instance.id);
+    for (const each of [home, join(home, hiddenHome)]) await endLeftover(each);
+    await rm(home, { recursive: true, force: true });
+  }
+
+  async bind(binding: Binding, instance: Instance): Promise<Credentials> {
+    await this.serverOf(instance.id).use((session) => session.ensureLogin(this.#loginOf(binding)));
+    return this.credentials(binding);
+  }
+
+  async unbind(binding: Binding): Promise<void> {
+    // Without data there is no login, either.
+    if ((await readRecord(this.homeOf(binding.instanceId))) === undefined) return;
+    const { username } = this.#loginOf(binding);
+    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(username));
+  }
+
+  async credentials(binding: Binding): Promise<Credentials> {
+    const place = await this.#placeOf(binding.instanceId);
+    return this.kind.credentials(place, this.#loginOf(binding), this.#options.authority.certificate);
+  }
+
+  obstacle(): undefined {
+    return undefined;
+  }
+
+  async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
+    // It takes long, so it does not occupy the queue of the server.
+    const session = await this.serverOf(instance.id).use((present) => Promise.resolve(present));
+    await session.dump(to, signal);
+  }
+
+  /**
+   * Makes the new data beside the present ones, with a server that only the broker reaches. One write of the record then exchanges them and
+   * marks the restore as done.
+   */
+  async restore(
+    instance: Instance,
+    bindings: readonly Binding[],
+    open: OpenDump,
+    { token, signal, onStep }: RestoreOptions,
+  ): Promise<void> {
+    const present = await this.#placeOf(instance.id);
+    const { home } = present;
+    const record = await readRecord(home);
+    if (record === undefined || record.restored.includes(token)) return;
+    await removeLeftovers(home, record.data);
+    const data = `data-${token}`;
+    const hidden = { ...present, home: join(home, hiddenHome), data: join(home, data), port: undefined };
+    const server = this.serverOf(instance.id);
+    try {
+      await this.#fillHidden(hidden, instance, bindings, open, signal);
+      signal.throwIfAborted();
+      await onStep?.("restore staged");
+      // From here on nobody writes to the old data.
+      await server.pause();
+      await writeRecord(home, { ...record, data, restored: [...record.restored, token] });
+      await onStep?.("restore swapped");
+    } finally {
+      await this.resume(instance);
+      await removeLeftovers(home, (await readRecord(home))?.data ?? record.data);
+    }
+    await server.use(() => Promise.resolve());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.stop()));
+    this.#servers.clear();
+  }
+
+  /** Returns the keeper of the instance's server; one that was never started is stopped. */
+  serverOf(instanceId: string): OwnServer {
+    const present = this.#servers.get(instanceId);
+    if (present !== undefined) return present;
+    const made = new OwnServer({ ...this.#options, instance: instanceId });
+    this.#servers.set(instanceId, made);
+    return made;
+  }
+
+  homeOf(instanceId: string): string {
+    return join(this.#options.root, this.kind.type, shortHash(instanceId));
+  }
+
+  /** Throws when the data of the instance are gone. */
+  async #placeOf(instanceId: string): Promise<Place> {
+    const home = this.homeOf(instanceId);
+    const record = await readRecord(home);
+    const place = record === undefined ? undefined : this.#placeIn(instanceId, home, record);
+    if (place !== undefined && (await stat(place.data).catch(() => undefined)) !== undefined) return place;
+    throw new Error(`the data of instance ${instanceId} are gone: ${place?.data ?? home} does not exist`);
+  }
+
+  #placeIn(instanceId: string, home: string, { port, data }: ServerRecord): Place {
+    return {
+      database: namesOf(instanceId).database,
+      home,
+      data: join(home, data),
+      port,
+      reach: this.#options.reach,
+      adminPassword: adminPasswordOf(instanceId, this.#options.secretKey),
+      tls: tlsFilesIn(home),
+    };
+  }
+
+  /** The password follows from the key and the stored salt, and is not stored. */
+  #loginOf(binding: Binding): Login {
+    return { username: userOf(binding.id), password: passwordOf(binding, this.#options.secretKey) };
+  }
+
+  /** Writes the record last, so what a crash left without one is thrown away. */
+  async #make(instanceId: string, home: string): Promise<void> {
+    const { reach, root } = this.#options;
+    await endLeftover(home);
+    await rm(home, { recursive: true, force: true });
+    await makeHome(home);
+    // From its record on the port is the instance's, whether or not its server runs.
+    await using reserved = await choosePort(reach, await recordedPorts(root));
+    const record = { port: reserved.ports[0] ?? 0, data: firstData, restored: [] };
+    await this.#makeData(this.#placeIn(instanceId, home, record));
+    await writeRecord(home, record);
+  }
+
+  /** Gives the server another port when its own is outside of the range of ports, where no application reaches it. */
+  async #moveIntoRange(instanceId: string): Promise<void> {
+    const { reach, root, logger } = this.#options;
+    const home = this.homeOf(instanceId);
+    const record = await readRecord(home);
+    if (record === undefined || isWithin(reach, record.port)) return;
+    await using reserved = await choosePort(reach, await recordedPorts(root));
+    const [port = 0] = reserved.ports;
+    await writeRecord(home, { ...record, port });
+    logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
+  }
+
+  /** Makes empty data, which get their name only when they are complete. */
+  async #makeData(place: Place): Promise<void> {
+    const partial = { ...place, data: `${place.data}.partial` };
+    for (const folder of [partial.data, place.data]) await rm(folder, { recursive: true, force: true });
+    await makeServerFolder(partial.data);
+    await this.kind.initialise(partial);
+    await rename(partial.data, place.data);
+  }
+
+  async #fillHidden(
+    hidden: Place,
+    instance: Instance,
+    bindings: readonly Binding[],
+    open: OpenDump,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { kind } = this;
+    const spec = specOf(instance);
+    await makeHome(hidden.home);
+    await this.#makeData(hidden);
+    await kind.prepare?.(hidden, open, signal);
+    await using server = await startServer(kind, hidden, spec, signal);
+    {
+      await using session = await kind.open(hidden, spec);
+      await session.fill(open, signal);
+      for (const binding of bindings) await session.ensureLogin(this.#loginOf(binding));
+    }
+    await server.stop();
+    if ((await server.exited) !== 0) throw new Error("the server that took the backup did not end in order");
+  }
+}
+
+/** Makes a folder that the server can pass through without listing it. */
+async function makeHome(home: string): Promise<void> {
+  await mkdir(home, { recursive: true });
+  await chmod(home, 0o711);
+}
+
+/** Ends a hidden server that a killed broker left, and removes all data but the present ones. */
+async function removeLeftovers(home: string, present: string): Promise<void> {
+  await endLeftover(join(home, hiddenHome));
+  for (const name of await readdir(home))
+    if (name === hiddenHome || (name.startsWith("data-") && name !== present))
+      await rm(join(home, name), { recursive: true, force: true });
+}
+
+function specOf({ id, planId, parameters }: Instance): ServerSpec {
+  const plan = serverPlans.find((each) => each.id === planId);
+  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
+  const { connectionLimit: connections, memoryMiB, diskMiB, tlsOnly } = plan;
+  return { connections, memoryMiB, diskMiB, tlsOnly, parameters };
+}

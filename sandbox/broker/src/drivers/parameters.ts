@@ -1,0 +1,84 @@
+/** Instance parameters: how a request changes them, and checks of which each driver has a table. */
+import { BrokerError } from "../errors.ts";
+
+/** One value. */
+export type ParameterValue = string | number | boolean | readonly string[];
+
+/** Parameters as the broker keeps them. */
+export type Parameters = Readonly<Record<string, ParameterValue>>;
+
+/** Parameters of a request; `null` takes one back. */
+export type ParameterChanges = Readonly<Record<string, ParameterValue | null>>;
+
+/** Returns the value, or throws `BrokerError` 400 that names the field, the value and what is possible. */
+export type Check<T extends ParameterValue = ParameterValue> = (field: string, value: unknown) => T;
+
+/** Checks by the name of the parameter. */
+export type ParameterChecks = Readonly<Record<string, Check>>;
+
+/** Checks the `parameters` of a request. */
+export function checkParameters(value: unknown, checks: ParameterChecks): ParameterChanges {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== "object" || Array.isArray(value)) throw refuse("parameters", value, "an object");
+  const checked = Object.entries(value).map(([name, field]): [string, ParameterValue | null] => {
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (check !== undefined) return [name, field === null ? null : check(`parameters.${name}`, field)];
+    const possible = Object.keys(checks).join(", ");
+    throw invalid(`parameters.${name} is not supported by this broker; possible: ${possible}`);
+  });
+  return Object.fromEntries(checked);
+}
+
+/** Applies the changes to the present parameters. */
+export function mergeParameters(present: Parameters, changes: ParameterChanges): Parameters {
+  const merged = Object.entries({ ...present, ...changes });
+  return Object.fromEntries(merged.filter((entry): entry is [string, ParameterValue] => entry[1] !== null));
+}
+
+/** Accepts texts that match. */
+export function textLike(pattern: RegExp, wanted: string): Check<string> {
+  return (field, value) => {
+    if (typeof value === "string" && pattern.test(value)) return value;
+    throw refuse(field, value, wanted);
+  };
+}
+
+export function oneOf(...words: readonly string[]): Check<string> {
+  return (field, value) => {
+    if (typeof value === "string" && words.includes(value)) return value;
+    throw refuse(field, value, `one of ${words.join(", ")}`);
+  };
+}
+
+export function wholeNumber(least: number, most: number = Infinity): Check<number> {
+  return (field, value) => {
+    if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return Number(value);
+    throw refuse(field, value, `a whole number from ${least}${most === Infinity ? "" : ` to ${most}`}`);
+  };
+}
+
+export function listOf(check: Check<string>, most: number, wanted: string): Check<readonly string[]> {
+  return (field, value) => {
+    if (!Array.isArray(value)) throw refuse(field, value, wanted);
+    if (value.length > most) throw refuse(field, value.length, `at most ${most} entries`);
+    return value.map((each: unknown, index) => check(`${field}[${index}]`, each));
+  };
+}
+
+export const trueOrFalse: Check<boolean> = (field, value) => {
+  if (typeof value === "boolean") return value;
+  throw refuse(field, value, "true or false");
+};
+
+/** Returns the smaller of the plan's value and the parameter's, which counts from `least` on. */
+export function smaller(planned: number, wanted: unknown, least: number): number {
+  return typeof wanted === "number" && wanted >= least ? Math.min(planned, wanted) : planned;
+}
+
+function refuse(field: string, value: unknown, wanted: string): BrokerError {
+  return invalid(`${field} is ${JSON.stringify(value)}, but ${wanted} is needed`);
+}
+
+function invalid(message: string): BrokerError {
+  return new BrokerError(400, "InvalidParameters", message);
+}

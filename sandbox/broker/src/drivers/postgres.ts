@@ -1,0 +1,125 @@
+/** The PostgreSQL driver: each instance is a database in one server, and each binding a login that acts as the database's owner. */
+import type { Writable } from "node:stream";
+import {
+  dropDatabase,
+  dropLogin,
+  dumpDatabase,
+  dumpObstacle,
+  type DumpPrograms,
+  ensureDatabase,
+  ensureLogin,
+  hostInUrl,
+  openDatabase,
+  type PostgresDatabase,
+  restoreDatabase,
+  type RestoreOptions,
+  withSession,
+} from "@klutch/data-servers";
+import { type DatabasePlan, plans } from "../catalog.ts";
+import { namesOf, passwordOf, userOf } from "../names.ts";
+import type { Binding, Instance } from "../store.ts";
+import type { Credentials, Driver, OpenDump } from "./driver.ts";
+import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
+
+/** Options of `PostgresDriver`. */
+export interface PostgresDriverOptions {
+  /** URL of the server's superuser. */
+  readonly url: URL;
+  /** Host and port by which bindings reach the server. Default: those of `url`. */
+  readonly published?: URL | undefined;
+  /** PEM of the authority of the server's certificate. Default: bindings name none. */
+  readonly authority?: string | undefined;
+  /** Passwords are derived from it. */
+  readonly secretKey: string;
+  /** Undefined: there are no backups. */
+  readonly programs: DumpPrograms | undefined;
+}
+
+/** It remembers nothing between two calls. */
+export class PostgresDriver implements Driver {
+  readonly kind: Driver["kind"] = {
+    type: "postgresql",
+    backupType: "postgresql_dump",
+    parameters: postgresParameters,
+  };
+  readonly #options: PostgresDriverOptions;
+
+  constructor(options: PostgresDriverOptions) {
+    this.#options = options;
+  }
+
+  async ensure(instance: Instance): Promise<void> {
+    await ensureDatabase(this.#databaseOf(instance));
+  }
+
+  async resume(instance: Instance): Promise<void> {
+    const database = this.#databaseOf(instance);
+    await withSession(database.url, (client) => openDatabase(client, database));
+  }
+
+  async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
+    await dropDatabase(
+      this.#databaseOf(instance),
+      bindings.map(({ id }) => userOf(id)),
+    );
+  }
+
+  async bind(binding: Binding, instance: Instance): Promise<Credentials> {
+    const password = passwordOf(binding, this.#options.secretKey);
+    await ensureLogin(this.#databaseOf(instance), { username: userOf(binding.id), password });
+    return this.credentials(binding);
+  }
+
+  async unbind(binding: Binding, instance: Instance): Promise<void> {
+    await dropLogin(this.#databaseOf(instance), userOf(binding.id));
+  }
+
+  credentials(binding: Binding): Promise<Credentials> {
+    const { url, published = url, authority, secretKey } = this.#options;
+    const name = namesOf(binding.instanceId).database;
+    const username = userOf(binding.id);
+    const password = passwordOf(binding, secretKey);
+    // An IPv6 address has brackets in a URL only.
+    const host = published.hostname.replace(/^\[(.*)\]$/, "$1");
+    const port = Number(published.port);
+    const uri = `postgres://${username}:${password}@${hostInUrl(host)}:${port}/${name}`;
+    const trusted = authority === undefined ? {} : { cacrt: authority };
+    return Promise.resolve({ ...trusted, host, hosts: [host], name, password, port, uri, username });
+  }
+
+  obstacle(): string | undefined {
+    return dumpObstacle(this.#options);
+  }
+
+  async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
+    await dumpDatabase(this.#databaseOf(instance), to, signal);
+  }
+
+  async restore(
+    instance: Instance,
+    _bindings: readonly Binding[],
+    open: OpenDump,
+    options: RestoreOptions,
+  ): Promise<void> {
+    await restoreDatabase(this.#databaseOf(instance), open, options);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #databaseOf({ id, planId, parameters }: Instance): PostgresDatabase {
+    const { url, programs } = this.#options;
+    const { database, owner, keeper } = namesOf(id);
+    const plan = planOf(id, planId);
+    const connections = connectionLimit(plan, parameters);
+    const settings = databaseSettings(plan, parameters);
+    return { url, name: database, owner, keeper, connections, settings, programs };
+  }
+}
+
+function planOf(id: string, planId: string): DatabasePlan {
+  const plan = plans.find((each) => each.id === planId);
+  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
+  return plan;
+}

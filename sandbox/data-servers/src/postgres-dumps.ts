@@ -1,0 +1,172 @@
+/** Dumps a PostgreSQL database, and restores a dump in its place. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { type Client, DatabaseError } from "pg";
+import {
+  dropRole,
+  endSessions,
+  type Login,
+  makeDatabase,
+  openDatabase,
+  type PostgresDatabase,
+  retiredOf,
+  stagingOf,
+} from "./postgres-database.ts";
+import { exists, literal, quote, runAll, runTogether, withSession } from "./postgres-session.ts";
+import { ProgramError, type ProgramRun, runProgram } from "./programs.ts";
+
+/** One restore. */
+export interface RestoreOptions {
+  readonly signal: AbortSignal;
+  /** Identifies this restore and no other: 1 to 60 letters, digits, `-` and `_`. */
+  readonly token: string;
+  /** Called after each step; tests stop the process there. */
+  readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
+}
+
+/** Restores of a database that are remembered as done. */
+const remembered = 50;
+const objectInUse = "55006";
+const attempts = 5;
+/** A tenant may set time limits for its database. */
+const withoutTimeLimits =
+  "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 -c lock_timeout=0";
+
+/** Explains why the database cannot be dumped or restored; undefined when it can. */
+export function dumpObstacle({ programs }: Pick<PostgresDatabase, "programs">): string | undefined {
+  if (programs !== undefined) return undefined;
+  return "PostgreSQL cannot be backed up or restored here: pg_dump and pg_restore are missing; install the package postgresql-15 and start again with `npm run sandbox -- --reset`";
+}
+
+/** Writes a dump of the database to `to`, which is ended only when the dump is whole. Throws `ProgramError`. */
+export async function dumpDatabase(
+  database: PostgresDatabase,
+  to: Writable,
+  signal: AbortSignal,
+): Promise<void> {
+  // The superuser, because policies may hide rows from everyone else.
+  const { username, password } = database.url;
+  const login = { username, password: decodeURIComponent(password) };
+  const options = ["--format=custom", "--compress=3", "--lock-wait-timeout=60000", "--no-subscriptions"];
+  await runProgram(programRun(database, "pg_dump", login, [...options, database.name], signal), { to });
+}
+
+/**
+ * Replaces the data of the database with those of a dump, all or nothing, and once for each token: a crash leaves the old data or the new.
+ * Ends the sessions of its logins. Throws `ProgramError` when `pg_restore` fails; then the old data stay.
+ */
+export async function restoreDatabase(
+  database: PostgresDatabase,
+  open: () => Readable,
+  { signal, token, onStep }: RestoreOptions,
+): Promise<void> {
+  await withSession(database.url, async (client) => {
+    const done = await restoresDone(client, database);
+    try {
+      if (!done.includes(token)) {
+        await removeLeftovers(client, database);
+        await fillStaging(client, database, open, signal);
+        signal.throwIfAborted();
+        await onStep?.("restore staged");
+        await exchange(client, database, [...done, token].slice(-remembered));
+        await onStep?.("restore swapped");
+      }
+    } finally {
+      await removeLeftovers(client, database);
+      if (await exists(client, "pg_database", database.name)) await openDatabase(client, database);
+    }
+  });
+}
+
+async function fillStaging(
+  client: Client,
+  database: PostgresDatabase,
+  open: () => Readable,
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, owner, keeper } = database;
+  const staging = stagingOf(database);
+  const login = { username: keeper, password: randomBytes(24).toString("base64url") };
+  await makeDatabase(client, database, staging);
+  await runAll(
+    client,
+    `create role ${quote(keeper)} login password ${literal(login.password)} in role ${quote(owner)}`,
+    `grant connect on database ${quote(staging)} to ${quote(keeper)}`,
+    `alter database ${quote(staging)} connection limit 1`,
+  );
+  const how = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"];
+  const args = [...how, "--no-subscriptions", `--role=${owner}`, `--dbname=${staging}`];
+  await runProgram(programRun(database, "pg_restore", login, args, signal), { from: open() });
+  // Code of the tenant may have made something under the keeper's own name.
+  await withSession(
+    url,
+    (inside) => runAll(inside, `reassign owned by ${quote(keeper)} to ${quote(owner)}`),
+    staging,
+  );
+}
+
+/** Puts the staging database in the place of the database, in one transaction with the mark of the restore. */
+async function exchange(client: Client, database: PostgresDatabase, done: readonly string[]): Promise<void> {
+  const [name, staging, retired] = [database.name, stagingOf(database), retiredOf(database)].map(quote);
+  // A database that was lost is restored, too.
+  const isThere = await exists(client, "pg_database", database.name);
+  for (let attempt = 1; ; attempt++) {
+    await runAll(client, `alter database ${staging} connection limit 0`);
+    if (isThere) await runAll(client, `alter database ${name} connection limit 0`);
+    for (const each of [database.name, stagingOf(database)]) await endSessions(client, { database: each });
+    try {
+      await runTogether(
+        client,
+        ...(isThere ? [`alter database ${name} rename to ${retired}`] : []),
+        `alter database ${staging} rename to ${name}`,
+        `comment on database ${name} is ${literal(done.join(" "))}`,
+      );
+      return;
+    } catch (error) {
+      const isInUse = error instanceof DatabaseError && error.code === objectInUse;
+      if (!isInUse || attempt === attempts) throw error;
+    }
+  }
+}
+
+/** Drops what this restore, or one that a crash interrupted, made for itself. */
+async function removeLeftovers(client: Client, database: PostgresDatabase): Promise<void> {
+  for (const name of [stagingOf(database), retiredOf(database)])
+    await runAll(client, `drop database if exists ${quote(name)} with (force)`);
+  await dropRole(client, database, database.keeper);
+}
+
+async function restoresDone(client: Client, { name }: PostgresDatabase): Promise<readonly string[]> {
+  const { rows } = await client.query<{ mark: string | null }>(
+    "select shobj_description(oid, 'pg_database') as mark from pg_database where datname = $1",
+    [name],
+  );
+  return rows[0]?.mark?.split(" ") ?? [];
+}
+
+function programRun(
+  database: PostgresDatabase,
+  program: "pg_dump" | "pg_restore",
+  { username, password }: Login,
+  args: readonly string[],
+  signal: AbortSignal,
+): ProgramRun {
+  const { url, programs } = database;
+  if (programs === undefined) throw new ProgramError(dumpObstacle(database) ?? "");
+  const { folder, libraries } = programs;
+  const env = {
+    LC_ALL: "C",
+    PATH: "/usr/bin:/bin",
+    ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }),
+    PGHOST: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    PGPORT: url.port === "" ? "5432" : url.port,
+    // The password is not among the arguments, which every user of the machine can read.
+    PGUSER: username,
+    PGPASSWORD: password,
+    PGCONNECT_TIMEOUT: "30",
+    PGOPTIONS: withoutTimeLimits,
+    PGAPPNAME: "klutch-backup",
+  };
+  return { program: join(folder, program), args: ["--no-password", ...args], env, signal };
+}
