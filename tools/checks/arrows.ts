@@ -107,7 +107,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       "konnector",
       "provider-anynines",
     ],
-    thirdParty: ["esbuild", "marked"],
+    thirdParty: ["esbuild", "vitepress"],
   },
   // The store of our broker is filled and read past it.
   "proof/bench": { parts: anything, thirdParty: ["pg"] },
