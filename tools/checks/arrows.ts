@@ -34,7 +34,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/schema": { parts: [], thirdParty: ["re2js"] },
   "packages/kube-core": { parts: [], thirdParty: ["kubernetes-types"] },
   "packages/api": { parts: ["schema", "kube-core"], thirdParty: [] },
-  "packages/services": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
+  "packages/services": { parts: ["api", "schema", "kube", "kube-core"], thirdParty: [] },
   "packages/sync": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
