@@ -39,6 +39,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
+  "proof/osb-conformance": { parts: ["osb", "osb/internal", "http-client"], thirdParty: [] },
   "proof/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/http-client": { parts: [], thirdParty: ["undici"] },
   "packages/osb": { parts: ["http-client"], thirdParty: [] },
@@ -121,7 +122,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
 
 /** What test files may import on top of their folder's rule. */
 export const testRule: FolderRule = {
-  parts: anything,
+  // The examples of packages/osb are tried with the broker that checks of brokers are tried with.
+  parts: [...anything, "osb-conformance/testing"],
   thirdParty: [
     "fast-check",
     "oidc-provider",

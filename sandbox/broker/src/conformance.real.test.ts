@@ -11,7 +11,7 @@ import { auth, nano, query, startWorld } from "./testing/world.ts";
 const world = await startWorld();
 after(() => world[Symbol.asyncDispose]());
 
-const command = fileURLToPath(new URL("conformance/main.ts", import.meta.resolve("@klutch/osb")));
+const command = fileURLToPath(import.meta.resolve("@klutch/osb-conformance/main"));
 
 interface Finding {
   readonly id: string;

@@ -1,4 +1,5 @@
 /** Fetching and updating an instance. */
+import { isObject, isOptional, objectOf } from "@klutch/osb/internal";
 import {
   askOperation,
   type CheckContext,
@@ -13,7 +14,6 @@ import {
   untilEnded,
 } from "../context.ts";
 import type { Exchange, RawRequest } from "../exchange.ts";
-import { isObject, isOptional, objectOf } from "../../json.ts";
 import { type CheckedInstance, expectConcurrency } from "./provision.ts";
 
 const fetchRules = [

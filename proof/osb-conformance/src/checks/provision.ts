@@ -1,4 +1,5 @@
 /** Provisioning: refusals first, then an instance that the other checks use. */
+import { isOptional, objectOf } from "@klutch/osb/internal";
 import {
   askOperation,
   type CheckContext,
@@ -14,7 +15,6 @@ import {
   untilEnded,
 } from "../context.ts";
 import type { Exchange, RawRequest } from "../exchange.ts";
-import { isOptional, objectOf } from "../../json.ts";
 import type { LedgerIds } from "../ledger.ts";
 import type { RuleId } from "../rules.ts";
 

@@ -1,8 +1,7 @@
 /** `npm run osb:check`: checks a broker against the specification. Ctrl-C ends it and still deletes what it made; twice ends it at once. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { OsbTransportError } from "../errors.ts";
-import { realClock } from "../poll.ts";
+import { OsbTransportError, realClock } from "@klutch/osb/internal";
 import { readCheckCommand, usage } from "./config.ts";
 import { checkBroker } from "./run.ts";
 import { exitCodeOf, jsonOf, tableOf } from "./table.ts";

@@ -1,5 +1,5 @@
 /** What is wrong with a catalog, by rule. Pure. */
-import { isObject, isOptional, isText, isTextList, type Json, listOf, objectOf } from "../json.ts";
+import { type Json, isObject, isOptional, isText, isTextList, listOf, objectOf } from "@klutch/osb/internal";
 import type { RuleId } from "./rules.ts";
 
 /** Rules that a catalog alone decides. */

@@ -1,9 +1,12 @@
 /** Raw requests to a broker and their answers, in words without secrets. */
 import { type HttpRequest, type HttpResponse, parsedJson } from "@klutch/http-client";
-import { type Credentials, sendAuthorized } from "../auth.ts";
-import { OsbTransportError } from "../errors.ts";
-import { basicHeader } from "../header-value.ts";
-import type { NamedClient } from "../http.ts";
+import {
+  type Credentials,
+  type NamedClient,
+  OsbTransportError,
+  basicHeader,
+  sendAuthorized,
+} from "@klutch/osb/internal";
 
 /** A request that may break rules itself. */
 export interface RawRequest {

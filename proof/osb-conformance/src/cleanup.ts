@@ -1,8 +1,7 @@
 /** Deletes what the checks made, until the broker says that it is gone. */
-import { nextPoll, type PollClock } from "../poll.ts";
+import { type PollClock, isObject, nextPoll } from "@klutch/osb/internal";
 import { answerOf, incomplete, operationOfBody, pathOf } from "./context.ts";
 import type { Exchange, RawRequest } from "./exchange.ts";
-import { isObject } from "../json.ts";
 import type { Ledger, LedgerEntry } from "./ledger.ts";
 
 /** What could not be deleted, and the broker's last answer. */

@@ -1,9 +1,14 @@
 /** All checks in their order, and the cleaning up that follows them whatever happens. */
 import type { TlsSettings } from "@klutch/http-client";
-import { type BrokerAuth, createCredentials } from "../auth.ts";
-import { createNamedClient } from "../http.ts";
-import type { PollClock } from "../poll.ts";
-import { apiVersions, hasFeature, nextVersion } from "../version.ts";
+import {
+  type BrokerAuth,
+  type PollClock,
+  apiVersions,
+  createCredentials,
+  createNamedClient,
+  hasFeature,
+  nextVersion,
+} from "@klutch/osb/internal";
 import { checkBindings } from "./checks/bind.ts";
 import { checkDeprovision } from "./checks/deprovision.ts";
 import { checkCatalog, checkHeaders, expectWellFormed } from "./checks/headers.ts";

@@ -1,4 +1,5 @@
 /** Binding and fetching a binding. */
+import { type Json, isObject, isOptional, isText, isTextList, objectOf } from "@klutch/osb/internal";
 import {
   type CheckContext,
   create,
@@ -11,7 +12,6 @@ import {
   untilEnded,
 } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
-import { isObject, isOptional, isText, isTextList, type Json, objectOf } from "../../json.ts";
 import type { RuleId } from "../rules.ts";
 import type { CheckedInstance } from "./provision.ts";
 import { checkRefusedUnbinds, checkSynchronousUnbind, checkUnbind } from "./unbind.ts";

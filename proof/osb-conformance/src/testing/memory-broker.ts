@@ -2,8 +2,7 @@
  * A broker in memory that keeps every rule. It is a fake: it makes no databases, and exists because no real broker breaks a rule
  * on purpose. An operation ends after a number of requests, not after a time.
  */
-import { operationOf, type OsbOperation } from "../../operation.ts";
-import { isObject, type Json } from "../../json.ts";
+import { type Json, type OsbOperation, isObject, operationOf } from "@klutch/osb/internal";
 
 /** A request as the fake sees it. */
 export interface FakeRequest {

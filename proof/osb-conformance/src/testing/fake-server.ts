@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
-import type { PollClock } from "../../poll.ts";
+import type { PollClock } from "@klutch/osb/internal";
 import { type CheckOptions, type CheckResult, checkBroker } from "../run.ts";
 import type { Alter } from "./breaks.ts";
 import { credentials, type FakeAnswer, fakeRequest, MemoryBroker } from "./memory-broker.ts";

@@ -1,5 +1,5 @@
 /** The plan that is checked. */
-import { isText, type Json, listOf, objectOf } from "../json.ts";
+import { type Json, isText, listOf, objectOf } from "@klutch/osb/internal";
 
 /** What the checks need of a plan and its offering. */
 export interface CheckedPlan {

@@ -1,8 +1,8 @@
 /** Headers, authentication and the catalog. */
+import { isObject, isOptional, isText, listOf, objectOf } from "@klutch/osb/internal";
 import { catalogFaults, catalogRules } from "../catalog-faults.ts";
 import type { CheckContext } from "../context.ts";
 import { type Exchange, identityHeader } from "../exchange.ts";
-import { isObject, isOptional, isText, listOf, objectOf } from "../../json.ts";
 import type { Report } from "../report.ts";
 
 /** What these checks need: they come before there is a plan. */

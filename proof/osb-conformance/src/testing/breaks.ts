@@ -1,6 +1,5 @@
 /** For each rule a way to break it: what the fake's answer becomes. */
-import type { OsbOperation } from "../../operation.ts";
-import type { Json } from "../../json.ts";
+import type { Json, OsbOperation } from "@klutch/osb/internal";
 import type { RuleId } from "../rules.ts";
 import {
   type FakeAnswer,

@@ -1,9 +1,17 @@
 /** What every check has at hand, and what several of them ask. */
-import { decodeLastOperation } from "../decode.ts";
-import { OsbError, OsbTransportError } from "../errors.ts";
-import { nextPoll, type PollAnswer, type PollClock, type PollEnd } from "../poll.ts";
+import {
+  type Json,
+  OsbError,
+  OsbTransportError,
+  type PollAnswer,
+  type PollClock,
+  type PollEnd,
+  decodeLastOperation,
+  isObject,
+  nextPoll,
+  objectOf,
+} from "@klutch/osb/internal";
 import type { Exchange, Exchanger, RawRequest } from "./exchange.ts";
-import { isObject, type Json, objectOf } from "../json.ts";
 import type { Ledger, LedgerIds } from "./ledger.ts";
 import { type CheckedPlan, longestPollingSeconds } from "./plan-choice.ts";
 import type { Report } from "./report.ts";

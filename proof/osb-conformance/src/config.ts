@@ -1,8 +1,7 @@
 /** Flags and environment of `npm run osb:check`. Secrets come by the environment only: flags are seen by every process. */
 import { parseArgs } from "node:util";
 import type { TlsSettings } from "@klutch/http-client";
-import type { BrokerAuth } from "../auth.ts";
-import { isObject, type Json } from "../json.ts";
+import { type BrokerAuth, type Json, isObject } from "@klutch/osb/internal";
 import type { CheckOptions } from "./run.ts";
 
 /** What the command does. */
