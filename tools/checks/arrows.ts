@@ -4,6 +4,8 @@
 export interface FolderRule {
   readonly parts: readonly string[];
   readonly thirdParty: readonly string[];
+  /** Folders whose files may be imported by their paths. */
+  readonly beside?: readonly string[];
 }
 
 const pure: FolderRule = { parts: [], thirdParty: [] };
@@ -111,7 +113,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["esbuild", "vitepress"],
   },
   // The store of our broker is filled and read past it.
-  "proof/bench": { parts: anything, thirdParty: ["pg"] },
+  // Worlds and traffic of the end-to-end tests are measured, too.
+  "proof/bench": { parts: [...anything, "konnector", "launcher"], thirdParty: ["pg"], beside: ["proof/e2e"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
   "proof/simulation": { parts: [...anything, "konnector"], thirdParty: [] },
   "proof/e2e": {

@@ -8,12 +8,12 @@ import { ownProgram } from "@klutch/engines";
 import { consumerNamespace } from "@klutch/api";
 import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
 import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { loadText, machineText } from "../figures.ts";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
 import type { OwnCluster } from "@klutch/kube-testing";
-import { type BoundWorld, startOwnBoundWorld, type StartedProgram } from "../security/bound-world.ts";
-import { editClaims, makeLivingClaims } from "./living-claims.ts";
-import { type Measured, measureStretch } from "./measured.ts";
-import type { Traffic } from "./traffic.ts";
+import { type BoundWorld, startOwnBoundWorld, type StartedProgram } from "../e2e/security/bound-world.ts";
+import { editClaims, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
+import { type Measured, measureStretch } from "../e2e/upgrade/measured.ts";
+import type { Traffic } from "../e2e/upgrade/traffic.ts";
 
 /** A process that may be ended in order or not. */
 interface Replica {
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
   });
   const claims = wholeNumber("claims", values.claims);
   const rounds = wholeNumber("rounds", values.rounds);
-  console.log(machineText());
+  console.log(describeMachine());
   await using stack = new AsyncDisposableStack();
   const replicas = new Replicas();
   const first = replicas.nextOf("backend");
@@ -51,10 +51,10 @@ async function main(): Promise<number> {
   await replicas.start(world, "konnector");
   await replicas.start(world, "backend");
   const traffic = stack.use(editClaims(world, { names: names.slice(0, 50), serversEnd: true }));
-  console.log(`${claims} claims, two replicas of each part; load ${loadText()}`);
+  console.log(`${claims} claims, two replicas of each part; load ${describeLoad()}`);
   const bench: Bench = { world, traffic, replicas, rounds };
   for (const [title, ending] of endings) if (title.includes(values.only)) await measure(bench, title, ending);
-  console.log(`load ${loadText()}`);
+  console.log(`load ${describeLoad()}`);
   return 0;
 }
 

@@ -7,13 +7,14 @@ import { parseArgs } from "node:util";
 import { namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { exitCodeOf, namespaceObject, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { loadText, machineText, quantile, secondsText } from "../figures.ts";
-import { childOf, runsApp } from "../children.ts";
-import { instances } from "../claim-kinds.ts";
-import { Ledger } from "../faults/chains/ledger.ts";
-import { postgresUrl } from "../faults/chains/world.ts";
-import { type OwnSandbox, startOwnSandbox } from "../own-sandbox.ts";
-import { change, claimNamespace, create, type During, remove, type Seen } from "./burst.ts";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { quantile, secondsText } from "./harness/statistics.ts";
+import { childOf, runsApp } from "../e2e/children.ts";
+import { instances } from "../e2e/claim-kinds.ts";
+import { Ledger } from "../e2e/faults/chains/ledger.ts";
+import { postgresUrl } from "../e2e/faults/chains/world.ts";
+import { type OwnSandbox, startOwnSandbox } from "../e2e/own-sandbox.ts";
+import { change, claimNamespace, create, type During, remove, type Seen } from "./rolling/burst.ts";
 
 type Finder = (words: readonly string[]) => boolean;
 
@@ -36,7 +37,7 @@ async function main(): Promise<number> {
     options: { claims: { type: "string", default: "16" }, only: { type: "string", default: "" } },
   });
   const count = wholeNumber("claims", values.claims);
-  console.log(machineText());
+  console.log(describeMachine());
   await using sandbox = await startOwnSandbox("rolling");
   await sandbox.bind(instances.plural);
   const client = await sandbox.client("app-a", { flowControl: false });
@@ -47,12 +48,12 @@ async function main(): Promise<number> {
   // The namespace's mapping and all first times.
   await create(client, ["warm"], async () => undefined);
   await remove(client, ["warm"]);
-  console.log(`load ${loadText()}`);
+  console.log(`load ${describeLoad()}`);
   let isGood = true;
   for (const [title, find] of parts)
     if (values.only.split(",").some((word) => title.includes(word)))
       isGood = (await measure({ sandbox, client, ledger }, { title, find, count })) && isGood;
-  console.log(`load ${loadText()}`);
+  console.log(`load ${describeLoad()}`);
   return isGood ? 0 : 1;
 }
 

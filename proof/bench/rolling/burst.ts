@@ -9,7 +9,7 @@ import {
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { instances, nano } from "../claim-kinds.ts";
+import { instances, nano } from "../../e2e/claim-kinds.ts";
 
 /** Namespace of the claims in the app cluster. */
 export const claimNamespace = "rolling";

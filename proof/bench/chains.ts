@@ -4,10 +4,10 @@
  */
 import { parseArgs } from "node:util";
 import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
-import type { ChainResult } from "./judge.ts";
-import { planOf, programs } from "./plan.ts";
-import { killsIn, runChains } from "./run.ts";
-import { startWorld, type World } from "./world.ts";
+import type { ChainResult } from "../e2e/faults/chains/judge.ts";
+import { planOf, programs } from "../e2e/faults/chains/plan.ts";
+import { killsIn, runChains } from "../e2e/faults/chains/run.ts";
+import { startWorld, type World } from "../e2e/faults/chains/world.ts";
 
 const options = {
   chains: { type: "string", default: "50" },

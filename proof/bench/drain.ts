@@ -17,11 +17,11 @@ import {
 } from "@klutch/kube-core";
 import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { whyUnfit } from "@klutch/nodes";
-import { loadText, machineText } from "../figures.ts";
-import { editClaims, type LivingWorld, makeLivingClaims } from "../upgrade/living-claims.ts";
-import { measureStretch } from "../upgrade/measured.ts";
-import type { Traffic } from "../upgrade/traffic.ts";
-import { startDrainWorld } from "./world.ts";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { editClaims, type LivingWorld, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
+import { measureStretch } from "../e2e/upgrade/measured.ts";
+import type { Traffic } from "../e2e/upgrade/traffic.ts";
+import { startDrainWorld } from "./drain/world.ts";
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -31,17 +31,17 @@ async function main(): Promise<number> {
   const claims = wholeNumber("claims", values.claims);
   const unfit = await whyUnfit();
   if (unfit !== undefined) throw new Error(unfit);
-  console.log(machineText());
+  console.log(describeMachine());
   await using world = await startDrainWorld();
   const { client: consumer } = world.appCluster;
   const { client: provider } = world.controlPlane;
   const names = await makeLivingClaims(world, { claims, secrets: Math.min(20, claims) });
   await using traffic = editClaims(world, { names: names.slice(0, 50) });
-  console.log(`${claims} claims, two Pods of each part; load ${loadText()}`);
+  console.log(`${claims} claims, two Pods of each part; load ${describeLoad()}`);
   await measure(world, traffic, "nothing is evicted", undefined);
   await measure(world, traffic, "konnector", { client: consumer, namespace: consumerNamespace });
   await measure(world, traffic, "backend", { client: provider, namespace: backendPolicyName });
-  console.log(`load ${loadText()}`);
+  console.log(`load ${describeLoad()}`);
   return 0;
 }
 

@@ -9,8 +9,8 @@ import { ownProgram, resolveEngine } from "@klutch/engines";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
 import { type NodeCluster, openNodeNetwork, startNodeClusters, startNodeRegistry } from "@klutch/nodes";
 import { pushLayout } from "@klutch/oci";
-import { logIn, offerDatabases, tenants } from "../security/bound-world.ts";
-import type { LivingWorld } from "../upgrade/living-claims.ts";
+import { logIn, offerDatabases, tenants } from "../../e2e/security/bound-world.ts";
+import type { LivingWorld } from "../../e2e/upgrade/living-claims.ts";
 
 const run = promisify(execFile);
 const tree = join(import.meta.dirname, "..", "..", "..");

@@ -8,18 +8,19 @@ import { apiServiceExportRequests, binderName, serviceNamespaceName } from "@klu
 import { formatKubeconfig } from "@klutch/kube";
 import { type DynamicObject, type KubeObject, numberAt } from "@klutch/kube-core";
 import { exitCodeOf, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { loadText, machineText, quantile, secondsText } from "../figures.ts";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { quantile, secondsText } from "./harness/statistics.ts";
 import {
   type BoundWorld,
   databases,
   databasesName,
   logIn,
   startOwnBoundWorld,
-} from "../security/bound-world.ts";
-import { type AppClusterOptions, claimNamespace, editedClaim } from "./app-cluster.ts";
-import { describeKinds, isRequest, rateOf } from "./figures.ts";
-import { type Agents, startAgents } from "./processes.ts";
-import { wallClock } from "./wire-log.ts";
+} from "../e2e/security/bound-world.ts";
+import { type AppClusterOptions, claimNamespace, editedClaim } from "./storm/app-cluster.ts";
+import { describeKinds, isRequest, rateOf } from "./storm/figures.ts";
+import { type Agents, startAgents } from "./storm/processes.ts";
+import { wallClock } from "./storm/wire-log.ts";
 
 const processes = 5;
 const quietSeconds = 20;
@@ -37,7 +38,7 @@ async function main(): Promise<number> {
   const count = wholeNumber("agents", values.agents);
   const claims = wholeNumber("claims", values.claims);
   const downs = values.down.split(",").map((text) => wholeNumber("down", text));
-  console.log(machineText());
+  console.log(describeMachine());
   await using world = await startOwnBoundWorld("Namespaced");
   const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
   const clusters: AppClusterOptions[] = [];
@@ -45,7 +46,7 @@ async function main(): Promise<number> {
     clusters.push({ name, index, claims, kubeconfig: await bind(world, name) });
   await using agents = await startAgents(clusters, world.controlPlane.url, processes);
   await untilUpstream(world, names, 1);
-  console.log(`${count} app clusters with ${claims} claims each are Ready; load ${loadText()}`);
+  console.log(`${count} app clusters with ${claims} claims each are Ready; load ${describeLoad()}`);
   await agents.report();
   const began = wallClock();
   await sleep(quietSeconds * 1000);
@@ -53,7 +54,7 @@ async function main(): Promise<number> {
   const atRest = rateOf(wire.filter(isRequest), began, quietSeconds).total;
   console.log(`at rest: ${(atRest / quietSeconds).toFixed(1)} requests a second (${describeKinds(wire)})`);
   for (const [index, down] of downs.entries()) await storm({ world, agents, names }, down, index + 2);
-  console.log(`load ${loadText()}`);
+  console.log(`load ${describeLoad()}`);
   return 0;
 }
 
