@@ -26,7 +26,7 @@ function installDependencies() {
     .update(readFileSync(join(root, "package-lock.json")))
     .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  console.error("Installing the pinned npm dependencies (about 600 MB, once) …");
+  console.error("Installing the pinned npm dependencies (about 700 MB, once) …");
   const started = performance.now();
   const result = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,

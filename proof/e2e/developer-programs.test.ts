@@ -10,7 +10,7 @@ const cases: readonly (readonly [program: string, option: string])[] = [
   ["proof/simulation/main.ts", "seeds"],
   ["proof/simulation/main.ts", "seed"],
   ["proof/e2e/faults/real/soak.ts", "seeds"],
-  ["proof/e2e/faults/chains/main.ts", "chains"],
+  ["proof/bench/chains.ts", "chains"],
   ["proof/bench/instances.ts", "probes"],
 ];
 

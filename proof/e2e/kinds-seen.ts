@@ -1,17 +1,17 @@
 /** What `kubectl get` and `kubectl explain` show a developer of each kind, in an app cluster that bound them all. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { bindApi } from "@klutch/launcher";
-import { services } from "@klutch/services";
+import { formatYaml } from "@klutch/kube";
+import { exampleFilesOf, legacy, services } from "@klutch/services";
 import { waitFor } from "@klutch/kube-testing";
 import { cliFilesIn } from "./sandbox-process.ts";
 
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, "..", "..");
-const examples = join(repository, "configuration", "examples");
 
 /** Columns of instances, behind those of their own. */
 const common = ["SERVICE", "PLAN", "REASON", "SYNCED", "READY", "AGE"];
@@ -61,10 +61,11 @@ export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: Seen
   const bound = await kubectl("get", "customresourcedefinitions", "--output=name");
   for (const [plural] of columns)
     if (!bound.includes(`/${plural}.`)) await bindApi(cli, backendUrl, plural, () => undefined);
-  const files = [
+  const wanted = [
     ...services.map(({ type }) => `${type}-instance`),
     ...["binding", "backup", "restore"].map((operation) => `postgresql-${operation}`),
-  ].flatMap((name) => ["-f", join(examples, `${name}.yaml`)]);
+  ];
+  const files = await writeExamples(join(folder, "examples"), wanted);
   await waitFor("the examples to be applied", () => kubectl("apply", ...files), { timeoutMs: 60_000 });
   const captures: string[] = [];
   for (const [plural, titles] of columns) {
@@ -92,6 +93,16 @@ export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: Seen
   if (captureTo !== undefined)
     await writeFile(join(repository, captureTo), [captured, ...captures].join("\n"));
   await kubectl("delete", "--timeout=120s", ...files);
+}
+
+/** Writes the examples with these names, and returns the arguments with which kubectl takes them. */
+async function writeExamples(folder: string, names: readonly string[]): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true });
+  const examples = exampleFilesOf(legacy).filter(({ name }) => names.includes(name));
+  assert.equal(examples.length, names.length);
+  for (const { name, manifest } of examples)
+    await writeFile(join(folder, `${name}.yaml`), formatYaml(manifest));
+  return names.flatMap((name) => ["-f", join(folder, `${name}.yaml`)]);
 }
 
 /** What can be written into `spec` stands in its explanation; long lines are broken anywhere between words. */

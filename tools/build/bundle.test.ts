@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { serviceTables } from "@klutch/services";
 import { bundleApp, bundledApps } from "./bundle.ts";
 
 const run = promisify(execFile);
@@ -22,4 +23,17 @@ test("every shipped app becomes one file that starts without this repository", a
     );
     assert.match(String(failed), /no-such-flag/, app);
   }
+});
+
+test("a bundle has the tables of services inside", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-bundle-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const outfile = join(folder, "cli.mjs");
+  await bundleApp("cli", outfile);
+  const text = await readFile(outfile, "utf8");
+  for (const { type, about } of serviceTables) {
+    assert.ok(text.includes(JSON.stringify(type)), type);
+    assert.ok(text.includes(about), type);
+  }
+  assert.ok(!text.includes("service.yaml"), "it would read the tables from files");
 });

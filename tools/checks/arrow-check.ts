@@ -25,7 +25,9 @@ export function violation(path: string, specifier: string): string | undefined {
   if (specifier.startsWith("node:")) return undefined;
   if (specifier.startsWith(".")) {
     const target = folderOf(join(dirname(path), specifier));
-    return target === folder ? undefined : `relative import leaves ${folder} for ${target}`;
+    return target === folder || rule.beside?.includes(target) === true
+      ? undefined
+      : `relative import leaves ${folder} for ${target}`;
   }
   const extra = isTestSupport(path) ? testRule : { parts: [], thirdParty: [] };
   if (specifier.startsWith("@klutch/")) {

@@ -4,6 +4,8 @@
 export interface FolderRule {
   readonly parts: readonly string[];
   readonly thirdParty: readonly string[];
+  /** Folders whose files may be imported by their paths. */
+  readonly beside?: readonly string[];
 }
 
 const pure: FolderRule = { parts: [], thirdParty: [] };
@@ -34,11 +36,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/schema": { parts: [], thirdParty: ["re2js"] },
   "packages/kube-core": { parts: [], thirdParty: ["kubernetes-types"] },
   "packages/api": { parts: ["schema", "kube-core"], thirdParty: [] },
-  "packages/services": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
+  "packages/services": { parts: ["api", "schema", "kube", "kube-core"], thirdParty: [] },
   "packages/sync": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
+  "proof/osb-conformance": { parts: ["osb", "osb/internal", "http-client"], thirdParty: [] },
   "proof/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/http-client": { parts: [], thirdParty: ["undici"] },
   "packages/osb": { parts: ["http-client"], thirdParty: [] },
@@ -107,10 +110,11 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       "konnector",
       "provider-anynines",
     ],
-    thirdParty: ["esbuild", "marked"],
+    thirdParty: ["esbuild", "vitepress"],
   },
   // The store of our broker is filled and read past it.
-  "proof/bench": { parts: anything, thirdParty: ["pg"] },
+  // Worlds and traffic of the end-to-end tests are measured, too.
+  "proof/bench": { parts: [...anything, "konnector", "launcher"], thirdParty: ["pg"], beside: ["proof/e2e"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
   "proof/simulation": { parts: [...anything, "konnector"], thirdParty: [] },
   "proof/e2e": {
@@ -121,7 +125,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
 
 /** What test files may import on top of their folder's rule. */
 export const testRule: FolderRule = {
-  parts: anything,
+  // The examples of packages/osb are tried with the broker that checks of brokers are tried with.
+  parts: [...anything, "osb-conformance/testing"],
   thirdParty: [
     "fast-check",
     "oidc-provider",

@@ -1,20 +1,30 @@
-/** `npm run docs:site`: writes the pages as a web site into dist/site. Ends with 1, and writes nothing, when a link leads nowhere. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+/** `npm run docs:site`: builds the web site in dist/site. Exits with 1, and writes nothing, when a link leads nowhere. */
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { build, serve } from "vitepress";
 import { openTree } from "../checks/tree.ts";
 import { repositoryRoot } from "../root.ts";
-import { buildSite } from "./site.ts";
+import { brokenLinks, siteRoot } from "./site.ts";
 
-const { files, problems } = buildSite(openTree());
+const { values } = parseArgs({
+  options: {
+    base: { type: "string", default: "/" },
+    earlier: { type: "string", default: "" },
+    out: { type: "string", default: join(repositoryRoot, "dist", "site") },
+    serve: { type: "boolean", default: false },
+    port: { type: "string", default: "4173" },
+  },
+});
+const problems = await brokenLinks(openTree());
 if (problems.length > 0) {
   console.error(problems.join("\n"));
   process.exitCode = 1;
 } else {
-  const folder = join(repositoryRoot, "dist", "site");
-  await rm(folder, { recursive: true, force: true });
-  for (const [place, text] of files) {
-    await mkdir(dirname(join(folder, place)), { recursive: true });
-    await writeFile(join(folder, place), text);
-  }
-  console.log(`${files.size} files in ${folder}; begin with index.html`);
+  process.env["KLUTCH_SITE_BASE"] = values.base;
+  process.env["KLUTCH_SITE_EARLIER"] = values.earlier;
+  process.env["KLUTCH_SITE_OUT"] = resolve(values.out);
+  process.env["NODE_ENV"] = "production";
+  await build(siteRoot, { base: values.base });
+  console.log(`The site is in ${values.out}; \`npm run docs:site -- --serve\` shows it in a browser.`);
+  if (values.serve) await serve({ root: siteRoot, base: values.base, port: Number(values.port) });
 }

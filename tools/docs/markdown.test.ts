@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { renderMarkdown } from "./markdown.ts";
-import { buildSite } from "./site.ts";
+import { folderPage, filePage } from "./file-pages.ts";
+import { renderPages, brokenLinks, type SiteSource } from "./site.ts";
 
-const everywhere = (href: string): string => href;
-const siteOf = (pages: Readonly<Record<string, string>>): ReturnType<typeof buildSite> =>
-  buildSite({ paths: new Set(Object.keys(pages)), text: (path) => pages[path] ?? "" });
+const sourceOf = (pages: Readonly<Record<string, string>>): SiteSource => ({
+  paths: new Set(Object.keys(pages)),
+  text: (path) => pages[path] ?? "",
+});
+/** Renders each text as a page of its own. */
+async function htmlOf(texts: readonly string[]): Promise<readonly string[]> {
+  const pages = texts.map((text, index) => [`docs/a${index}.md`, text] as const);
+  const { html } = await renderPages(sourceOf({ ...Object.fromEntries(pages), "docs/a.md": "# A\n" }));
+  return pages.map(([path]) => html.get(path) ?? "");
+}
 
-test("raw HTML is shown as text, whatever it is, and a comment is not shown", () => {
-  for (const hostile of [
+test("raw HTML is shown as text, whatever it is, and a comment is not shown", async () => {
+  const pages = await htmlOf([
     "<script>alert(1)</script>",
     "text <img src=x onerror=alert(1)> text",
     "<svg/onload=alert(1)>",
@@ -20,21 +27,49 @@ test("raw HTML is shown as text, whatever it is, and a comment is not shown", ()
     '```"><script>\ncode\n```',
     "`<script>`",
     "[x][1]\n\n[1]: <https://a.test/\"onclick=x> 'title\" onclick=x'",
-  ]) {
-    const { html } = renderMarkdown(hostile, everywhere);
-    const tags = html.match(/<\/?([a-z0-9]+)/g) ?? [];
-    const harmless = /^<\/?(?:p|pre|code|h1|a|div|table|thead|tbody|tr|th|td)$/;
+    "text {onclick=x}",
+    "<Content />",
+    "<<< /etc/passwd",
+  ]);
+  for (const html of pages) {
+    const tags = html.match(/<\/?([a-z0-9]+)/gi) ?? [];
+    const harmless = /^<\/?(?:p|pre|code|h1|a|div|table|thead|tbody|tr|th|td|span)$/;
+    // The button of a block of code copies it.
+    const own = html.includes('<button title="Copy Code" class="copy"></button>')
+      ? ["<button", "</button"]
+      : [];
     assert.deepEqual(
-      tags.filter((tag) => !harmless.test(tag)),
+      tags.filter((tag) => !harmless.test(tag) && !own.includes(tag)),
       [],
       html,
     );
-    assert.doesNotMatch(html, /<[^>]*\son\w+=/, html);
+    assert.doesNotMatch(html, /<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/, html);
+    assert.doesNotMatch(html, /root:/);
   }
-  assert.equal(renderMarkdown("<!-- Generated -->\n", everywhere).html, "");
+  assert.deepEqual(await htmlOf(["<!-- Generated -->\n\n<!-- two\nlines -->\n"]), [""]);
 });
 
-test("a link that is no address of the web and no page is text, and is told", () => {
+test("an expression of a template is shown as text, everywhere on a page", async () => {
+  const texts = [
+    "{{ alert(1) }}",
+    "# {{ alert(1) }}",
+    "[{{ alert(1) }}](a.md)",
+    "![{{ alert(1) }}](a.md)",
+    "| {{ alert(1) }} |\n|---|",
+    "text\\{\\{ alert(1) }}",
+  ];
+  for (const html of await htmlOf(texts)) assert.doesNotMatch(html.replaceAll(/"[^"]*"/g, ""), /\{\{/);
+  const codes = [
+    "`{{ alert(1) }}`",
+    "```yaml\n{{ alert(1) }}\n```",
+    "```\n{{ alert(1) }}\n```",
+    "    {{ alert(1) }}",
+  ];
+  for (const html of await htmlOf(codes))
+    assert.match(html, /<(?:pre|code)[^>]* v-pre[^>]*>(?:<[^>]*>)*\{\{ *(?:<[^>]*>| )*alert/);
+});
+
+test("a link that is no address of the web and no page is text, and is told", async () => {
   const links = [
     "javascript:alert(1)",
     "JaVaScRiPt:alert(1)",
@@ -48,22 +83,30 @@ test("a link that is no address of the web and no page is text, and is told", ()
     "b.md#gone",
   ];
   const text = links.map((link) => `[press](${link})`).join("\n\n");
-  const { files, problems } = siteOf({ "docs/a.md": `# A\n\n${text}\n`, "docs/b.md": "# B\n" });
+  const source = sourceOf({ "docs/a.md": `# A\n\n${text}\n`, "docs/b.md": "# B\n" });
+  const problems = await brokenLinks(source);
   assert.equal(problems.length, links.length, problems.join("\n"));
-  assert.doesNotMatch(files.get("a.html") ?? "", /<a [^>]*(?:script|data|file):/i);
+  const { html } = await renderPages(source);
+  assert.doesNotMatch(html.get("docs/a.md") ?? "", /<a [^>]*(?:script|data|file):/i);
 });
 
-test("pages lead to each other, to headings, and to files that are no pages; each heading has its own anchor", () => {
-  const { files, problems } = siteOf({
+test("pages lead to each other, to headings, and to files that are no pages; each heading has its own anchor", async () => {
+  const source = sourceOf({
     "docs/README.md":
       "# Home\n[deep](sub/deep.md#two-words-1) [file](../configuration/a.yaml) [folder](../configuration)\n",
     "docs/sub/deep.md": "# Deep\n## Two `words`\n## Two words\n[home](../README.md) [own](#two-words)\n",
     "configuration/a.yaml": "a: <1>\n",
   });
-  assert.deepEqual(problems, []);
-  assert.match(files.get("index.html") ?? "", /href="sub\/deep\.html#two-words-1"/);
-  assert.match(files.get("sub/deep.html") ?? "", /<h2 id="two-words-1">/);
-  assert.match(files.get("sub/deep.html") ?? "", /href="\.\.\/index\.html">home/);
-  assert.match(files.get("files/configuration/a.yaml.html") ?? "", /a: &lt;1&gt;/);
-  assert.match(files.get("files/configuration/index.html") ?? "", /href="a\.yaml\.html"/);
+  assert.deepEqual(await brokenLinks(source), []);
+  const { html, links } = await renderPages(source);
+  assert.match(html.get("docs/README.md") ?? "", /href="\/sub\/deep\.html#two-words-1"/);
+  assert.match(
+    html.get("docs/README.md") ?? "",
+    /href="\/files\/configuration\/a\.yaml\.html" target="_self"/,
+  );
+  assert.match(html.get("docs/sub/deep.md") ?? "", /<h2 id="two-words-1"/);
+  assert.match(html.get("docs/sub/deep.md") ?? "", /href="\/index\.html">home/);
+  assert.deepEqual([...links.linked].toSorted(), ["configuration/", "configuration/a.yaml"]);
+  assert.match(filePage("configuration/a.yaml", source.text("configuration/a.yaml")), /a: &lt;1&gt;/);
+  assert.match(folderPage("configuration/", [...source.paths]), /href="a\.yaml\.html"/);
 });

@@ -1,92 +1,94 @@
 /**
- * Markdown of a page to HTML. Raw HTML is shown as the text that it is, and a link leads where `resolve` says or nowhere, so nothing in a page
- * can run or load anything.
+ * The rules that pages obey beyond VitePress' own. Raw HTML and template expressions are shown as the text that they are, images become their
+ * description, and a link leads where `resolve` says or nowhere, so nothing in a page can run or load anything.
  */
-import { Marked, type Tokens } from "marked";
-import { anchors } from "./anchors.ts";
+import type { MarkdownOptions, MarkdownRenderer } from "vitepress";
+import { anchorOf } from "./anchors.ts";
 
-/** A heading of a page. */
-export interface Heading {
-  readonly depth: number;
-  /** As text, without marks. */
-  readonly text: string;
-  readonly anchor: string;
+/** Where a link leads: an address of the site or of the web. `isFile` marks what is no page, which the browser has to load itself. */
+export interface LinkTarget {
+  readonly address: string;
+  readonly isFile: boolean;
 }
 
-/** What a page becomes. */
-export interface Rendered {
-  readonly html: string;
-  readonly headings: readonly Heading[];
-}
+/** Finds the target of a link on the page with this path in the repository; undefined: its text stands alone. */
+export type ResolveLink = (from: string, href: string) => LinkTarget | undefined;
 
-/** Where a link of the page leads; undefined: it is no link, and its text stands alone. */
-export type ResolveLink = (href: string) => string | undefined;
+/** What VitePress passes along with a page; `pageOf` finds the page's path in it. */
+type Environment = Readonly<Record<string, unknown>>;
 
-/** Renders; never throws for what stands in a page. */
-export function renderMarkdown(markdown: string, resolve: ResolveLink): Rendered {
-  const headings: Heading[] = [];
-  const anchorFor = anchors();
-  const marked = new Marked({ gfm: true, async: false });
-  marked.use({
+/** Options of VitePress' renderer with these rules. `pageOf` tells which page is being rendered. */
+export function markdownOptions(
+  resolve: ResolveLink,
+  pageOf: (environment: Environment) => string,
+  base: string,
+): MarkdownOptions {
+  return {
+    html: false,
     // An address in a text is an example more often than a link.
-    tokenizer: { url: () => undefined },
-    renderer: {
-      // A comment is for whoever reads the source.
-      html: ({ text }: Tokens.HTML | Tokens.Tag) => (/^<!--[^]*-->\s*$/.test(text) ? "" : escapeHtml(text)),
-      image: ({ text }: Tokens.Image) => escapeHtml(text),
-      checkbox: ({ checked }: Tokens.Checkbox) => (checked ? "☑ " : "☐ "),
-      heading({ tokens, depth }: Tokens.Heading) {
-        const html = this.parser.parseInline(tokens);
-        const text = this.parser.parseInline(tokens, this.parser.textRenderer);
-        const anchor = anchorFor(unescapeHtml(text));
-        headings.push({ depth, text: unescapeHtml(text), anchor });
-        return `<h${depth} id="${escapeHtml(anchor)}"><a href="#${escapeHtml(anchor)}">${html}</a></h${depth}>\n`;
-      },
-      link({ href, tokens }: Tokens.Link) {
-        const html = this.parser.parseInline(tokens);
-        const target = resolve(href);
-        if (target === undefined) return html;
-        const foreign = /^https?:/.test(target) ? ' rel="noreferrer"' : "";
-        return `<a href="${escapeHtml(target)}"${foreign}>${html}</a>`;
-      },
-      code: ({ text }: Tokens.Code) => `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`,
-      table({ header, rows }: Tokens.Table) {
-        const htmlOf = ({ tokens }: Tokens.TableCell): string => this.parser.parseInline(tokens);
-        const heads = header.map((cell) => `<th>${htmlOf(cell)}</th>`).join("");
-        // On a phone each cell stands alone, with the title of its column.
-        const labels = header.map((cell) =>
-          unescapeHtml(this.parser.parseInline(cell.tokens, this.parser.textRenderer)),
-        );
-        const body = rows.map((cells) => {
-          const row = cells.map(
-            (cell, index) => `<td data-label="${escapeHtml(labels[index] ?? "")}">${htmlOf(cell)}</td>`,
-          );
-          return `<tr>${row.join("")}</tr>\n`;
-        });
-        return `<div class="table" tabindex="0"><table><thead><tr>${heads}</tr></thead>\n<tbody>${body.join("")}</tbody></table></div>\n`;
-      },
+    linkify: false,
+    attrs: { disable: true },
+    anchor: { slugify: anchorOf },
+    config: (markdown) => {
+      markdown.disable(["emoji", "snippet"]);
+      hideComments(markdown);
+      keepLanguages(markdown);
+      replaceLinks(markdown, (href, environment) => resolve(pageOf(environment), href), base);
+      const { escapeHtml } = markdown.utils;
+      const shown = (text: string): string => escapeHtml(text).replaceAll("{", "&#123;");
+      markdown.renderer.rules["text"] = (tokens, index) => shown(tokens[index]?.content ?? "");
+      markdown.renderer.rules["image"] = (tokens, index) => shown(tokens[index]?.content ?? "");
+      markdown.renderer.rules["code_inline"] = (tokens, index) =>
+        `<code v-pre>${escapeHtml(tokens[index]?.content ?? "")}</code>`;
+      markdown.renderer.rules["code_block"] = (tokens, index) =>
+        `<pre v-pre tabindex="0"><code>${escapeHtml(tokens[index]?.content ?? "")}</code></pre>\n`;
     },
+  };
+}
+
+/** Leaves out comments that stand alone; they are for readers of the source. */
+function hideComments(markdown: MarkdownRenderer): void {
+  markdown.block.ruler.before("paragraph", "comment", (state, startLine, endLine, silent) => {
+    const lineAt = (line: number): string =>
+      state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
+    if (!lineAt(startLine).startsWith("<!--")) return false;
+    let line = startLine;
+    while (line < endLine && !/-->\s*$/.test(lineAt(line))) line += 1;
+    if (line === endLine) return false;
+    if (!silent) state.line = line + 1;
+    return true;
   });
-  const html = marked.parse(markdown, { async: false });
-  return { html, headings };
 }
 
-/** For text and for attributes in quotes. */
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
+/** Takes everything but the language from the head of a block of code, because VitePress writes it into tags as it is. */
+function keepLanguages(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.after("block", "languages", (state) => {
+    for (const token of state.tokens)
+      if (token.type === "fence") token.info = /^[\w+-]*/.exec(token.info.trim())?.[0] ?? "";
+  });
 }
 
-/** The renderer of plain text escapes what a heading's anchor has to see. */
-function unescapeHtml(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
+/** Gives every link its target, or takes the link away and leaves its text. Every address is asked for, however dangerous it looks. */
+function replaceLinks(
+  markdown: MarkdownRenderer,
+  resolve: (href: string, environment: Environment) => LinkTarget | undefined,
+  base: string,
+): void {
+  markdown.validateLink = () => true;
+  markdown.core.ruler.after("inline", "targets", (state) => {
+    for (const block of state.tokens) {
+      const open: boolean[] = [];
+      block.children =
+        block.children?.filter((token) => {
+          if (token.type === "link_close") return open.pop();
+          if (token.type !== "link_open") return true;
+          const target = resolve(token.attrGet("href") ?? "", state.env as Environment);
+          open.push(target !== undefined);
+          if (target === undefined) return false;
+          token.attrSet("href", target.isFile ? base + target.address.slice(1) : target.address);
+          if (target.isFile) token.attrSet("target", "_self");
+          return true;
+        }) ?? null;
+    }
+  });
 }

@@ -1,9 +1,11 @@
 /** Where each file of the repository is on the site, and in which order the pages stand in the navigation. */
 import { dirname, join, relative } from "node:path/posix";
 
-/** Whether it is one of the pages of the site. What is not is shown as it is, when a page links to it. */
+/** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */
 export function isPage(path: string): boolean {
-  return /^(?:docs\/.*|designs\/.*|packages\/[^/]+\/README|bench\/RESULTS|deploy\/.*|[A-Z]+)\.md$/.test(path);
+  return /^(?:docs\/.*|designs\/.*|(?:packages|proof)\/[^/]+\/(?:README|RESULTS)|deploy\/.*|[A-Z]+)\.md$/.test(
+    path,
+  );
 }
 
 /** The file of the site for a path of the repository, a page, another file or a folder (which ends in a slash). */
@@ -18,17 +20,22 @@ export function placeOf(path: string): string {
     .replace(/\.md$/, ".html");
 }
 
-/** The address of one file of the site from another. */
+/** Returns the address of a page, file or folder from the top of the site. */
+export function siteAddress(path: string): string {
+  return `/${placeOf(path)}`;
+}
+
+/** Returns the address of one file of the site from another. */
 export function addressFrom(from: string, to: string): string {
   return relative(dirname(from), to);
 }
 
-/** The path in the repository that a link of a page means. */
+/** Returns the path in the repository that a link of a page means. */
 export function targetOf(from: string, href: string): string {
   return join(dirname(from), href).replace(/\/$/, "");
 }
 
-/** Some pages under a title. */
+/** Pages under one title of the navigation. */
 export interface Group {
   readonly title: string;
   readonly pages: readonly string[];
@@ -50,10 +57,10 @@ const order: readonly (readonly [title: string, pages: RegExp, first: readonly s
   ["Designs", /^designs\//, []],
   [
     "Project",
-    /^[A-Z]+\.md$|^(?:bench|deploy|packages)\//,
+    /^[A-Z]+\.md$|^(?:deploy|packages|proof)\//,
     ["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"],
   ],
-  // Whatever is left of docs.
+  // The rest of docs.
   [
     "Install and operate",
     /^docs\/[^/]+\.md$/,

@@ -1,131 +1,178 @@
-/** The site: every page of the repository, and what pages link to, as HTML files. */
+/** The configuration of the web site: which pages it has, where each is, and what its links lead to. */
+import { createHash } from "node:crypto";
+import { globSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { klutchVersion } from "@klutch/api";
-import { documentOf, type PageParts } from "./layout.ts";
-import { escapeHtml, renderMarkdown, type Rendered } from "./markdown.ts";
-import { addressFrom, groupsOf, isPage, placeOf, targetOf } from "./places.ts";
-import { styleSheet } from "./style.ts";
+import { createMarkdownRenderer, disposeMdItInstance, type DefaultTheme, type UserConfig } from "vitepress";
+import { openTree } from "../checks/tree.ts";
+import { repositoryRoot } from "../root.ts";
+import { filePage, folderPage } from "./file-pages.ts";
+import { Links } from "./links.ts";
+import { markdownOptions } from "./markdown.ts";
+import { groupsOf, isPage, placeOf, siteAddress } from "./places.ts";
 
-/** What the site is made of. */
+/** The repository as the site reads it. */
 export interface SiteSource {
   /** Every file of the repository. */
   readonly paths: ReadonlySet<string>;
   readonly text: (path: string) => string;
 }
 
-/** The files of the site by their places, and what is wrong with the pages. */
-export interface Site {
-  readonly files: ReadonlyMap<string, string>;
-  /** Each names the page and the link. */
-  readonly problems: readonly string[];
+/** Where the site is published. */
+interface Publication {
+  /** Path of its address, with a slash at both ends. */
+  readonly base: string;
+  /** Folder to build it in. */
+  readonly folder: string;
+  /** Versions that are published beside this one, newest first. */
+  readonly earlier: readonly string[];
 }
 
-const style = "style.css";
+/** Folder of VitePress' own files; its parent is what `build` and `serve` of VitePress take. */
+export const siteRoot: string = join(repositoryRoot, "tools", "docs");
 
-/** Builds it in memory. A link to nowhere, or to what is no page and no address of the web, is a problem. */
-export function buildSite(source: SiteSource): Site {
-  const builder = new SiteBuilder(source);
-  builder.addPages();
-  return builder.finish();
+/** Reads from the environment, which `tools/docs/main.ts` sets before VitePress loads its configuration. */
+function publication(): Publication {
+  const {
+    KLUTCH_SITE_BASE: base = "/",
+    KLUTCH_SITE_EARLIER: earlier = "",
+    KLUTCH_SITE_OUT: folder = join(repositoryRoot, "dist", "site"),
+  } = process.env;
+  return { base, folder, earlier: earlier.split(",").filter((version) => version !== "") };
 }
 
-class SiteBuilder {
-  readonly #source: SiteSource;
-  readonly #files = new Map<string, string>([[style, styleSheet.trimStart()]]);
-  readonly #problems: string[] = [];
-  readonly #titles: ReadonlyMap<string, string>;
-  readonly #groups: ReturnType<typeof groupsOf>;
-  /** Files and folders that a page links to and that were not made yet. */
-  readonly #wanted: string[] = [];
-  /** Anchors that are linked, with the page that does it. */
-  readonly #anchors: {
-    readonly from: string;
-    readonly href: string;
-    readonly page: string;
-    readonly anchor: string;
-  }[] = [];
-  readonly #rendered = new Map<string, Rendered>();
-
-  constructor(source: SiteSource) {
-    this.#source = source;
-    const pages = [...source.paths].filter(isPage);
-    this.#titles = new Map(pages.map((path) => [path, titleOf(source.text(path), path)]));
-    this.#groups = groupsOf(pages);
-  }
-
-  addPages(): void {
-    for (const [path, title] of this.#titles) {
-      const rendered = renderMarkdown(this.#source.text(path), (href) => this.#resolve(path, href));
-      this.#rendered.set(path, rendered);
-      this.#write(path, placeOf(path), { title, ...rendered });
-    }
-    for (let path = this.#wanted.pop(); path !== undefined; path = this.#wanted.pop()) this.#addFile(path);
-  }
-
-  finish(): Site {
-    for (const { from, href, page, anchor } of this.#anchors) {
-      const found = this.#rendered.get(page)?.headings.some((heading) => heading.anchor === anchor);
-      if (found !== true) this.#problems.push(`${from}: ${href} leads to no heading`);
-    }
-    return { files: this.#files, problems: this.#problems };
-  }
-
-  /** What a page links to and is none: shown as it is. A folder: its files. */
-  #addFile(path: string): void {
-    const place = placeOf(path);
-    if (this.#files.has(place)) return;
-    if (!path.endsWith("/")) {
-      const html = `<h1>${escapeHtml(path)}</h1>\n<pre tabindex="0"><code>${escapeHtml(this.#source.text(path))}</code></pre>\n`;
-      this.#write(path, place, { title: path, html, headings: [] });
-      return;
-    }
-    const children = [...this.#source.paths].filter((one) => one.startsWith(path)).toSorted();
-    const items = children.map((child) => {
-      if (!isPage(child)) this.#wanted.push(child);
-      const address = addressFrom(place, placeOf(child));
-      return `<li><a href="${escapeHtml(address)}">${escapeHtml(this.#titles.get(child) ?? child.slice(path.length))}</a></li>`;
-    });
-    const html = `<h1>${escapeHtml(path)}</h1>\n<ul>${items.join("\n")}</ul>\n`;
-    this.#write(path, place, { title: path, html, headings: [] });
-  }
-
-  #write(path: string, place: string, page: Pick<PageParts, "title" | "html" | "headings">): void {
-    const navigation = this.#groups.map(({ title, pages }) => ({
-      title,
-      links: pages.map((one) => ({
-        title: this.#titles.get(one) ?? one,
-        address: addressFrom(place, placeOf(one)),
-        isHere: one === path,
-      })),
-    }));
-    const [home, sheet] = [addressFrom(place, "index.html"), addressFrom(place, style)];
-    this.#files.set(place, documentOf({ ...page, navigation, home, style: sheet, version: klutchVersion }));
-  }
-
-  /** Addresses of the web stay; all others are files of the repository. */
-  #resolve(from: string, href: string): string | undefined {
-    if (/^https?:\/\/[^\s]+$/.test(href)) return href;
-    const [, file = "", anchor] = /^([^#]*)(?:#(.*))?$/.exec(href) ?? [];
-    const target = file === "" ? from : targetOf(from, file);
-    const path = this.#existing(target);
-    if (path === undefined) {
-      this.#problems.push(`${from}: ${href} leads to nothing`);
-      return undefined;
-    }
-    if (!isPage(path)) this.#wanted.push(path);
-    if (anchor !== undefined) this.#anchors.push({ from, href, page: path, anchor });
-    const address = path === from ? "" : addressFrom(placeOf(from), placeOf(path));
-    return anchor === undefined ? address : `${address}#${anchor}`;
-  }
-
-  /** The file, or the folder with a slash behind it; undefined when there is neither. */
-  #existing(target: string): string | undefined {
-    if (this.#source.paths.has(target)) return target;
-    return [...this.#source.paths].some((path) => path.startsWith(`${target}/`)) ? `${target}/` : undefined;
-  }
+/** Configures VitePress for this repository. */
+export function repositorySite(): UserConfig<DefaultTheme.Config> {
+  return siteConfig(openTree());
 }
 
-/** Of its first heading, without marks. */
+/** Configures VitePress for the pages of the repository, which stay where they are. */
+export function siteConfig(source: SiteSource): UserConfig<DefaultTheme.Config> {
+  const { base, earlier, folder } = publication();
+  const pages = [...source.paths].filter(isPage);
+  const links = new Links(source.paths);
+  return {
+    title: "Klutch",
+    description: "Databases for app clusters, made by one control plane",
+    // No icon, so that browsers ask for none.
+    head: [["link", { rel: "icon", href: "data:," }]],
+    titleTemplate: ":title · Klutch",
+    base,
+    srcDir: repositoryRoot,
+    srcExclude: otherMarkdown(new Set(pages)),
+    outDir: folder,
+    cacheDir: join(repositoryRoot, "node_modules", ".cache", "site"),
+    rewrites: (path) => placeOf(path).replace(/\.html$/, ".md"),
+    metaChunk: true,
+    vite: { build: { chunkSizeWarningLimit: 2000 } },
+    markdown: markdownOptions((from, href) => links.resolve(from, href), sourcePage, base),
+    themeConfig: themeConfig(source, pages, earlier),
+    transformPageData: (page) => ({ ...page, frontmatter: {} }),
+    transformHtml: withPolicy,
+    buildEnd: ({ outDir }) => writeFiles(source, links.linked, outDir),
+  };
+}
+
+/** Renders every page once, and names the links that lead nowhere. */
+export async function brokenLinks(source: SiteSource): Promise<readonly string[]> {
+  const { links, headings } = await renderPages(source);
+  return links.problems(headings);
+}
+
+/** Renders every page as the site does, without its frame. */
+export async function renderPages(source: SiteSource): Promise<{
+  readonly html: ReadonlyMap<string, string>;
+  readonly links: Links;
+  readonly headings: ReadonlyMap<string, ReadonlySet<string>>;
+}> {
+  const links = new Links(source.paths);
+  const options = markdownOptions((from, href) => links.resolve(from, href), sourcePage, "/");
+  // VitePress keeps one renderer for the process, with the options of the first that asked.
+  disposeMdItInstance();
+  const markdown = await createMarkdownRenderer(repositoryRoot, options);
+  const html = new Map<string, string>();
+  const headings = new Map<string, ReadonlySet<string>>();
+  for (const path of [...source.paths].filter(isPage)) {
+    const environment = { path: join(repositoryRoot, path) };
+    html.set(path, markdown.render(source.text(path), environment));
+    const ids = (html.get(path) ?? "").matchAll(/<h\d id="([^"]*)"/g);
+    headings.set(path, new Set([...ids].map(([, id = ""]) => id)));
+  }
+  disposeMdItInstance();
+  return { html, links, headings };
+}
+
+/** VitePress names a page by its file, or, where it is moved on the site, by `realPath`. */
+function sourcePage({ path, realPath }: Readonly<Record<string, unknown>>): string {
+  return relative(repositoryRoot, typeof realPath === "string" ? realPath : String(path));
+}
+
+function otherMarkdown(pages: ReadonlySet<string>): string[] {
+  const skipped = (path: string): boolean => /(?:^|\/)(?:node_modules|dist|\.git)$/.test(path);
+  const all = globSync("**/*.md", { cwd: repositoryRoot, exclude: skipped });
+  return all.filter((path) => !pages.has(path));
+}
+
+function themeConfig(
+  source: SiteSource,
+  pages: readonly string[],
+  earlier: readonly string[],
+): DefaultTheme.Config {
+  const sidebar = groupsOf(pages).map(({ title, pages: own }) => ({
+    text: title,
+    items: own.map((path) => ({ text: titleOf(source.text(path), path), link: siteAddress(path) })),
+  }));
+  const version = `v${klutchVersion.replace(/^v/, "")}`;
+  const versions = earlier.map((one) => ({ text: one, link: `../${one}/`, target: "_self" }));
+  return {
+    nav: [
+      { text: "Install", link: siteAddress("docs/install.md") },
+      { text: "Reference", link: siteAddress("docs/reference/README.md") },
+      {
+        text: version,
+        items: [{ text: "Changelog", link: siteAddress("CHANGELOG.md") }, ...versions],
+      },
+    ],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: "local", options: { detailedView: true } },
+  };
+}
+
+/** Returns the text of the page's first heading, without marks. */
 function titleOf(markdown: string, path: string): string {
   const heading = /^# (.+)$/m.exec(markdown)?.[1];
   return heading === undefined ? path : heading.replaceAll(/[`*]/g, "");
+}
+
+/** Forbids everything but the site's own files and the scripts that VitePress put into this page. */
+function withPolicy(html: string): string {
+  const inline = [...html.matchAll(/<script[^>]*>([^]+?)<\/script>/g)].map(
+    ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+  );
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' ${inline.join(" ")}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="referrer" content="no-referrer">`;
+  return html.replace("<head>", `<head>\n    ${meta}`);
+}
+
+async function writeFiles(source: SiteSource, linked: ReadonlySet<string>, folder: string): Promise<void> {
+  const all = [...source.paths];
+  const inFolders = all.filter((path) =>
+    [...linked].some((one) => one.endsWith("/") && path.startsWith(one)),
+  );
+  for (const path of new Set([...linked, ...inFolders.filter((one) => !isPage(one))])) {
+    const place = join(folder, placeOf(path));
+    await mkdir(dirname(place), { recursive: true });
+    await writeFile(place, path.endsWith("/") ? folderPage(path, all) : filePage(path, source.text(path)));
+  }
 }

@@ -23,7 +23,7 @@ test("each server, each command and each flag is on the page", () => {
 test("each environment variable that a program reads by its name is on the page", () => {
   const isShipped = (path: string): boolean =>
     /^(?:apps|packages|sandbox|proof\/kube-testing)\/.*\.ts$/.test(path) &&
-    !/\.test\.ts$|\/testing\/|\/conformance\//.test(path);
+    !/\.test\.ts$|\/testing\//.test(path);
   const files = openTree().files(isShipped);
   const names = files.flatMap(({ text }) =>
     [...text.matchAll(/\b(?:[eE]nv\[|valueOf\()"([A-Z][A-Z_]+)"/g)].map(([, name = ""]) => name),

@@ -1,10 +1,14 @@
-/** `npm run generate`: writes every generated file. */
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { shippedTables, tablesModule, tablesSource } from "./tables.ts";
-import { writeGenerated } from "./write.ts";
+/** `npm run generate`: writes the generated files that git keeps. `-- --out FOLDER` writes all that can be printed into a folder. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { repositoryRoot } from "../root.ts";
+import { generatedFiles, printedFiles } from "./files.ts";
 
-await writeGenerated(tablesModule, tablesSource(shippedTables()));
-// A process of its own, which loads the module that was written just now.
-const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "print.ts")], { stdio: "inherit" });
-process.exitCode = status ?? 1;
+const { out } = parseArgs({ options: { out: { type: "string" } } }).values;
+const folder = out === undefined ? repositoryRoot : resolve(out);
+for (const [path, content] of out === undefined ? generatedFiles() : printedFiles()) {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), content);
+  console.log(path);
+}

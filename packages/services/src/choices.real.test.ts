@@ -10,7 +10,7 @@ import { readTable } from "./table/read-table.ts";
 import { claimCrd } from "./testing/claim-crd.ts";
 import { startClaimServer } from "./testing/claim-server.ts";
 import type { CompositeResourceDefinition } from "./xrd.ts";
-import { instanceXrd } from "./xrds.ts";
+import { instanceXrd } from "./instance-xrd.ts";
 
 /** A table of two backends, with what the first says of its oldest plan and what the table says besides. */
 function definitionsOf(type: string, old: string, more = ""): readonly CompositeResourceDefinition[] {

@@ -18,7 +18,8 @@ import { compositionName, generations, legacy, v2 } from "./generation.ts";
 import { services } from "./list.ts";
 import { sharedXrdsOf } from "./shared-xrds.ts";
 import type { CompositeResourceDefinition } from "./xrd.ts";
-import { instanceXrd, xrdsOf } from "./xrds.ts";
+import { instanceXrd } from "./instance-xrd.ts";
+import { xrdsOf } from "./xrds.ts";
 
 const home = join(import.meta.dirname, "..", "..", "..", "services");
 

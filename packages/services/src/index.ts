@@ -1,4 +1,4 @@
-/** Every data service, and what is derived from the list of them. No I/O. */
+/** Every data service, and everything that follows from their tables. */
 export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositionsOf } from "./compositions.ts";
 export {
@@ -24,6 +24,7 @@ export {
 } from "./object-input.ts";
 export { type CrossplanePackage, packagesOf } from "./packages.ts";
 export { pageOf } from "./page.ts";
+export { tables as serviceTables } from "./shipped-tables.ts";
 export { sharedXrdsOf } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
 export { xrdsOf } from "./xrds.ts";

@@ -1,6 +1,6 @@
 /** The data services. */
 import type { DataService } from "./data-service.ts";
-import { tables } from "./gen/tables.ts";
+import { tables } from "./shipped-tables.ts";
 import { dataServiceOf } from "./table/data-service-of.ts";
 
 /** All of them, in the order in which they are printed. */

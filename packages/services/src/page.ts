@@ -1,4 +1,5 @@
 /** The page of documentation of a data service, as Markdown. */
+import { formatYaml } from "@klutch/kube";
 import { contractLines, type Rule } from "@klutch/schema";
 import {
   backupConfigName,
@@ -17,16 +18,14 @@ const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
 const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join("\n");
 const messageOf = ({ rule, message = rule }: Rule): string => message;
 
-/** What may be claimed, how it may change, what comes back. `examples` is the folder of the examples, as a link of the page. */
-export function pageOf(
-  generation: Generation,
-  of: DataService,
-  examples = "../../configuration/examples",
-): string {
+/**
+ * Returns the page of a service: fields of its claim, how they may change, and the keys of its Secret. `examples` is the folder of its examples,
+ * as the page links to it; by default the page shows them itself.
+ */
+export function pageOf(generation: Generation, of: DataService, examples?: string): string {
   const service = serviceIn(generation, of);
   const { title, about, kind, type, others, credentialKeys } = service;
   const { plural, group, version } = claimResource(kind, generation);
-  const links = examplesOf(generation, of).map(({ name }) => `[${name}.yaml](${examples}/${name}.yaml)`);
   const ways = [service, ...others];
   const titles = others.length === 0 ? ["at the broker"] : ways.map((way) => code(way.composition));
   return `# ${title}
@@ -48,9 +47,19 @@ ${service.parameterSchemas.flatMap((parameter) => rowOf(parameter, ways)).join("
 ${[`The Secret of a binding has the keys ${codes(credentialKeys)}.`, ...others.flatMap(operatorSecret)].join(" ")}
 
 ## Examples
-${bullets(links)}
+${examplesFor(generation, of, examples)}
 `;
 }
+
+function examplesFor(generation: Generation, of: DataService, folder: string | undefined): string {
+  const files = examplesOf(generation, of);
+  if (folder !== undefined) return bullets(files.map(({ name }) => `[${name}.yaml](${folder}/${name}.yaml)`));
+  return files
+    .map(({ comment, manifest }) => `${comment.join("\n")}\n\n${fenced(formatYaml(manifest))}`)
+    .join("\n\n");
+}
+
+const fenced = (yaml: string): string => `\`\`\`yaml\n${yaml}\`\`\``;
 
 /** Who makes it, of a service whose default is a broker or objects. */
 function madeBy({ machinery }: Generation, { type, object, composition, others }: DataService): string {

@@ -9,15 +9,22 @@ export interface Percentiles {
   readonly max: number;
 }
 
-/** Nearest-rank percentiles of a non-empty sample. Throws on an empty one. */
+/** Returns the nearest-rank percentiles of a non-empty sample. Throws on an empty one. */
 export function percentiles(sample: readonly number[]): Percentiles {
-  const sorted = sample.toSorted((left, right) => left - right);
-  const at = (fraction: number): number => {
-    const value = sorted[Math.min(sorted.length - 1, Math.ceil(fraction * sorted.length) - 1)];
-    if (value === undefined) throw new Error("percentiles of an empty sample");
-    return value;
-  };
-  return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+  if (sample.length === 0) throw new Error("percentiles of an empty sample");
+  const at = (share: number): number => quantile(sample, share);
+  return { count: sample.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}
+
+/** Returns the value below which this share of the values lies, such as 0.5 for the median; the greatest for 1. 0 when there are none. */
+export function quantile(values: readonly number[], share: number): number {
+  const index = Math.max(0, Math.ceil(share * values.length) - 1);
+  return values.toSorted((one, other) => one - other)[index] ?? 0;
+}
+
+/** Writes milliseconds as seconds with one digit. */
+export function secondsText(timeMs: number): string {
+  return `${(timeMs / 1000).toFixed(1)} s`;
 }
 
 /** The middle of a non-empty sample; the mean of the two in the middle when their number is even. */

@@ -13,7 +13,7 @@ const world = await startWorld();
 after(() => world[Symbol.asyncDispose]());
 const { provisioned, finished, bound, adminUrl } = world;
 
-const command = fileURLToPath(new URL("conformance/main.ts", import.meta.resolve("@klutch/osb")));
+const command = fileURLToPath(import.meta.resolve("@klutch/osb-conformance/main"));
 
 interface Finding {
   readonly id: string;

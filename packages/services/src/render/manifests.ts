@@ -9,7 +9,7 @@ import { pageOf } from "../page.ts";
 import { dataServiceOf } from "../table/data-service-of.ts";
 import type { ServiceTable } from "../table/service-table.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
-import { instanceXrd } from "../xrds.ts";
+import { instanceXrd } from "../instance-xrd.ts";
 import { type ClaimDefinition, claimDefinition } from "./claim-crd.ts";
 import { type ArgoHealthConfig, argoHealthOf, type FluxHealthAddition, fluxHealthOf } from "./health.ts";
 

@@ -2,7 +2,7 @@
 import { recordsAt, valueAt } from "@klutch/kube-core";
 import { type JsonSchema, type Problem, problemsOf, unknownFields } from "@klutch/schema";
 import { legacy } from "../generation.ts";
-import { instanceXrd } from "../xrds.ts";
+import { instanceXrd } from "../instance-xrd.ts";
 import { dataServiceOf } from "./data-service-of.ts";
 import type { ServiceTable } from "./service-table.ts";
 

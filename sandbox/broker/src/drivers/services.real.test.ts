@@ -185,7 +185,7 @@ for (const [service, plan, other, parameters] of [
 ] as const)
   test(`the broker keeps every rule with ${service}, and nothing is left of the checks`, async () => {
     const before = await serverPids();
-    const command = fileURLToPath(new URL("conformance/main.ts", import.meta.resolve("@klutch/osb")));
+    const command = fileURLToPath(import.meta.resolve("@klutch/osb-conformance/main"));
     const what = [
       `--service=${service}`,
       `--plan=${plan}`,

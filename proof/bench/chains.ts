@@ -1,0 +1,67 @@
+/**
+ * `npm run bench:chains -- --chains 50 --seed 1 --at-once 3`: lives of databases while provider, function and broker are killed. Prints
+ * kills, what was lost and what was made twice; exit code 1 when anything was.
+ */
+import { parseArgs } from "node:util";
+import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
+import type { ChainResult } from "../e2e/faults/chains/judge.ts";
+import { planOf, programs } from "../e2e/faults/chains/plan.ts";
+import { killsIn, runChains } from "../e2e/faults/chains/run.ts";
+import { startWorld, type World } from "../e2e/faults/chains/world.ts";
+
+const options = {
+  chains: { type: "string", default: "50" },
+  seed: { type: "string", default: "1" },
+  "at-once": { type: "string", default: "3" },
+} as const;
+
+function lineOf({ name, seconds, lost }: ChainResult): string {
+  return `${name}: ${seconds.toFixed(0)} s${lost.length === 0 ? "" : `; LOST ${lost.join("; ")}`}`;
+}
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** What the broker wrote of each instance that the words name, and what its managed resource said of itself meanwhile. */
+async function storiesOf({ ledger, instances }: World, words: readonly string[]): Promise<readonly string[]> {
+  const entries = await ledger.entries();
+  return [...new Set(words.flatMap((text) => text.match(uuid) ?? []))].flatMap((id) => {
+    const rows = entries.filter(({ instanceId }) => instanceId === id);
+    const states = instances.where(({ metadata }) => JSON.stringify(metadata).includes(id));
+    return [
+      `── instance ${id}: ${rows.map(({ table, did }) => `${did} ${table}`).join(", ")}`,
+      ...states.map(({ metadata: { name, resourceVersion, annotations = {} } }) => {
+        const own = Object.entries(annotations).filter(([key]) => key.startsWith("anynines.crossplane.io/"));
+        return `${name} ${resourceVersion} ${JSON.stringify(Object.fromEntries(own))}`;
+      }),
+    ];
+  });
+}
+
+async function main(): Promise<number> {
+  const args = process.argv.slice(2).filter((argument) => argument !== "--");
+  const { values } = parseArgs({ args, options });
+  const chains = wholeNumber("chains", values.chains);
+  const seed = wholeNumber("seed", values.seed);
+  const atOnce = wholeNumber("at-once", values["at-once"]);
+  await using world = await startWorld();
+  const result = await runChains(world, planOf(seed, chains), {
+    atOnce,
+    onEnd: (one) => console.log(lineOf(one)),
+  });
+  const { lost, double, undone, orphaned, kills, missed, seconds } = result;
+  for (const [what, all] of Object.entries({ lost, double, undone, orphaned }))
+    for (const one of all) console.log(`${what}: ${one}`);
+  const each = programs.map((program) => `${kills[program]} ${program}`).join(", ");
+  console.log(
+    `${chains} chains, seed ${seed}, ${atOnce} at once: ${killsIn(result)} kills (${each}; ${missed} found it down already), ` +
+      `${lost.length} lost, ${double.length} double, ${undone.length} undone, ${orphaned.length} orphaned, ${seconds.toFixed(0)} s`,
+  );
+  const isGood = [lost, double, orphaned].every((all) => all.length === 0);
+  if (!isGood) {
+    for (const line of await storiesOf(world, double)) console.log(line);
+    for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
+  }
+  return isGood ? 0 : 1;
+}
+
+process.exitCode = await exitCodeOf(main);

@@ -1,0 +1,118 @@
+/**
+ * `npm run bench:drain`: what users notice when the Pods of konnector and backend are evicted one after the other in a burst of edits, as
+ * `kubectl drain` does it, on real nodes. Each cluster has one node only, so no node is cordoned: the new Pods come back to the same one.
+ * `--claims 100`. Needs root.
+ */
+import { parseArgs } from "node:util";
+import { backendPolicyName, consumerNamespace } from "@klutch/api";
+import { isTooManyRequests, type KubeClient } from "@klutch/kube";
+import {
+  conditionsOf,
+  type DynamicObject,
+  isDeleting,
+  isTrue,
+  leases,
+  pods,
+  textAt,
+} from "@klutch/kube-core";
+import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { whyUnfit } from "@klutch/nodes";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { editClaims, type LivingWorld, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
+import { measureStretch } from "../e2e/upgrade/measured.ts";
+import type { Traffic } from "../e2e/upgrade/traffic.ts";
+import { startDrainWorld } from "./drain/world.ts";
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    args: process.argv.slice(2).filter((argument) => argument !== "--"),
+    options: { claims: { type: "string", default: "100" } },
+  });
+  const claims = wholeNumber("claims", values.claims);
+  const unfit = await whyUnfit();
+  if (unfit !== undefined) throw new Error(unfit);
+  console.log(describeMachine());
+  await using world = await startDrainWorld();
+  const { client: consumer } = world.appCluster;
+  const { client: provider } = world.controlPlane;
+  const names = await makeLivingClaims(world, { claims, secrets: Math.min(20, claims) });
+  await using traffic = editClaims(world, { names: names.slice(0, 50) });
+  console.log(`${claims} claims, two Pods of each part; load ${describeLoad()}`);
+  await measure(world, traffic, "nothing is evicted", undefined);
+  await measure(world, traffic, "konnector", { client: consumer, namespace: consumerNamespace });
+  await measure(world, traffic, "backend", { client: provider, namespace: backendPolicyName });
+  console.log(`load ${describeLoad()}`);
+  return 0;
+}
+
+/** Whose Pods are evicted; its lease has the name of its namespace. */
+interface Part {
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+async function measure(
+  world: LivingWorld,
+  traffic: Traffic,
+  title: string,
+  part: Part | undefined,
+): Promise<void> {
+  let fewest: number | undefined;
+  const happens = async (): Promise<void> => {
+    if (part !== undefined) fewest = await evictAll(part);
+  };
+  const seen = await measureStretch(world, traffic, { name: `drain ${title}`, happens });
+  console.log(
+    `${title}${fewest === undefined ? "" : `, never fewer than ${fewest} Ready`}: ${seen.edits} edits, ${seen.failed} failed; slowest ${seen.slowestMs.toFixed(0)} ms; not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
+      `${seen.needless.length} needless writes`,
+  );
+}
+
+/**
+ * One after the other, the one that leads first; each is tried again until the PodDisruptionBudget allows it. Resolves when as many new ones
+ * are Ready, to the fewest that were Ready and not about to end meanwhile.
+ */
+async function evictAll({ client, namespace: where }: Part): Promise<number> {
+  const readyPods = async (): Promise<readonly string[]> => {
+    const { items } = await client.list<DynamicObject>(pods, { namespace: where });
+    const ready = items.filter((pod) => isTrue(conditionsOf(pod), "Ready") && !isDeleting(pod));
+    return ready.map(({ metadata }) => metadata.name ?? "");
+  };
+  const holder = textAt((await client.get(leases, { namespace: where, name: where })).spec, "holderIdentity");
+  const names = (await readyPods()).toSorted((one) => (one === holder ? -1 : 1));
+  let fewest = names.length;
+  const look = async (): Promise<readonly string[]> => {
+    const ready = await readyPods();
+    fewest = Math.min(fewest, ready.length);
+    return ready;
+  };
+  const patience = { timeoutMs: 120_000, intervalMs: 200 };
+  for (const name of names)
+    await waitFor(
+      "the eviction",
+      async () => (await look()).length > 0 && evict(client, where, name),
+      patience,
+    );
+  const isWhole = async (): Promise<boolean> => {
+    const ready = await look();
+    return ready.length === names.length && !ready.some((name) => names.includes(name));
+  };
+  await waitFor("the new Pods", isWhole, patience);
+  return fewest;
+}
+
+/** Whether it was allowed (policy/v1). */
+async function evict(client: KubeClient, where: string, name: string): Promise<boolean> {
+  const metadata = { namespace: where, name };
+  const path = `/api/v1/namespaces/${where}/pods/${name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata };
+  try {
+    await client.request({ method: "POST", path, body });
+    return true;
+  } catch (error) {
+    if (!isTooManyRequests(error)) throw error;
+    return false;
+  }
+}
+
+process.exitCode = await exitCodeOf(main);

@@ -1,0 +1,146 @@
+/**
+ * `npm run bench:storm`: the API server of a control plane is killed and comes back while many app clusters are bound to it. `--agents 50`,
+ * `--claims 20` in each app cluster, `--down 1,60` seconds between its end and its start, one storm after the other.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { apiServiceExportRequests, binderName, serviceNamespaceName } from "@klutch/api";
+import { formatKubeconfig } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, numberAt } from "@klutch/kube-core";
+import { exitCodeOf, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { quantile, secondsText } from "./harness/statistics.ts";
+import {
+  type BoundWorld,
+  databases,
+  databasesName,
+  logIn,
+  startOwnBoundWorld,
+} from "../e2e/security/bound-world.ts";
+import { type AppClusterOptions, claimNamespace, editedClaim } from "./storm/app-cluster.ts";
+import { describeKinds, isRequest, rateOf } from "./storm/figures.ts";
+import { type Agents, startAgents } from "./storm/processes.ts";
+import { wallClock } from "./storm/wire-log.ts";
+
+const processes = 5;
+const quietSeconds = 20;
+const stormSeconds = 60;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    args: process.argv.slice(2).filter((argument) => argument !== "--"),
+    options: {
+      agents: { type: "string", default: "50" },
+      claims: { type: "string", default: "20" },
+      down: { type: "string", default: "1,60" },
+    },
+  });
+  const count = wholeNumber("agents", values.agents);
+  const claims = wholeNumber("claims", values.claims);
+  const downs = values.down.split(",").map((text) => wholeNumber("down", text));
+  console.log(describeMachine());
+  await using world = await startOwnBoundWorld("Namespaced");
+  const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
+  const clusters: AppClusterOptions[] = [];
+  for (const [index, name] of names.entries())
+    clusters.push({ name, index, claims, kubeconfig: await bind(world, name) });
+  await using agents = await startAgents(clusters, world.controlPlane.url, processes);
+  await untilUpstream(world, names, 1);
+  console.log(`${count} app clusters with ${claims} claims each are Ready; load ${describeLoad()}`);
+  await agents.report();
+  const began = wallClock();
+  await sleep(quietSeconds * 1000);
+  const { wire } = await agents.report();
+  const atRest = rateOf(wire.filter(isRequest), began, quietSeconds).total;
+  console.log(`at rest: ${(atRest / quietSeconds).toFixed(1)} requests a second (${describeKinds(wire)})`);
+  for (const [index, down] of downs.entries()) await storm({ world, agents, names }, down, index + 2);
+  console.log(`load ${describeLoad()}`);
+  return 0;
+}
+
+/** Makes a tenant and offers the API to it; gives back its kubeconfig. */
+async function bind(world: BoundWorld, name: string): Promise<string> {
+  const { client } = world.controlPlane;
+  await logIn(client, name);
+  await client.create<KubeObject>(apiServiceExportRequests, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportRequest",
+    metadata: { namespace: name, name: databasesName },
+    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
+  });
+  const config = await world.configOf({ namespace: name, name: binderName });
+  return formatKubeconfig({ ...config, namespace: name });
+}
+
+interface Scene {
+  readonly world: BoundWorld<OwnCluster>;
+  readonly agents: Agents;
+  readonly names: readonly string[];
+}
+
+/** Kills the API server, edits a claim in each app cluster, starts it again, and prints what followed. */
+async function storm({ world, agents, names }: Scene, downSeconds: number, size: number): Promise<void> {
+  await agents.report();
+  const killedAt = wallClock();
+  await world.controlPlane.kill("apiserver");
+  await agents.edit(size);
+  await sleep(downSeconds * 1000);
+  const restarted = world.controlPlane.restart("apiserver");
+  await restarted;
+  const servesAt = wallClock();
+  const arrivals = await untilUpstream(world, names, size);
+  await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
+  const { wire, turns, restarts } = await agents.report();
+  const answered = wire.filter(isRequest);
+  // Its port answers some time before it calls itself ready.
+  const firstAt = answered.find(({ at }) => at > killedAt + 200)?.at ?? servesAt;
+  const from = Math.min(firstAt, servesAt);
+  const rate = rateOf(answered, from, stormSeconds);
+  const unready = Object.values(turns).map((all) => all.filter(({ at }) => at > killedAt));
+  const backAt = unready.flatMap((all) => (all.at(-1)?.isReady === true ? [all.at(-1)?.at ?? 0] : []));
+  const lags = arrivals.map((at) => Math.max(0, at - servesAt));
+  console.log(
+    `── killed, started again after ${downSeconds} s, ready ${secondsText(servesAt - killedAt)} after the end`,
+  );
+  console.log(
+    `in the first minute ${rate.total} requests, most ${rate.mostInSecond} in a second, ${rate.mostInTenth} in 100 ms`,
+  );
+  console.log(`each second: ${rate.perSecond.join(" ")}`);
+  console.log(`all since the end: ${describeKinds(wire)}`);
+  console.log(
+    `edits of the outage upstream after it is ready: ${[0.5, 0.9, 1].map((share) => secondsText(quantile(lags, share))).join(", ")} (half, nine tenths, all)`,
+  );
+  const isOver = unready.every((all) => all.at(-1)?.isReady !== false);
+  const last =
+    backAt.length === 0
+      ? "none was said to be not Ready"
+      : `last Ready ${secondsText(Math.max(...backAt) - servesAt)} after`;
+  console.log(
+    `bindings not Ready meanwhile: ${backAt.length}, ${last}; all Ready at the end: ${isOver}; restarts of agents: ${restarts}`,
+  );
+}
+
+/** When each app cluster's edited claim had that size in the control plane, in milliseconds since the epoch. */
+async function untilUpstream(
+  { controlPlane: { client } }: BoundWorld,
+  names: readonly string[],
+  size: number,
+): Promise<readonly number[]> {
+  const arrived = new Map<string, number>();
+  const waiting = new Set(names.map((name) => serviceNamespaceName(name, claimNamespace)));
+  await waitFor(
+    "every edit to come through",
+    async () => {
+      const options = { fieldSelector: `metadata.name=${editedClaim}` };
+      const { items } = await client.list<DynamicObject>(databases, options);
+      for (const { metadata, spec } of items)
+        if (numberAt(spec, "size") === size && waiting.delete(metadata.namespace ?? ""))
+          arrived.set(metadata.namespace ?? "", wallClock());
+      return waiting.size === 0;
+    },
+    { timeoutMs: 300_000, intervalMs: 100 },
+  );
+  return [...arrived.values()];
+}
+
+process.exitCode = await exitCodeOf(main);

@@ -1,0 +1,157 @@
+/**
+ * An app cluster as a model of an API server in this process, with the real agent, which works for a real control plane. Fifty real app
+ * clusters do not fit on one machine; what they would do to the control plane is the agent's part.
+ */
+import { apiServiceBindingCrd, apiServiceBindings, consumerNamespace, kubeconfigKey } from "@klutch/api";
+import { runAgent } from "@klutch/konnector";
+import { createKubeClient, type KubeClient, systemClock } from "@klutch/kube";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { systemRuntime } from "@klutch/kube-runtime";
+import { ApiServerModel, namespaceObject, secretObject, waitFor } from "@klutch/kube-testing";
+import { createLogger, createMetrics } from "@klutch/telemetry";
+import { databases, databasesName } from "../../e2e/security/bound-world.ts";
+import { wallClock } from "./wire-log.ts";
+
+/** Namespace of the claims. */
+export const claimNamespace = "team";
+/** The claim that is edited. */
+export const editedClaim = "edited";
+
+/** What it is made of. */
+export interface AppClusterOptions {
+  /** Also of its cluster namespace. */
+  readonly name: string;
+  readonly index: number;
+  /** Its credential for the control plane. */
+  readonly kubeconfig: string;
+  readonly claims: number;
+}
+
+/** Its binding began or ceased to be Ready. */
+export interface Turn {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly isReady: boolean;
+}
+
+/** An app cluster with its agent at work. */
+export interface AppCluster extends AsyncDisposable {
+  readonly name: string;
+  /** Of its binding, since the start. */
+  readonly turns: readonly Turn[];
+  /** How often the agent, or a part of it, ended and had to be started again. */
+  readonly restarts: number;
+  edit(size: number): Promise<void>;
+}
+
+/** Resolves when its claims are there and its binding is Ready. */
+export async function startAppCluster(options: AppClusterOptions): Promise<AppCluster> {
+  const { name, index, claims } = options;
+  const model = new ApiServerModel({ clock: systemClock, uidSeed: index + 1 });
+  const client = model.client({ clusterName: name });
+  await prepare(client, options.kubeconfig);
+  const stop = new AbortController();
+  const seen = { restarts: 0, turns: [] as Turn[] };
+  const agent = keepAgent(model, name, stop.signal, () => seen.restarts++);
+  const following = follow(client, seen.turns, stop.signal);
+  const names = [editedClaim, ...Array.from({ length: claims - 1 }, (_, number) => `db-${number}`)];
+  for (const claim of names)
+    await waitFor("the API to be served", () => client.create(databases, claimObject(claim)), patience);
+  await waitFor("the binding to be Ready", () => seen.turns.at(-1)?.isReady === true, patience);
+  return {
+    name,
+    turns: seen.turns,
+    get restarts() {
+      return seen.restarts;
+    },
+    async edit(size) {
+      const ref = { namespace: claimNamespace, name: editedClaim };
+      await client.mergePatch<KubeObject>(databases, ref, { spec: { size } });
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error("the benchmark is over"));
+      await Promise.all([agent, following]);
+    },
+  };
+}
+
+const patience = { timeoutMs: 240_000, intervalMs: 500 };
+
+async function prepare(client: KubeClient, kubeconfig: string): Promise<void> {
+  for (const name of [consumerNamespace, claimNamespace])
+    await client.create(namespaces, namespaceObject(name));
+  await client.create<KubeObject>(customResourceDefinitions, apiServiceBindingCrd);
+  const ref = { namespace: consumerNamespace, name: kubeconfigKey };
+  await client.create(secrets, secretObject(ref.namespace, ref.name, { [kubeconfigKey]: kubeconfig }));
+  await client.create<KubeObject>(apiServiceBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: { namespace: consumerNamespace, name: databasesName },
+    spec: { kubeconfigSecretRef: { ...ref, key: kubeconfigKey } },
+  });
+}
+
+/** The agent, started again when it ends, as a kubelet would. */
+async function keepAgent(
+  model: ApiServerModel,
+  name: string,
+  signal: AbortSignal,
+  onRestart: () => void,
+): Promise<void> {
+  const write = (line: string): void => void (line.includes("starting it again") && onRestart());
+  const logger = createLogger({ name, level: "error", write });
+  while (!signal.aborted) {
+    const running = runAgent({
+      config: {
+        leaseName: consumerNamespace,
+        leaseNamespace: consumerNamespace,
+        identity: name,
+        installCrd: true,
+        timing: {},
+        controlPlane: undefined,
+      },
+      cluster: { name, server: modelServer, auth: { kind: "none" } },
+      ...systemRuntime({ logger, metrics: createMetrics() }),
+      signal,
+      createClient: (config, clientOptions) =>
+        config.server === modelServer
+          ? model.client({ clusterName: name, writeGuard: clientOptions?.writeGuard })
+          : createKubeClient(config, clientOptions),
+    });
+    await running.catch((error: unknown) => {
+      console.error(`${name}: ${String(error)}`);
+      onRestart();
+    });
+  }
+}
+
+const modelServer = "https://app-cluster.invalid";
+
+/** Writes down when the binding begins and ceases to be Ready. */
+async function follow(client: KubeClient, turns: Turn[], signal: AbortSignal): Promise<void> {
+  const options = { namespace: consumerNamespace, sendInitialEvents: true, idleTimeoutMs: 900_000, signal };
+  while (!signal.aborted) {
+    try {
+      for await (const event of client.watch<DynamicObject>(apiServiceBindings, options)) {
+        if (event.type === "BOOKMARK") continue;
+        const isReady = isTrue(conditionsOf(event.object), "Ready");
+        if (isReady !== (turns.at(-1)?.isReady ?? false)) turns.push({ at: wallClock(), isReady });
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+function claimObject(name: string): DynamicObject {
+  const metadata = { namespace: claimNamespace, name };
+  return { apiVersion: "example.org/v1", kind: "Database", metadata, spec: { size: 1 } };
+}
