@@ -9,7 +9,7 @@ import { brokenLinks, siteRoot } from "./site.ts";
 const { values } = parseArgs({
   options: {
     base: { type: "string", default: "/" },
-    earlier: { type: "string", default: "" },
+    earlier: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: join(repositoryRoot, "dist", "site") },
     serve: { type: "boolean", default: false },
     port: { type: "string", default: "4173" },
@@ -21,7 +21,7 @@ if (problems.length > 0) {
   process.exitCode = 1;
 } else {
   process.env["KLUTCH_SITE_BASE"] = values.base;
-  process.env["KLUTCH_SITE_EARLIER"] = values.earlier;
+  process.env["KLUTCH_SITE_EARLIER"] = values.earlier.join(" ");
   process.env["KLUTCH_SITE_OUT"] = resolve(values.out);
   process.env["NODE_ENV"] = "production";
   await build(siteRoot, { base: values.base });

@@ -25,7 +25,7 @@ interface Publication {
   readonly base: string;
   /** Folder to build it in. */
   readonly folder: string;
-  /** Versions that are published beside this one, newest first. */
+  /** Other versions with the addresses of their sites, such as `v1.5.0=https://docs.example.org/v1.5.0/`, newest first. */
   readonly earlier: readonly string[];
 }
 
@@ -39,7 +39,7 @@ function publication(): Publication {
     KLUTCH_SITE_EARLIER: earlier = "",
     KLUTCH_SITE_OUT: folder = join(repositoryRoot, "dist", "site"),
   } = process.env;
-  return { base, folder, earlier: earlier.split(",").filter((version) => version !== "") };
+  return { base, folder, earlier: earlier.split(" ").filter((version) => version !== "") };
 }
 
 /** Configures VitePress for this repository. */
@@ -124,7 +124,10 @@ function themeConfig(
     items: own.map((path) => ({ text: titleOf(source.text(path), path), link: siteAddress(path) })),
   }));
   const version = `v${klutchVersion.replace(/^v/, "")}`;
-  const versions = earlier.map((one) => ({ text: one, link: `../${one}/`, target: "_self" }));
+  const versions = earlier.map((one) => {
+    const [text = "", link = ""] = one.split("=");
+    return { text, link, target: "_self", noIcon: true };
+  });
   return {
     nav: [
       { text: "Install", link: siteAddress("docs/install.md") },
