@@ -13,7 +13,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [entry, ...entryArguments] = process.argv.slice(2);
 if (entry === undefined) fail("usage: node tools/bootstrap.mjs <entry.ts> [arguments…]");
 
-installDependencies();
+// A lock file that is to be brought up to date is refused by npm ci.
+if (entry !== "tools/lock/main.ts") installDependencies();
 runEntry(findNode());
 
 /**
