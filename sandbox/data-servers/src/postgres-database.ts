@@ -46,7 +46,6 @@ const makingOf = (name: string): string => `${name}_new`;
 export async function ensureDatabase(database: PostgresDatabase): Promise<void> {
   const { url, name, owner } = database;
   await withSession(url, async (client) => {
-    await runAll(client, closeCommonDatabases);
     if (!(await exists(client, "pg_roles", owner)))
       await runAll(client, `create role ${quote(owner)} nologin`);
     if (!(await exists(client, "pg_database", name))) await makeDatabase(client, database, name);

@@ -8,12 +8,15 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
   type Authority,
+  closeCommonDatabases,
   keepPort,
   outsideDoor,
   postgresTls,
   type Reach,
   readIfThere,
+  runAll,
   Turns,
+  withSession,
   writeOwn,
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
@@ -78,13 +81,15 @@ export class Servers implements AsyncDisposable {
     void postgres.process.exited.then(() => {
       if (this.#running.get(uid)?.postgres === postgres) onEnd(uid);
     });
+    const url = new URL(postgres.url);
+    await withSession(url, (client) => runAll(client, closeCommonDatabases));
     const standbys = this.#standbys(uid);
     // They stop first, because the server waits for those that follow it.
     stack.defer(() => standbys.stop());
     const owned = stack.move();
     const { dumpPrograms: programs, dumpLibraries: libraries } = postgres;
     const started = {
-      url: new URL(postgres.url),
+      url,
       host: reach.host,
       authority: authority.certificate,
       key: record.key,
