@@ -5,7 +5,7 @@ import { providerCrds } from "@klutch/api";
 import { customResourceDefinitions, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { createLogger } from "@klutch/telemetry";
-import { clusterScoped, namespaced } from "./generation.ts";
+import { clusterScoped, namespaced } from "./scope.ts";
 import { bothGenerations, refIn, type TestKinds } from "./testing/kinds.ts";
 import { instance, startWorld } from "./testing/world.ts";
 

@@ -10,24 +10,24 @@ import {
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
-import type { BackupCaches } from "./backup-caches.ts";
+import type { BackupCaches } from "./caches/backups.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
-import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
-import { shownName } from "./claims.ts";
-import { instanceIdOf } from "./critical-annotations.ts";
-import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { controllerName } from "./generation.ts";
+import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches/instances.ts";
+import { shownName } from "./claims/names.ts";
+import { instanceIdOf } from "./records/annotations.ts";
+import { wasNeverBound, wasNeverProvisioned } from "./records/existence.ts";
+import { controllerName } from "./scope.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
-import { refuseEnding } from "./provider-config-use.ts";
+import { refuseEnding } from "./provider-config/use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
-import { configNameOf } from "./config-reference.ts";
+import { configNameOf } from "./provider-config/reference.ts";
 import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
-import { ensureUsage } from "./usage.ts";
+import { ensureUsage } from "./provider-config/usage.ts";
 
 /** What the controllers share. */
 export interface ControllerParts extends Runtime {

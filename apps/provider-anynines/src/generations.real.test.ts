@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { namespacedProviderConfigs } from "@klutch/api";
 import { type DynamicObject, namespaces, recordAt, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { clusterScoped, namespaced } from "./generation.ts";
+import { clusterScoped, namespaced } from "./scope.ts";
 import { bothGenerations, namespacedOf, refIn, team } from "./testing/kinds.ts";
 import { binding, config, instance, startWorld } from "./testing/world.ts";
 

@@ -3,10 +3,10 @@ import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf } from "@klutch/kube-core";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
-import { BackupCaches } from "./backup-caches.ts";
+import { BackupCaches } from "./caches/backups.ts";
 import { createBackupController, createRestoreController } from "./backup-controllers.ts";
 import { createManagers } from "./backup-manager/managers.ts";
-import { watchBackups } from "./backup-wakes.ts";
+import { watchBackups } from "./wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
 import {
   askedForBindings,
@@ -15,22 +15,22 @@ import {
   instanceOf,
   isUnchanged,
   type ProviderCaches,
-} from "./caches.ts";
+} from "./caches/instances.ts";
 import {
   healthOnConfigs,
   inUseOnConfigs,
   leftAtBrokers,
   noticesOnManaged,
   problemsOnClaims,
-} from "./claim-events.ts";
+} from "./claims/events.ts";
 import {
   createBindingController,
   createInstanceController,
   createVanishedController,
 } from "./controllers.ts";
-import { criticalAnnotationNames } from "./critical-annotations.ts";
-import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
-import { type Generation, generations } from "./generation.ts";
+import { criticalAnnotationNames } from "./records/annotations.ts";
+import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
+import { type Generation, generations } from "./scope.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {

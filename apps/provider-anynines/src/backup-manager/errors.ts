@@ -7,7 +7,7 @@ import {
   mayHaveHappened,
 } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
-import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../backend-reason.ts";
+import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../operations/backend-reason.ts";
 
 /** The manager's own words for the condition. Its credentials never travel in errors; other errors are given back as they are. */
 export function toExternalError(error: unknown, asked: Asked): unknown {

@@ -8,11 +8,11 @@
  * | made     | the thing itself       | as the manager says                        |
  */
 import type { CallOptions, CriticalAnnotationUpdate, Managed, Observation } from "@klutch/crossplane";
-import { type AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
-import { pollDelayMs } from "../poll-pace.ts";
+import { type AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
+import { pollDelayMs } from "../operations/poll-pace.ts";
 import { toExternalError } from "./errors.ts";
 import { type Item, OnceCall, type OnceCalls, type OnceOptions } from "./once.ts";
-import type { CallSource } from "./record.ts";
+import type { CallSource } from "../records/made-once.ts";
 import type { Applicant, Turns } from "./turns.ts";
 
 /** What a backup and a restore are made with. */

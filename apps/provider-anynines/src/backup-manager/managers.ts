@@ -2,8 +2,8 @@
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import type { BrokerConfig } from "@klutch/osb";
 import { type Metrics, Secret } from "@klutch/telemetry";
-import { andTelling, requestObserver } from "../broker/client-metrics.ts";
-import { type ConfigSource, ConfiguredClients } from "../broker/configured-clients.ts";
+import { andTelling, requestObserver } from "../provider-config/client-metrics.ts";
+import { type ConfigSource, ConfiguredClients } from "../provider-config/clients.ts";
 import { callTimeoutMs } from "./call-time.ts";
 
 /** Backup managers by name of their ProviderConfig. */

@@ -12,11 +12,11 @@
 import { createIntent, type CreateIntent, type LostAnswer, type SearchOptions } from "@klutch/backup-manager";
 import { type CallOptions, ExternalError, externalNameAnnotation, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
-import { type BrokerOperation, operationAnnotation } from "../operation.ts";
-import { notWhile } from "../waiting.ts";
+import type { AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
+import { type BrokerOperation, operationAnnotation } from "../records/operation.ts";
+import { notWhile } from "../claims/waiting.ts";
 import { everLater, settleMs } from "./call-time.ts";
-import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
+import { type CallRecord, type CallSource, recordedCall } from "../records/made-once.ts";
 
 /** What the manager has of one instance, and how another one is made. */
 export interface OnceCalls<T> {

@@ -1,8 +1,8 @@
 /** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
-import { bareConfigName } from "../config-reference.ts";
-import { shownName } from "../claims.ts";
+import { bareConfigName } from "../provider-config/reference.ts";
+import { shownName } from "../claims/names.ts";
 
 /** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
 export function checkType(managed: Managed, other: Managed, what: string): void {

@@ -20,8 +20,8 @@ import { everLater } from "../backup-manager/call-time.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
-import { instanceIdAnnotation, serviceIdAnnotation } from "../critical-annotations.ts";
-import { notWhile, notYet } from "../waiting.ts";
+import { instanceIdAnnotation, serviceIdAnnotation } from "../records/annotations.ts";
+import { notWhile, notYet } from "../claims/waiting.ts";
 import { backupCall, instanceIdOfBackup, shownBackup, shownDeleted } from "./state.ts";
 import { backupTarget, onlyOne } from "./target.ts";
 

@@ -1,9 +1,9 @@
 /** What is known of one backup, from the managed resource and from the backup manager. No I/O. */
 import type { Backup, BackupObservation } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
-import type { CallSource } from "../backup-manager/record.ts";
+import type { CallSource } from "../records/made-once.ts";
 import { timeText } from "../backup-manager/time-text.ts";
-import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
+import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
 
 /** What of a Backup tells of the call that makes it. */
 export function backupCall(managed: Backup): CallSource {

@@ -2,8 +2,8 @@
 import type { Backup, ServiceInstance } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { checkType } from "../backup-manager/service-type.ts";
-import { shownName, shownNamespace } from "../claims.ts";
-import { notYet } from "../waiting.ts";
+import { shownName, shownNamespace } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
 
 /** What the backup manager and later restores need to know of the instance. */
 export interface InstanceIds {

@@ -9,8 +9,8 @@ import {
 } from "@klutch/osb";
 import type { Metrics } from "@klutch/telemetry";
 import { CachedCatalog } from "./catalog-cache.ts";
-import { andTelling, requestObserver } from "./client-metrics.ts";
-import { type ConfigSource, ConfiguredClients } from "./configured-clients.ts";
+import { andTelling, requestObserver } from "../provider-config/client-metrics.ts";
+import { type ConfigSource, ConfiguredClients } from "../provider-config/clients.ts";
 
 /** A broker as managed resources use it. */
 export interface Broker {

@@ -2,7 +2,7 @@
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { isRecord, refOf } from "@klutch/kube-core";
 import { type OriginatingIdentity, withIdentity } from "@klutch/osb";
-import { claimKeys } from "../claims.ts";
+import { claimKeys } from "../claims/names.ts";
 import type { Broker } from "./brokers.ts";
 
 /** As a managed resource names it; it counts when both are there. */

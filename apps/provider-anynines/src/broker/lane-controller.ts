@@ -2,8 +2,8 @@
 import type { Managed } from "@klutch/crossplane";
 import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
 import { inLanes, lanesAtOnce } from "./broker-lanes.ts";
-import { retryLimits } from "./deletion-retry.ts";
-import { configNameOf } from "../config-reference.ts";
+import { retryLimits } from "../operations/deletion-retry.ts";
+import { configNameOf } from "../provider-config/reference.ts";
 
 /** What differs between the controllers of the managed kinds. */
 export interface LaneController<M extends Managed> {

@@ -3,8 +3,8 @@ import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } f
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
 import type { Broker, Brokers } from "./brokers.ts";
-import { bareConfigName, configNameOf, shownConfig } from "../config-reference.ts";
-import { UnknownConfigError } from "./configured-clients.ts";
+import { bareConfigName, configNameOf, shownConfig } from "../provider-config/reference.ts";
+import { UnknownConfigError } from "../provider-config/clients.ts";
 
 /** Throws when a binding asks another broker than its instance's: it would never find the instance there. */
 export function checkServiceType(

@@ -24,10 +24,10 @@ import { onlyOne } from "../backup/target.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
-import { recordedId } from "../backup-manager/record.ts";
-import { shownName } from "../claims.ts";
-import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
-import { notWhile, notYet } from "../waiting.ts";
+import { recordedId } from "../records/made-once.ts";
+import { shownName } from "../claims/names.ts";
+import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
+import { notWhile, notYet } from "../claims/waiting.ts";
 import {
   endChange,
   instanceIdOfRestore,

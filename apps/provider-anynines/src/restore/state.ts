@@ -3,14 +3,14 @@ import type { Restore, RestoreObservation } from "@klutch/api";
 import type { Restore as FoundRestore } from "@klutch/backup-manager";
 import { isRecord } from "@klutch/kube-core";
 import { timeText } from "../backup-manager/time-text.ts";
-import { type CallSource, recordedCall } from "../backup-manager/record.ts";
+import { type CallSource, recordedCall } from "../records/made-once.ts";
 import {
   type AnnotationChanges,
   instanceIdAnnotation,
   restoreEndAnnotation,
   restoreIdAnnotation,
-} from "../critical-annotations.ts";
-import { operationAnnotation } from "../operation.ts";
+} from "../records/annotations.ts";
+import { operationAnnotation } from "../records/operation.ts";
 
 /** How a restore ended. It never begins again. */
 export interface RestoreEnd {

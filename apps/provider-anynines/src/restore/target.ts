@@ -13,12 +13,12 @@ import { phaseOf } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { onlyOne, readyInstance } from "../backup/target.ts";
-import { recordedId } from "../backup-manager/record.ts";
+import { recordedId } from "../records/made-once.ts";
 import { checkType } from "../backup-manager/service-type.ts";
-import { configNameOf, shownConfig } from "../config-reference.ts";
-import { shownName } from "../claims.ts";
-import { serviceIdAnnotation } from "../critical-annotations.ts";
-import { notYet } from "../waiting.ts";
+import { configNameOf, shownConfig } from "../provider-config/reference.ts";
+import { shownName } from "../claims/names.ts";
+import { serviceIdAnnotation } from "../records/annotations.ts";
+import { notYet } from "../claims/waiting.ts";
 
 /** What is put where. */
 export interface RestoreTarget {

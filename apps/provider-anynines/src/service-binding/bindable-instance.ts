@@ -1,7 +1,7 @@
 /** Whether a binding can be made to the instance that it names. */
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
-import { shownNamespace } from "../claims.ts";
-import { notYet } from "../waiting.ts";
+import { shownNamespace } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
 
 /** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
 export function bindableInstance(

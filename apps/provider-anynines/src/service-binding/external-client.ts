@@ -10,16 +10,16 @@ import type {
 import { type BindOutcome, isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
-import { toExternalError } from "../broker/broker-error.ts";
-import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { type AnnotationChanges, boundToChange, missingChange } from "../critical-annotations.ts";
-import type { OperationTarget } from "../operation.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { observeByPhase } from "../operations/observe-by-phase.ts";
+import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";
+import type { OperationTarget } from "../records/operation.ts";
 import { bind } from "./bind.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
-import { checkNotRestored } from "../instance-users.ts";
+import { checkNotRestored } from "../claims/instance-users.ts";
 import { isWanted } from "./rotation/plan.ts";
-import { type BoundPlan, generationsChange } from "./rotation/record.ts";
+import { type BoundPlan, generationsChange } from "../records/credential-versions.ts";
 import { Rotation } from "./rotation/rotation.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 

@@ -4,13 +4,18 @@ import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@
 import type { Clock } from "@klutch/kube";
 import type { OsbClient } from "@klutch/osb";
 import { connectionDetails } from "@klutch/services";
-import type { BrokerOperation } from "../operation.ts";
-import { OperationTracker } from "../broker/operation-tracker.ts";
-import { CriticalAnnotations } from "../critical-annotations.ts";
+import type { BrokerOperation } from "../records/operation.ts";
+import { OperationTracker } from "../operations/tracker.ts";
+import { CriticalAnnotations } from "../records/annotations.ts";
 import { flattenCredentials } from "./connection.ts";
 import { connectionOf } from "./known-connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
-import { bindingIdOf, type Generations, generationsChange, recordedGenerations } from "./rotation/record.ts";
+import {
+  bindingIdOf,
+  type Generations,
+  generationsChange,
+  recordedGenerations,
+} from "../records/credential-versions.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {

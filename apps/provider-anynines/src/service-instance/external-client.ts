@@ -10,14 +10,14 @@ import {
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
-import { toExternalError } from "../broker/broker-error.ts";
-import { observeByPhase } from "../broker/observe-by-phase.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { observeByPhase } from "../operations/observe-by-phase.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
-import { nextInstanceChange, provisionedAsChange } from "../critical-annotations.ts";
+import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
-import { checkNotRestored, checkUnused, type InstanceUsers } from "../instance-users.ts";
+import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/instance-users.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {

@@ -12,12 +12,12 @@ import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, type LastOperation } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
-import { inProgress } from "../broker/operation-tracker.ts";
+import { failureMessage, type PhaseObserver } from "../operations/observe-by-phase.ts";
+import { inProgress } from "../operations/tracker.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
-import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
-import { kubectlTarget } from "../config-reference.ts";
-import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import { missingChange, nextInstanceChange } from "../records/annotations.ts";
+import { kubectlTarget } from "../provider-config/reference.ts";
+import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 

@@ -4,15 +4,15 @@ import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { OsbClient } from "@klutch/osb";
-import { OperationTracker } from "../broker/operation-tracker.ts";
-import type { BrokerOperation } from "../operation.ts";
+import { OperationTracker } from "../operations/tracker.ts";
+import type { BrokerOperation } from "../records/operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,
   instanceIdOf,
   provisionedAsChange,
   sentParametersChange,
-} from "../critical-annotations.ts";
+} from "../records/annotations.ts";
 import { parameterChanges } from "./parameters.ts";
 import type { PlanIds } from "./requests.ts";
 

@@ -15,12 +15,12 @@ import {
 } from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { BackupCaches } from "../backup-caches.ts";
+import { BackupCaches } from "../caches/backups.ts";
 import { createBackupController, createRestoreController } from "../backup-controllers.ts";
-import { watchBackups } from "../backup-wakes.ts";
-import { createCaches } from "../caches.ts";
+import { watchBackups } from "../wakes.ts";
+import { createCaches } from "../caches/instances.ts";
 import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScopedKinds, refIn, team, type TestKinds } from "./kinds.ts";
 import { MemoryManager } from "./memory-manager.ts";
 import { memoryBrokers } from "./memory-broker.ts";

@@ -13,10 +13,10 @@ import {
 } from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { BackupCaches } from "../backup-caches.ts";
-import { createCaches } from "../caches.ts";
+import { BackupCaches } from "../caches/backups.ts";
+import { createCaches } from "../caches/instances.ts";
 import { type ControllerParts, createBindingController } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScopedKinds, refIn, type TestKinds } from "./kinds.ts";
 import { MemoryBindings } from "./memory-bindings.ts";
 

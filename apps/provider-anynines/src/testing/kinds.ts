@@ -1,7 +1,7 @@
 /** The kinds of both generations, for tests that hold for both. */
 import { namespacedDataservicesGroup } from "@klutch/api";
 import { type DynamicObject, type ObjectRef, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
-import { clusterScoped, type Generation, namespaced } from "../generation.ts";
+import { clusterScoped, type Generation, namespaced } from "../scope.ts";
 
 /** The namespace of all claims of tests, and of namespaced objects. */
 export const team = "team";

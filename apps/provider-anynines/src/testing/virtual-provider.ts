@@ -7,16 +7,16 @@ import type { OsbClient } from "@klutch/osb";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Metrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
-import { BackupCaches } from "../backup-caches.ts";
+import { BackupCaches } from "../caches/backups.ts";
 import type { Brokers } from "../broker/brokers.ts";
-import { createCaches } from "../caches.ts";
+import { createCaches } from "../caches/instances.ts";
 import {
   createBindingController,
   createInstanceController,
   createVanishedController,
 } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
-import { createUsersController } from "../provider-config-controllers.ts";
+import { criticalAnnotationNames } from "../records/annotations.ts";
+import { createUsersController } from "../provider-config/controllers.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 import { clusterScopedKinds, team, type TestKinds } from "./kinds.ts";

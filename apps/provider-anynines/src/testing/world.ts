@@ -27,7 +27,7 @@ import type { Logger } from "@klutch/telemetry";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
-import { type Generation, generations } from "../generation.ts";
+import { type Generation, generations } from "../scope.ts";
 import { refIn, team } from "./kinds.ts";
 import { runProvider } from "./run-provider.ts";
 

@@ -1,7 +1,7 @@
 /** Whether new credentials can take the place of the ones that the Secret holds. A broker may give anything. */
 import type { ConnectionDetails } from "@klutch/crossplane";
 import { jsonEqual } from "@klutch/kube-core";
-import { brokerText } from "../../broker/broker-error.ts";
+import { brokerText } from "../../operations/broker-error.ts";
 
 /** Undefined: they can. Names keys and never a value. */
 export function credentialsProblem(

@@ -1,8 +1,8 @@
 /** When what a rotation asked of the broker is asked again. */
 import { NotYetError } from "@klutch/crossplane";
 import { isConcurrency, OsbError, OsbTransportError } from "@klutch/osb";
-import { brokerText } from "../../broker/broker-error.ts";
-import { pollDelayMs } from "../../poll-pace.ts";
+import { brokerText } from "../../operations/broker-error.ts";
+import { pollDelayMs } from "../../operations/poll-pace.ts";
 
 const firstRetryMs = 5_000;
 const longestRetryMs = 600_000;

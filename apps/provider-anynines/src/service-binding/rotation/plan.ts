@@ -16,7 +16,7 @@
  * A text that comes while the next generation is on its way is answered by it, too: nobody has seen its credentials yet. An old generation is
  * unbound when its grace time is over; the grace time is the claim's as it is now.
  */
-import type { Generations, NextGeneration, OldGeneration } from "./record.ts";
+import type { Generations, NextGeneration, OldGeneration } from "../../records/credential-versions.ts";
 
 /** How long old credentials work when the claim does not say, in seconds. */
 export const defaultGraceSeconds = 3_600;

@@ -5,8 +5,8 @@
 import { type CallOptions, type ConnectionDetails, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { type BindOutcome, isGone, isRefusal, type LastOperation } from "@klutch/osb";
-import { afterCreate } from "../../broker/after-create.ts";
-import { brokerText } from "../../broker/broker-error.ts";
+import { afterCreate } from "../../operations/after-create.ts";
+import { brokerText } from "../../operations/broker-error.ts";
 import type { Broker } from "../../broker/brokers.ts";
 import { maximumPollingSeconds } from "../../broker/plan-lookup.ts";
 import type { BindingRef, BindingState } from "../state.ts";
@@ -20,7 +20,7 @@ import {
   type Generations,
   type NextGeneration,
   type OldGeneration,
-} from "./record.ts";
+} from "../../records/credential-versions.ts";
 
 /** What a rotation needs. */
 export interface RotationOptions {

@@ -2,7 +2,7 @@
 import type { BindingRotation } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import { isWanted, mostOld, type RotationWish, worksUntil } from "./plan.ts";
-import type { Generations } from "./record.ts";
+import type { Generations } from "../../records/credential-versions.ts";
 
 /** For the status; undefined when credentials were never rotated and nobody asks for it. */
 export function toldRotation(generations: Generations, wish: RotationWish): BindingRotation | undefined {

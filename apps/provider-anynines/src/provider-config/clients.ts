@@ -1,0 +1,95 @@
+/** One client for each ProviderConfig, shared by all managed resources that name it. */
+import { createHash } from "node:crypto";
+import type { ProviderConfig } from "@klutch/api";
+import { ExternalError } from "@klutch/crossplane";
+import type { Clock, KubeClient } from "@klutch/kube";
+import type { BrokerConfig } from "@klutch/osb";
+import { brokerConfigOf } from "./settings.ts";
+import type { ConfigCaches } from "./caches.ts";
+
+/** There is no such ProviderConfig. */
+export class UnknownConfigError extends ExternalError {
+  /** Which one, in the API server's words. */
+  readonly notFound: string;
+
+  constructor(notFound: string) {
+    super(`cannot get ProviderConfig: ${notFound}`);
+    this.notFound = notFound;
+  }
+}
+
+/** Where addresses and credentials come from. */
+export interface ConfigSource {
+  /** Reads the Secrets that ProviderConfigs name. */
+  readonly client: KubeClient;
+  readonly configs: Pick<ConfigCaches, "get" | "notFound">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+/** What is made of a ProviderConfig, and of which type of it. */
+export interface ClientKind<C extends AsyncDisposable> {
+  readonly serviceType: ProviderConfig["spec"]["serviceType"];
+  /** `answered` is to be told the status of each answer. */
+  readonly create: (config: BrokerConfig, answered: (status: number | undefined) => void) => C;
+}
+
+interface Entry<C> {
+  /** Changes with anything that shapes the client. */
+  readonly fingerprint: string;
+  readonly client: C;
+  /** What its settings were read for, and when; undefined: they are to be read again. */
+  read: { readonly config: ProviderConfig; readonly at: number } | undefined;
+}
+
+/** So long credentials are not read again: with thousands of resources at rest nearly all requests would be for one Secret. */
+const settingsMaxAgeMs = 10_000;
+/** The backend does not take the credentials: others may be in the Secret by now. */
+const refusals: readonly (number | undefined)[] = [401, 403];
+
+/** Clients by key of the ProviderConfig; replaced when address or credentials change. */
+export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDisposable {
+  readonly #source: ConfigSource;
+  readonly #kind: ClientKind<C>;
+  readonly #entries = new Map<string, Entry<C>>();
+
+  constructor(source: ConfigSource, kind: ClientKind<C>) {
+    this.#source = source;
+    this.#kind = kind;
+  }
+
+  /** The client for what the ProviderConfig with this key describes now, with credentials of at most ten seconds ago. Throws `ExternalError`. */
+  async get(key: string, { signal }: { readonly signal: AbortSignal }): Promise<C> {
+    const { client, env, clock } = this.#source;
+    const { serviceType, create } = this.#kind;
+    const config = this.#source.configs.get(key);
+    if (config === undefined) throw new UnknownConfigError(this.#source.configs.notFound(key));
+    if (config.spec.serviceType !== serviceType) {
+      throw new ExternalError(
+        `${config.kind} ${key} is a ${config.spec.serviceType}, but a ${serviceType} is needed`,
+      );
+    }
+    const at = clock.monotonic();
+    const known = this.#entries.get(key);
+    if (known?.read?.config === config && at - known.read.at < settingsMaxAgeMs) return known.client;
+    const settings = await brokerConfigOf(config, { client, env, signal });
+    const fingerprint = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
+    const present = this.#entries.get(key);
+    if (present?.fingerprint === fingerprint) {
+      present.read = { config, at };
+      return present.client;
+    }
+    // Calls that still run on the old client end by themselves; it has no connections once they have.
+    const answered = (status: number | undefined): void => {
+      if (refusals.includes(status)) entry.read = undefined;
+    };
+    const entry: Entry<C> = { fingerprint, client: create(settings, answered), read: { config, at } };
+    this.#entries.set(key, entry);
+    return entry.client;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ client }) => client[Symbol.asyncDispose]()));
+    this.#entries.clear();
+  }
+}
