@@ -9,7 +9,7 @@
  */
 import type { CallOptions, CriticalAnnotationUpdate, Managed, Observation } from "@klutch/crossplane";
 import { type AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
-import { pollDelayMs } from "../operations/poll-pace.ts";
+import { pollDelayMs } from "../operations/pace.ts";
 import { toExternalError } from "./errors.ts";
 import { type Item, OnceCall, type OnceCalls, type OnceOptions } from "./once.ts";
 import type { CallSource } from "../records/made-once.ts";

@@ -13,7 +13,7 @@ import { createIntent, type CreateIntent, type LostAnswer, type SearchOptions } 
 import { type CallOptions, ExternalError, externalNameAnnotation, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import type { AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
-import { type BrokerOperation, operationAnnotation } from "../records/operation.ts";
+import { type Operation, operationAnnotation } from "../records/operation.ts";
 import { notWhile } from "../claims/waiting.ts";
 import { everLater, settleMs } from "./call-time.ts";
 import { type CallRecord, type CallSource, recordedCall } from "../records/made-once.ts";
@@ -146,7 +146,7 @@ export class OnceCall {
   async #begin(intent: CreateIntent, also: AnnotationChanges): Promise<void> {
     const { annotations, managed } = this.#options;
     const { newestIdBefore: id, newestAtMsBefore: at, sentAtMs: startedAt } = intent;
-    const operation: BrokerOperation = {
+    const operation: Operation = {
       type: "create",
       phase: "calling",
       startedAt,

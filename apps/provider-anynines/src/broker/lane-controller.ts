@@ -2,7 +2,7 @@
 import type { Managed } from "@klutch/crossplane";
 import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
 import { inLanes, lanesAtOnce } from "./broker-lanes.ts";
-import { retryLimits } from "../operations/deletion-retry.ts";
+import { retryLimits } from "../operations/pace.ts";
 import { configNameOf } from "../provider-config/reference.ts";
 
 /** What differs between the controllers of the managed kinds. */

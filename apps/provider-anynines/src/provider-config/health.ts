@@ -12,7 +12,7 @@ import type { ProviderConfig } from "@klutch/api";
 import { findCondition, refOf, type StandardCondition, wholeSeconds, withCondition } from "@klutch/kube-core";
 import { type Clock, isConflict, isNotFound, type KubeClient, type Random } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import { pollDelayMs } from "../operations/poll-pace.ts";
+import { pollDelayMs } from "../operations/pace.ts";
 import { type Backends, checkBackend, type Verdict } from "./check.ts";
 
 /** Told when a backend turned bad, and when it is good again. Must not throw. */

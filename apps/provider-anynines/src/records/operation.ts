@@ -1,28 +1,31 @@
 /**
- * The record of what is being done at the broker, as an annotation of the managed resource. It is written before the call, so a
- * crash at any point leaves either no trace and no call, or a trace that says which call to repeat.
+ * The record of an operation at a backend, as an annotation of the managed resource. It is written before the call, so a crash at any point
+ * leaves either no trace and no call, or a trace that says which call to repeat.
  */
 import { isRecord, type KubeObject } from "@klutch/kube-core";
 
-/** Where the record is kept. */
+/** Annotation that keeps the record of instances, bindings, backups and restores. */
 export const operationAnnotation = "anynines.crossplane.io/broker-operation";
 
-/** Which thing at the broker an operation is about, besides what follows from the managed resource. */
-export type OperationTarget = Pick<BrokerOperation, "serviceId" | "planId" | "instanceId">;
+/** Names the thing at the broker, beside what follows from the managed resource. */
+export type OperationTarget = Pick<Operation, "serviceId" | "planId" | "instanceId">;
 
-/** An operation at the broker. */
-export interface BrokerOperation {
-  /** `discard`: what a failed create left is deleted, to make it anew. */
+/** One operation at a backend. */
+export interface Operation {
+  /** `discard` deletes what a failed create left, so that it can be created again. */
   readonly type: "create" | "update" | "delete" | "discard";
-  /** `calling`: the answer is not known. `polling`: the broker accepted and works. `failed`: it said it failed. */
-  readonly phase: "calling" | "polling" | "failed";
-  /** The broker's key, if it gave one. */
+  /**
+   * `calling`: the answer is not known. `polling`: the broker accepted and works. `failed`: it said that it failed. `made`: of credential
+   * versions, backups and restores only: the backend has made it.
+   */
+  readonly phase: "calling" | "polling" | "made" | "failed";
+  /** The broker's key for the operation, if it gave one. */
   readonly key?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** What the broker said. */
+  /** The broker's words; of an update: the change, in words. */
   readonly description?: string | undefined;
-  /** `metadata.generation` that it was started for; what failed is tried again when the spec changes. */
+  /** `metadata.generation` that it was started for; an operation that failed is tried again when the spec changes. */
   readonly generation?: number | undefined;
   /**
    * Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. Of an update: the plan before
@@ -32,18 +35,25 @@ export interface BrokerOperation {
   readonly planId?: string | undefined;
   /** Of a binding: the id of the instance at its broker. */
   readonly instanceId?: string | undefined;
-  /** Of a discard: what the create failed with, which is not tried again until the spec changes. Absent: it is made anew at once. */
+  /**
+   * Of a discard: what the create failed with, which is not tried again until the spec changes; absent: it is created again at once. Of a
+   * credential version: what failed last.
+   */
   readonly failure?: string | undefined;
   /** Of a deletion: how often in a row the broker accepted it and then failed, and when last, in milliseconds since the epoch. */
   readonly failures?: number | undefined;
   readonly failedAt?: number | undefined;
-  /** Of a failed create: what it left is deleted. */
+  /** Of a credential version: not looked at before; milliseconds since the epoch. */
+  readonly againAt?: number | undefined;
+  /** Of a failed create: nothing of it is left. */
   readonly discarded?: boolean | undefined;
-  /** Of a backup or a restore: what the backup manager had before the first try. What is newer may be ours. */
+  /** Of a backup or a restore: what the backup manager had before the first try. A newer one may be ours. */
   readonly after?: NewestBefore | undefined;
+  /** Of a backup or a restore: its number at the backup manager. */
+  readonly id?: number | undefined;
 }
 
-/** The newest of what a backup manager had, by its own numbers and its own clock. */
+/** The newest entry of a backup manager's list, by its own numbers and its own clock. */
 export interface NewestBefore {
   /** The highest id; 0 when it had nothing. */
   readonly id: number;
@@ -51,8 +61,8 @@ export interface NewestBefore {
   readonly at?: number | undefined;
 }
 
-/** The recorded operation; undefined when there is none or the annotation was damaged. */
-export function recordedOperation(object: KubeObject): BrokerOperation | undefined {
+/** Returns the recorded operation; undefined when there is none or the annotation was damaged. */
+export function recordedOperation(object: KubeObject): Operation | undefined {
   const text = object.metadata.annotations?.[operationAnnotation];
   if (text === undefined) return undefined;
   let value: unknown;
@@ -83,7 +93,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
   };
 }
 
-function afterOf(value: unknown): Pick<BrokerOperation, "after"> {
+function afterOf(value: unknown): Pick<Operation, "after"> {
   if (!isRecord(value) || typeof value["id"] !== "number") return {};
   const { id, at } = value;
   return { after: { id, ...(typeof at === "number" ? { at } : {}) } };

@@ -13,10 +13,11 @@ import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { failureMessage, type PhaseObserver } from "../operations/observe-by-phase.ts";
-import { inProgress } from "../operations/tracker.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { failureMessage } from "../operations/operations.ts";
+import type { Said } from "../operations/step.ts";
 import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
-import { boundToChange, missingChange, missingOf } from "../records/annotations.ts";
+import { missingChange, missingOf } from "../records/annotations.ts";
 import { stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { Rotation } from "./rotation/rotation.ts";
@@ -46,7 +47,7 @@ export interface BindingObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class BindingObserver implements PhaseObserver {
+export class BindingObserver {
   readonly #options: BindingObserverOptions;
   readonly #state: BindingState;
 
@@ -55,48 +56,56 @@ export class BindingObserver implements PhaseObserver {
     this.#state = options.state;
   }
 
-  observeUnanswered(): Observation {
-    const { isDeleting, atProvider } = this.#state;
-    const ready = isDeleting ? "unavailable" : "creating";
-    return this.#state.observation({ exists: isDeleting, ready }, atProvider.state);
+  /** Errors of the broker reach the condition in its own words. */
+  async observe(options: CallOptions): Promise<Observation> {
+    try {
+      const { atProvider, operation, operations } = this.#state;
+      const seconds =
+        operation?.phase === "polling"
+          ? await maximumPollingSeconds(this.#options.broker, atProvider.planID, options)
+          : undefined;
+      return await this.#observe(await operations.look(options, seconds), options);
+    } catch (error) {
+      throw toExternalError(error, "question");
+    }
   }
 
-  async observeOperation(options: CallOptions): Promise<Observation> {
+  async #observe(said: Said, options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const { type } = state.operation ?? {};
-    const deleting = type === "delete";
-    const { broker } = this.#options;
-    const last = await state.operations.poll(
-      await maximumPollingSeconds(broker, state.atProvider.planID, options),
-    );
-    if (type === "discard" && (last === "gone" || last.state === "succeeded")) {
-      await state.operations.endDiscard();
-      return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure();
+    const { isDeleting, operation, atProvider } = state;
+    switch (said.kind) {
+      case "unanswered": {
+        const ready = isDeleting ? "unavailable" : "creating";
+        return state.observation({ exists: isDeleting, ready }, atProvider.state);
+      }
+      case "working": {
+        const { description, pollAfterMs } = said;
+        const deleting = operation?.type === "delete";
+        const message = description === "" ? undefined : description;
+        const keepsBackOff = operation?.type === "discard";
+        const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff };
+        const ready = deleting ? "deleting" : "creating";
+        return state.observation({ ...progress, ready }, deleting ? "Deleting" : "Pending");
+      }
+      case "failed":
+        return this.#observeFailure();
+      case "gone": {
+        if (said.type === "discard")
+          return operation === undefined ? this.#observeAtRest(options) : this.#observeFailure();
+        const ready = said.type === "delete" ? "deleting" : "unavailable";
+        return state.observation({ exists: false, ready }, "Deleted");
+      }
+      case "done":
+        state.updateAtProvider({ state: "Created" });
+        await this.#fetch(options);
+        return this.#observeAtRest(options);
+      default:
+        return this.#observeAtRest(options);
     }
-    if (last === "gone") {
-      await state.operations.clear();
-      return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
-    }
-    if (last.state === "in progress") {
-      const progress = inProgress(deleting ? "deleting" : "creating", last, type);
-      return state.observation(
-        { exists: true, upToDate: true, ...progress },
-        deleting ? "Deleting" : "Pending",
-      );
-    }
-    if (last.state === "failed") {
-      await state.operations.fail(last.description);
-      return this.observeFailure();
-    }
-    await state.operations.clear(deleting ? {} : boundToChange(state.ref));
-    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "Deleted");
-    state.updateAtProvider({ state: "Created" });
-    await this.#fetch(options);
-    return this.observeAtRest(options);
   }
 
   /** A create is tried again when the spec changed; what it left is deleted at once (OSB "Orphan Mitigation"). */
-  observeFailure(): Observation {
+  #observeFailure(): Observation {
     const { operation, operations, managed, isDeleting, hasLeftovers } = this.#state;
     const { type, generation } = operation ?? {};
     const isCreate = type === "create" && (hasLeftovers || generation !== managed.metadata.generation);
@@ -118,7 +127,7 @@ export class BindingObserver implements PhaseObserver {
     );
   }
 
-  async observeAtRest(options: CallOptions): Promise<Observation> {
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const known = state.atProvider.state;
     const isThere = known === "Created" || (state.isDeleting && state.wasBound);

@@ -4,9 +4,11 @@ import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@
 import type { Clock } from "@klutch/kube";
 import type { OsbClient } from "@klutch/osb";
 import { connectionDetails } from "@klutch/services";
-import type { BrokerOperation } from "../records/operation.ts";
-import { OperationTracker } from "../operations/tracker.ts";
-import { CriticalAnnotations } from "../records/annotations.ts";
+import { afterCall } from "../operations/answers.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { type Kind, operationSlot, Operations, pollOf } from "../operations/operations.ts";
+import type { Operation } from "../records/operation.ts";
+import { boundToChange, CriticalAnnotations } from "../records/annotations.ts";
 import { flattenCredentials } from "./connection.ts";
 import { connectionOf } from "./known-connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
@@ -42,34 +44,37 @@ export class BindingState {
   readonly managed: ManagedServiceBinding;
   readonly annotations: CriticalAnnotations;
   /** The recorded operation at the broker. */
-  readonly operations: OperationTracker;
-  readonly #options: Pick<BindingStateOptions, "instance" | "notice">;
+  readonly operations: Operations;
+  readonly #options: Pick<BindingStateOptions, "instance" | "notice" | "broker">;
   #atProvider: ServiceBindingObservation;
   #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingStateOptions) {
-    const { managed, broker, updateCriticalAnnotations, clock } = options;
+    const { managed, updateCriticalAnnotations, clock } = options;
     this.#options = options;
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#generations = recordedGenerations(managed);
     this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
-    this.operations = new OperationTracker({
-      managed,
-      annotations: this.annotations,
+    this.operations = new Operations({
+      generation: managed.metadata.generation,
       clock,
-      poll: (operation) => {
-        const { serviceId, planId, ...ids } = this.ref;
-        return broker.osb.lastOperation({
-          ...ids,
-          operation,
-          serviceId: serviceId || undefined,
-          planId: planId || undefined,
-        });
-      },
+      slot: operationSlot(managed, this.annotations),
+      call: this.#poll,
+      afterCall,
+      explain: toExternalError,
+      also: ({ type }) => ({ done: type === "delete" ? {} : boundToChange(this.ref) }),
     });
   }
+
+  readonly #poll: Kind["call"] = async (_call, { record }, options) => {
+    const { serviceId, planId, ...ids } = this.ref;
+    const plan = { serviceId: serviceId || undefined, planId: planId || undefined };
+    return pollOf(
+      await this.#options.broker.osb.lastOperation({ ...ids, operation: record?.key, ...plan }, options),
+    );
+  };
 
   get atProvider(): ServiceBindingObservation {
     return this.#atProvider;
@@ -80,7 +85,7 @@ export class BindingState {
     return this.#connection;
   }
 
-  get operation(): BrokerOperation | undefined {
+  get operation(): Operation | undefined {
     return this.operations.current;
   }
 

@@ -10,12 +10,14 @@
  */
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { isGone, type LastOperation } from "@klutch/osb";
+import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { failureMessage, type PhaseObserver } from "../operations/observe-by-phase.ts";
-import { inProgress } from "../operations/tracker.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { failureMessage } from "../operations/operations.ts";
+import type { Said, Working } from "../operations/step.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../records/annotations.ts";
+import type { Operation } from "../records/operation.ts";
 import { kubectlTarget } from "../provider-config/reference.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
@@ -35,7 +37,7 @@ export interface InstanceObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class InstanceObserver implements PhaseObserver {
+export class InstanceObserver {
   readonly #options: InstanceObserverOptions;
   readonly #state: InstanceState;
 
@@ -44,7 +46,41 @@ export class InstanceObserver implements PhaseObserver {
     this.#state = options.state;
   }
 
-  observeUnanswered(): Observation {
+  /** Errors of the broker reach the condition in its own words. */
+  async observe(options: CallOptions): Promise<Observation> {
+    try {
+      const { broker } = this.#options;
+      const { operation, operations } = this.#state;
+      const seconds =
+        operation?.phase === "polling"
+          ? await maximumPollingSeconds(broker, this.#state.planIds().planId, options)
+          : undefined;
+      return await this.#observe(await operations.look(options, seconds), options);
+    } catch (error) {
+      throw toExternalError(error, "question");
+    }
+  }
+
+  async #observe(said: Said, options: CallOptions): Promise<Observation> {
+    switch (said.kind) {
+      case "unanswered":
+        return this.#observeUnanswered();
+      case "working":
+        return this.#observeProgress(said);
+      case "failed":
+        return this.#observeFailure(options);
+      case "gone":
+        return this.#observeGone(said.type, options);
+      case "done":
+        this.#state.updateAtProvider({ state: "provisioned" });
+        this.#options.pace.forget(this.#paceKey);
+        return this.#observeAtRest(options);
+      default:
+        return this.#observeAtRest(options);
+    }
+  }
+
+  #observeUnanswered(): Observation {
     const state = this.#state;
     const known = state.atProvider.state ?? "unknown";
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
@@ -57,33 +93,19 @@ export class InstanceObserver implements PhaseObserver {
     );
   }
 
-  async observeOperation(options: CallOptions): Promise<Observation> {
+  /** The operation ended, and the broker has nothing. */
+  async #observeGone(type: Operation["type"], options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const last = await state.operations.poll(
-      await maximumPollingSeconds(this.#options.broker, state.planIds().planId, options),
-    );
-    if (last === "gone") return this.#observeGone(options);
-    if (last.state === "in progress") return this.#observeProgress(last);
-    if (last.state === "succeeded") return this.#observeSuccess(options);
-    await state.operations.fail(last.description);
-    return this.observeFailure(options);
-  }
-
-  /** While it was worked on, the instance went from the broker. */
-  async #observeGone(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    switch (state.operation?.type) {
+    switch (type) {
       case "discard":
-        return this.#observeNextInstance(options);
+        state.startNextInstance();
+        return state.operation === undefined ? this.#observeAtRest(options) : this.#observeFailure(options);
       case "create":
         // Nothing was there yet that could be lost: the same call once more.
         return state.observation({ exists: false, ready: "creating" }, "deploying");
       case "delete":
-        await state.operations.clear();
         return state.observation({ exists: false, ready: "deleting" }, "deleted");
       case "update":
-      case undefined:
-        await state.operations.clear();
         return this.#observeMissing();
     }
   }
@@ -95,48 +117,21 @@ export class InstanceObserver implements PhaseObserver {
     return { ready: "unavailable", message: `create failed: ${failure}` };
   }
 
-  #observeProgress(last: LastOperation): Observation {
+  #observeProgress({ description, pollAfterMs }: Working): Observation {
     const state = this.#state;
     const { type, key, failure } = state.operation ?? {};
-    const deleting = type === "delete";
+    const message = description === "" ? undefined : description;
+    const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff: type === "discard" };
     if (type === "discard" && failure !== undefined && !state.isDeleting)
-      return state.observation(
-        { exists: true, upToDate: true, ...inProgress("creating", last, type), ...this.#retrying() },
-        "failed",
-        key,
-      );
+      return state.observation({ ...progress, ...this.#retrying() }, "failed", key);
+    const deleting = type === "delete";
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
-    const progress = inProgress(ready, last, type);
-    return state.observation(
-      { exists: true, upToDate: true, ...progress, ...(type === "update" ? changing(state, progress) : {}) },
-      deleting ? "deleting" : "deploying",
-      key,
-    );
+    const changes = type === "update" ? changing(state, progress) : {};
+    return state.observation({ ...progress, ready, ...changes }, deleting ? "deleting" : "deploying", key);
   }
 
-  async #observeSuccess(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    const type = state.operation?.type;
-    if (type === "discard") return this.#observeNextInstance(options);
-    const deleting = type === "delete";
-    const sent = state.isOperationCurrent && !deleting ? state.sentParameters().done : {};
-    await state.operations.clear({ ...sent, ...(type === "create" ? state.made() : {}) });
-    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
-    state.updateAtProvider({ state: "provisioned" });
-    this.#options.pace.forget(this.#paceKey);
-    return this.observeAtRest(options);
-  }
-
-  /** What a failed create left is gone. */
-  async #observeNextInstance(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    await state.operations.endDiscard(nextInstanceChange(state.instanceId));
-    state.startNextInstance();
-    return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure(options);
-  }
-
-  async observeFailure(options: CallOptions): Promise<Observation> {
+  async #observeFailure(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const type = state.operation?.type;
     const message = failureMessage(state.operation);
@@ -153,19 +148,19 @@ export class InstanceObserver implements PhaseObserver {
     if (type === "update") state.updateAtProvider(state.planIds());
     if (type === "update" && state.isOperationCurrent) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
-      const observed = await this.observeAtRest(options);
+      const observed = await this.#observeAtRest(options);
       return { ...observed, upToDate: true, message, failure: message };
     }
     if (type === "update") {
-      await state.operations.clear();
-      return this.observeAtRest(options);
+      await state.operations.forget();
+      return this.#observeAtRest(options);
     }
     if (!state.isOperationCurrent) return state.observation(retry, "failed");
     // What it left is deleted (OSB "Orphan Mitigation"); the failure stays for people to see.
     return state.observation(state.hasLeftovers ? { ...keep, exists: false } : keep, "failed");
   }
 
-  async observeAtRest(options: CallOptions): Promise<Observation> {
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const { isDeleting } = state;
     const known = state.atProvider.state;

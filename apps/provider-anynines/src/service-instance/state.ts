@@ -4,12 +4,15 @@ import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { OsbClient } from "@klutch/osb";
-import { OperationTracker } from "../operations/tracker.ts";
-import type { BrokerOperation } from "../records/operation.ts";
+import { afterCall } from "../operations/answers.ts";
+import { toExternalError } from "../operations/broker-error.ts";
+import { type Also, operationSlot, Operations, pollOf } from "../operations/operations.ts";
+import type { Operation } from "../records/operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,
   instanceIdOf,
+  nextInstanceChange,
   provisionedAsChange,
   sentParametersChange,
 } from "../records/annotations.ts";
@@ -32,7 +35,7 @@ export class InstanceState {
   readonly managed: ServiceInstance;
   readonly annotations: CriticalAnnotations;
   /** The recorded operation at the broker. */
-  readonly operations: OperationTracker;
+  readonly operations: Operations;
   readonly #clock: Clock;
   #instanceId: string;
   #atProvider: ServiceInstanceObservation;
@@ -41,12 +44,17 @@ export class InstanceState {
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#clock = clock;
-    this.operations = new OperationTracker({
-      managed,
-      annotations: this.annotations,
+    this.operations = new Operations({
+      generation: managed.metadata.generation,
       clock,
-      poll: (operation) =>
-        broker.osb.lastOperation({ instanceId: this.instanceId, operation, ...this.planIds() }),
+      slot: operationSlot(managed, this.annotations),
+      call: async (_poll, { record }, options) => {
+        const request = { instanceId: this.instanceId, operation: record?.key, ...this.planIds() };
+        return pollOf(await broker.osb.lastOperation(request, options));
+      },
+      afterCall,
+      explain: toExternalError,
+      also: (record) => this.#ended(record),
     });
     const present = managed.status?.atProvider ?? {};
     this.#instanceId = instanceIdOf(managed);
@@ -62,7 +70,7 @@ export class InstanceState {
     return this.#atProvider;
   }
 
-  get operation(): BrokerOperation | undefined {
+  get operation(): Operation | undefined {
     return this.operations.current;
   }
 
@@ -123,9 +131,16 @@ export class InstanceState {
     });
   }
 
-  /** The broker has made it: what has to be known to delete it, although the status may never be written. */
-  made(): AnnotationChanges {
-    return provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
+  /** Written with the end of an operation that took a while. */
+  #ended({ type, generation }: Operation): Also {
+    const isCurrent = generation === this.managed.metadata.generation && type !== "delete";
+    const sent = isCurrent ? this.sentParameters().done : {};
+    // Enough to delete the instance, although the status may never be written.
+    const made = provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
+    return {
+      done: { ...sent, ...(type === "create" ? made : {}) },
+      discarded: nextInstanceChange(this.#instanceId),
+    };
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */

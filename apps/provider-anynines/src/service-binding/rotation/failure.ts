@@ -2,7 +2,7 @@
 import { NotYetError } from "@klutch/crossplane";
 import { isConcurrency, OsbError, OsbTransportError } from "@klutch/osb";
 import { brokerText } from "../../operations/broker-error.ts";
-import { pollDelayMs } from "../../operations/poll-pace.ts";
+import { pollDelayMs } from "../../operations/pace.ts";
 
 const firstRetryMs = 5_000;
 const longestRetryMs = 600_000;

@@ -5,7 +5,7 @@
 import { type CallOptions, type ConnectionDetails, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { type BindOutcome, isGone, isRefusal, type LastOperation } from "@klutch/osb";
-import { afterCreate } from "../../operations/after-create.ts";
+import { afterCreate } from "../../operations/answers.ts";
 import { brokerText } from "../../operations/broker-error.ts";
 import type { Broker } from "../../broker/brokers.ts";
 import { maximumPollingSeconds } from "../../broker/plan-lookup.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OsbError, OsbTransportError } from "@klutch/osb";
-import { type AfterCreate, afterCreate } from "./after-create.ts";
+import { afterCreate } from "./answers.ts";
+import type { Then as AfterCreate } from "./step.ts";
 
 const answer = (status: number, error = ""): OsbError =>
   new OsbError({ status, error, description: "", own: true, action: "PUT x" });
