@@ -128,7 +128,7 @@ class Story {
         this.#annotations = Object.fromEntries(kept);
       },
       clock: this.clock,
-      claims: { others: () => this.claimed, add: () => undefined },
+      taken: { others: () => this.claimed, add: () => undefined },
       notice: () => undefined,
       turns: new Turns(() => true),
       applicant: () => ({ name: "it", uid: "it", key: "i", isOpen: false, open: [] }),

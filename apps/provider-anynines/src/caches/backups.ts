@@ -4,8 +4,8 @@ import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { ClaimedNumbers } from "./taken-ids.ts";
-import type { Claims } from "../backup-manager/once.ts";
+import { TakenNumbers } from "./taken-ids.ts";
+import type { TakenIds } from "../backup-manager/made-once.ts";
 import { type CallSource, recordedCall, recordedId } from "../records/made-once.ts";
 import { type Applicant, Turns } from "../backup-manager/turns.ts";
 import { configNameOf } from "../provider-config/reference.ts";
@@ -28,8 +28,8 @@ export class BackupCaches {
   readonly backups: Informer<Backup>;
   readonly restores: Informer<Restore>;
   readonly turns: Turns = new Turns((uid) => this.#has(uid));
-  readonly #backupNumbers = new ClaimedNumbers();
-  readonly #restoreNumbers = new ClaimedNumbers();
+  readonly #backupNumbers = new TakenNumbers();
+  readonly #restoreNumbers = new TakenNumbers();
 
   /** Not started. */
   constructor({ generation = clusterScoped, ...options }: CacheOptions) {
@@ -65,7 +65,7 @@ export class BackupCaches {
     return claimKeys(instance).flatMap((key) => this.backups.byIndex(byInstance, key));
   }
 
-  /** Claims' names of those of the instance that are not gone at the backup manager. */
+  /** TakenIds' names of those of the instance that are not gone at the backup manager. */
   namesOfBackups(instance: ServiceInstance): readonly string[] {
     return this.backupsOfInstance(instance)
       .filter((backup) => recordedCall(backupCall(backup)).kind !== "nothing")
@@ -83,12 +83,12 @@ export class BackupCaches {
     return this.restores.byIndex(byRunning, instanceId);
   }
 
-  claimsOfBackup(backup: Backup): Claims {
-    return claimsIn(this.backups, this.#backupNumbers, backupCall, backup);
+  takenByBackups(backup: Backup): TakenIds {
+    return takenIn(this.backups, this.#backupNumbers, backupCall, backup);
   }
 
-  claimsOfRestore(restore: Restore): Claims {
-    return claimsIn(this.restores, this.#restoreNumbers, restoreCall, restore);
+  takenByRestores(restore: Restore): TakenIds {
+    return takenIn(this.restores, this.#restoreNumbers, restoreCall, restore);
   }
 
   /** For its turn at the manager of the instance. */
@@ -110,16 +110,16 @@ export class BackupCaches {
   }
 }
 
-function claimsIn<M extends Managed>(
+function takenIn<M extends Managed>(
   informer: Informer<M>,
-  numbers: ClaimedNumbers,
+  numbers: TakenNumbers,
   callOf: (managed: M) => CallSource,
   managed: M,
-): Claims {
+): TakenIds {
   const config = configNameOf(managed);
   const cached = (): Iterable<readonly [number, string]> =>
     informer.byIndex(byConfig, config).map((one) => [recordedId(callOf(one)) ?? 0, uid(one)] as const);
-  return numbers.claims(config, uid(managed), cached);
+  return numbers.takenBy(config, uid(managed), cached);
 }
 
 /** The indexes that both kinds have. */

@@ -1,12 +1,12 @@
 /** Numbers at backup managers that managed resources have, also those that this process has just written. */
-import type { Claims } from "../backup-manager/once.ts";
+import type { TakenIds } from "../backup-manager/made-once.ts";
 
 /** Of one kind. Numbers belong to one ProviderConfig. */
-export class ClaimedNumbers {
+export class TakenNumbers {
   readonly #written = new Map<string, Map<number, string>>();
 
   /** As the managed resource with this UID sees them. `cached`: numbers and owners' UIDs that the caches show. */
-  claims(config: string, uid: string, cached: () => Iterable<readonly [number, string]>): Claims {
+  takenBy(config: string, uid: string, cached: () => Iterable<readonly [number, string]>): TakenIds {
     return {
       others: () => this.#others(config, uid, new Map(cached())),
       add: (id) => {

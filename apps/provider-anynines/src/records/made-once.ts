@@ -11,7 +11,7 @@
  */
 import type { CreateIntent } from "@klutch/backup-manager";
 import { externalNameAnnotation, type Managed } from "@klutch/crossplane";
-import { operationAnnotation, recordedOperation } from "./operation.ts";
+import { type Operation, operationAnnotation, recordedOperation } from "./operation.ts";
 
 /** How far the call is. */
 export type CallRecord =
@@ -47,7 +47,14 @@ export function recordedCall({ managed, idAnnotation, statusId }: CallSource): C
   const externalName = annotations[externalNameAnnotation];
   const adopted = externalName === name ? undefined : numberOf(externalName);
   if (adopted !== undefined) return { kind: "made", id: adopted };
-  if (annotations[operationAnnotation] !== undefined) return { kind: "calling", intent: intentOf(managed) };
+  if (annotations[operationAnnotation] !== undefined) {
+    const operation = recordedOperation(managed) ?? {
+      type: "create",
+      phase: "calling",
+      startedAt: createdAt(managed),
+    };
+    return { kind: "calling", intent: intentOf(operation, managed) };
+  }
   const marks = runtimeMarks.flatMap((mark) => annotations[mark] ?? []);
   if (marks.length === 0 && statusId === undefined) return { kind: "nothing" };
   return { kind: "calling", intent: { ...youngerThan(managed), sentAtMs: latest(marks, managed) } };
@@ -59,8 +66,17 @@ export function recordedId(source: CallSource): number | undefined {
   return record.kind === "made" ? record.id : undefined;
 }
 
-function intentOf(managed: Managed): CreateIntent {
-  const { startedAt: sentAtMs = createdAt(managed), after } = recordedOperation(managed) ?? {};
+/** Returns the call as an operation; undefined: none was begun, or its number is damaged. */
+export function operationOf(record: CallRecord): Operation | undefined {
+  if (record.kind === "made") return { type: "create", phase: "made", startedAt: 0, id: record.id };
+  if (record.kind !== "calling") return undefined;
+  const { newestIdBefore: id, newestAtMsBefore: at, sentAtMs: startedAt } = record.intent;
+  const after = id === Number.MAX_SAFE_INTEGER ? undefined : { id, at };
+  return { type: "create", phase: "calling", startedAt, after };
+}
+
+/** Returns what an open call was sent with. */
+export function intentOf({ startedAt: sentAtMs, after }: Operation, managed: Managed): CreateIntent {
   if (after === undefined) return { ...youngerThan(managed), sentAtMs };
   return { newestIdBefore: after.id, newestAtMsBefore: after.at, sentAtMs };
 }

@@ -138,7 +138,7 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
   const made = {
     ...common,
     manager: manager(calls),
-    claims: { others: () => new Set<number>(), add: () => undefined },
+    taken: { others: () => new Set<number>(), add: () => undefined },
     notice: () => undefined,
     turns: new Turns(() => true),
     applicant: () => ({ key: "k", name: "n", uid: "u", isOpen: true, open: [] }),

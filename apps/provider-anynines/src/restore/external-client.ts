@@ -22,8 +22,7 @@ import { type CallOptions, type ExternalClient, NotYetError, type Observation } 
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { onlyOne } from "../backup/target.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
-import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
-import type { OnceCalls } from "../backup-manager/once.ts";
+import { MadeOnce, type MadeOnceOptions, movingMs, type OnceCalls } from "../backup-manager/made-once.ts";
 import { recordedId } from "../records/made-once.ts";
 import { shownName } from "../claims/names.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
