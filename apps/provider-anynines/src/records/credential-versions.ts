@@ -1,68 +1,51 @@
 /**
- * The record of a binding's generations at its broker, as an annotation of the managed resource. Generation 0 is the first binding. Each
- * rotation makes the next one, and the ones before it are unbound later. It is written before each call, so a crash at any point leaves
- * a trace that names everything that may be at the broker. The ids follow from the managed resource, so a repeated call has the same.
+ * The record of a binding's credential versions at its broker, as an annotation of the managed resource. Version 0 is the first binding. Each
+ * rotation makes the next version, and the ones before it are unbound later. The record is written before each call, so a crash at any point
+ * leaves a trace that names everything that may be at the broker. The ids follow from the managed resource, so a repeated call has the same.
  */
 import { createHash } from "node:crypto";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { type AnnotationChanges, bindingGenerationsAnnotation } from "./annotations.ts";
+import type { Operation } from "./operation.ts";
 
-/** The plan that a generation was bound with. */
-export interface BoundPlan {
-  readonly serviceId: string;
-  readonly planId: string;
-}
-
-/** What is tried again, and when. */
-interface Tried {
-  /** How often it failed. */
-  readonly tries: number;
-  /** What went wrong last, in words. */
-  readonly failure?: string | undefined;
-  /** Not looked at before; milliseconds since the epoch. */
-  readonly againAt?: number | undefined;
-  /** The broker accepted and works: its key for the operation, empty when it gave none. */
-  readonly key?: string | undefined;
-}
-
-/** The generation after the current one. */
-export interface NextGeneration extends BoundPlan, Tried {
-  /**
-   * `calling`: a bind whose answer is not known. `polling`: the broker accepted the bind and works. `made`: its credentials were good, and the
-   * Secret may hold them. `discarding`: it is not used, and may be at the broker. `failed`: nothing of it is at the broker.
-   */
-  readonly phase: (typeof phases)[number];
+/** The version after the current one. */
+export interface NextVersion {
   /** The text that asked for it. */
   readonly request: string;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
+  /**
+   * A create that is `made` has good credentials, and the Secret may hold them. A discard is not used, and may be at the broker. Of a failed
+   * create nothing is at the broker.
+   */
+  readonly operation: Operation;
 }
 
-/** A generation that was replaced and is not unbound yet. */
-export interface OldGeneration extends BoundPlan, Tried {
+/** A version that was replaced and is not unbound yet. */
+export interface OldVersion {
   readonly number: number;
   /** Since when the Secret holds newer credentials; milliseconds since the epoch. */
   readonly replacedAt: number;
+  /** Its deletion. */
+  readonly operation: Operation;
 }
 
-/** All generations of a binding that may be at its broker. */
-export interface Generations {
-  /** Number of the one whose credentials the Secret holds. */
+/** All versions of a binding that may be at its broker. */
+export interface CredentialVersions {
+  /** Number of the version whose credentials the Secret holds. */
   readonly current: number;
-  /** The text that the current one answers. */
+  /** The text that the current version answers. */
   readonly request?: string | undefined;
   /** When the last rotation was done; milliseconds since the epoch. */
   readonly rotatedAt?: number | undefined;
-  readonly next?: NextGeneration | undefined;
+  readonly next?: NextVersion | undefined;
   /** In the order in which they were replaced. */
-  readonly old: readonly OldGeneration[];
+  readonly old: readonly OldVersion[];
 }
 
 const phases = ["calling", "polling", "made", "discarding", "failed"] as const;
-const none: Generations = { current: 0, old: [] };
+const none: CredentialVersions = { current: 0, old: [] };
 
-/** Id at the broker of a generation. The first has the managed resource's UID, as bindings of the existing provider have. */
+/** Returns a version's id at the broker. The first has the managed resource's UID, as bindings of the existing provider have. */
 export function bindingIdOf({ metadata }: Managed, number: number): string {
   const { uid = "" } = metadata;
   if (number === 0) return uid;
@@ -71,24 +54,42 @@ export function bindingIdOf({ metadata }: Managed, number: number): string {
   return [hex.slice(0, 8), hex.slice(8, 12), variant, version, hex.slice(20, 32)].join("-");
 }
 
-/** The recorded generations. Throws `ExternalError` for a record that cannot be read: it may name logins that nothing else remembers. */
-export function recordedGenerations({ metadata }: Managed): Generations {
-  const text = metadata.annotations?.[bindingGenerationsAnnotation];
+/** Reads the annotation. Throws `ExternalError` for a text that cannot be read: it may name logins that nothing else remembers. */
+export function recordedVersions(text: string | undefined): CredentialVersions {
   if (text === undefined) return none;
-  const record = readGenerations(text);
-  if (record !== undefined) return record;
+  const versions = readVersions(text);
+  if (versions !== undefined) return versions;
   throw new ExternalError(
     `the annotation ${bindingGenerationsAnnotation} cannot be read; put back what the provider wrote, or remove it to go on with the ` +
       "first credentials of this binding",
   );
 }
 
-/** What to write. */
-export function generationsChange(generations: Generations): AnnotationChanges {
-  return { [bindingGenerationsAnnotation]: JSON.stringify(generations) };
+/** Returns the annotation to write. */
+export function versionsChange({ next, old, ...versions }: CredentialVersions): AnnotationChanges {
+  const written = {
+    ...versions,
+    next:
+      next === undefined ? undefined : { ...wireOf(next.operation), phase: phaseOf(next), ...startOf(next) },
+    old: old.map(({ number, replacedAt, operation }) => ({ ...wireOf(operation), number, replacedAt })),
+  };
+  return { [bindingGenerationsAnnotation]: JSON.stringify(written) };
 }
 
-function readGenerations(text: string): Generations | undefined {
+function startOf({ request, operation }: NextVersion): object {
+  return { request, startedAt: operation.startedAt };
+}
+
+function phaseOf({ operation: { type, phase } }: NextVersion): (typeof phases)[number] {
+  return type === "discard" ? "discarding" : phase;
+}
+
+/** A key, even an empty one, says that the broker works. */
+function wireOf({ failures = 0, failure, againAt, phase, key = "", serviceId, planId }: Operation): object {
+  return { tries: failures, failure, againAt, key: phase === "polling" ? key : undefined, serviceId, planId };
+}
+
+function readVersions(text: string): CredentialVersions | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -109,32 +110,35 @@ function readGenerations(text: string): Generations | undefined {
   };
 }
 
-function readNext(value: unknown): NextGeneration | undefined {
+function readNext(value: unknown): NextVersion | undefined {
   if (!isRecord(value)) return undefined;
   const phase = phases.find((known) => known === value["phase"]);
   const [request, startedAt] = [textOf(value["request"]), numberOf(value["startedAt"])];
   if (phase === undefined || request === undefined || startedAt === undefined) return undefined;
-  return { ...readTried(value), ...readPlan(value), phase, request, startedAt };
+  const read = readOperation(value);
+  if (phase === "discarding") return { request, operation: { ...read, type: "discard", startedAt } };
+  return { request, operation: { ...read, type: "create", phase, startedAt } };
 }
 
-function readOld(value: unknown): OldGeneration | undefined {
+function readOld(value: unknown): OldVersion | undefined {
   if (!isRecord(value)) return undefined;
   const { number, replacedAt } = value;
   if (!isCount(number) || typeof replacedAt !== "number") return undefined;
-  return { ...readTried(value), ...readPlan(value), number, replacedAt };
+  const operation = { ...readOperation(value), type: "delete", startedAt: replacedAt } as const;
+  return { number, replacedAt, operation };
 }
 
-function readTried(value: Readonly<Record<string, unknown>>): Tried {
+function readOperation(value: Readonly<Record<string, unknown>>): Omit<Operation, "type" | "startedAt"> {
+  const key = textOf(value["key"]);
   return {
-    tries: numberOf(value["tries"]) ?? 0,
+    phase: key === undefined ? "calling" : "polling",
+    key: key || undefined,
+    failures: numberOf(value["tries"]) ?? 0,
     failure: textOf(value["failure"]),
     againAt: numberOf(value["againAt"]),
-    key: textOf(value["key"]),
+    serviceId: textOf(value["serviceId"]) ?? "",
+    planId: textOf(value["planId"]) ?? "",
   };
-}
-
-function readPlan(value: Readonly<Record<string, unknown>>): BoundPlan {
-  return { serviceId: textOf(value["serviceId"]) ?? "", planId: textOf(value["planId"]) ?? "" };
 }
 
 function isCount(value: unknown): value is number {

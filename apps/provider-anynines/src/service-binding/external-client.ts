@@ -19,8 +19,8 @@ import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
 import { checkNotRestored } from "../claims/instance-users.ts";
 import { isWanted } from "./rotation/plan.ts";
-import { type BoundPlan, generationsChange } from "../records/credential-versions.ts";
-import { Rotation } from "./rotation/rotation.ts";
+import { versionsChange } from "../records/credential-versions.ts";
+import { type BoundPlan, Rotation } from "./rotation/rotation.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 
 /** What the client of one binding needs. */
@@ -98,11 +98,11 @@ export class ServiceBindingClient implements ExternalClient {
     await state.operations.begin({ type: "create", target, also, send }, options);
   }
 
-  /** What is bound anew has the newest credentials. */
+  /** A new binding has the newest credentials. */
   #answersRequest(): AnnotationChanges {
-    const { generations, wish } = this.#state;
+    const { versions, wish } = this.#state;
     const { rotate: request } = wish;
-    return isWanted(generations, wish) ? generationsChange({ ...generations, request }) : {};
+    return isWanted(versions, wish) ? versionsChange({ ...versions, request }) : {};
   }
 
   #bindablePlan(): BoundPlan {

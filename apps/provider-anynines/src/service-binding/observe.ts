@@ -138,7 +138,7 @@ export class BindingObserver {
     const isRetrievable = await this.#isRetrievable(options);
     const { bindingId } = state.ref;
     // The Secret may hold the next credentials already.
-    const isReplaced = state.generations.next?.phase === "made";
+    const isReplaced = state.versions.next?.operation.phase === "made";
     const isDue =
       !isReplaced && (state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId));
     const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
@@ -156,8 +156,8 @@ export class BindingObserver {
   #observeRotation(): Observation {
     const state = this.#state;
     const { rotation } = this.#options;
-    const failure = rotationFailure(state.generations, state.wish, rotation.waitsFor);
-    state.updateAtProvider({ rotation: toldRotation(state.generations, state.wish) });
+    const failure = rotationFailure(state.versions, state.wish, rotation.waitsFor);
+    state.updateAtProvider({ rotation: toldRotation(state.versions, state.wish) });
     const finding = {
       exists: true,
       ready: "available",
@@ -171,8 +171,8 @@ export class BindingObserver {
   /** When a rotation has something to do before the next observation at rest; undefined: it has not. */
   #wakeMs(): number | undefined {
     const { clock, pollIntervalMs, rotation, state } = this.#options;
-    const { next, old } = state.generations;
-    const times = [next, ...old].flatMap((one) => (state.isDeleting ? [one?.againAt] : []));
+    const { next, old } = state.versions;
+    const times = [next, ...old].flatMap((one) => (state.isDeleting ? [one?.operation.againAt] : []));
     const { step, wakeAt } = rotation.plan;
     const soonest = Math.min(...[...times, wakeAt].filter((at) => at !== undefined));
     const untilDue = soonest - clock.now();

@@ -8,16 +8,11 @@ import { afterCall } from "../operations/answers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
 import { type Kind, operationSlot, Operations, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
-import { boundToChange, CriticalAnnotations } from "../records/annotations.ts";
+import { bindingGenerationsAnnotation, boundToChange, CriticalAnnotations } from "../records/annotations.ts";
 import { flattenCredentials } from "./connection.ts";
 import { connectionOf } from "./known-connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
-import {
-  bindingIdOf,
-  type Generations,
-  generationsChange,
-  recordedGenerations,
-} from "../records/credential-versions.ts";
+import { bindingIdOf, type CredentialVersions, recordedVersions } from "../records/credential-versions.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {
@@ -47,7 +42,6 @@ export class BindingState {
   readonly operations: Operations;
   readonly #options: Pick<BindingStateOptions, "instance" | "notice" | "broker">;
   #atProvider: ServiceBindingObservation;
-  #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingStateOptions) {
@@ -55,7 +49,8 @@ export class BindingState {
     this.#options = options;
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
-    this.#generations = recordedGenerations(managed);
+    // A record that cannot be read ends the reconcile before anything is asked.
+    void this.versions;
     this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
     this.operations = new Operations({
       generation: managed.metadata.generation,
@@ -105,9 +100,9 @@ export class BindingState {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** What is recorded of its rotations. */
-  get generations(): Generations {
-    return this.#generations;
+  /** Its credential versions, as they are recorded now. */
+  get versions(): CredentialVersions {
+    return recordedVersions(this.annotations.get(bindingGenerationsAnnotation));
   }
 
   /** What the spec says of rotations. */
@@ -115,22 +110,17 @@ export class BindingState {
     return this.managed.spec.forProvider;
   }
 
-  /** Of the current generation. */
+  /** Of the current version. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
     // A call whose answer was lost is known from its record only, and the status may not have been written after it.
     const known = this.operation?.instanceId === undefined ? this.annotations.boundTo : this.operation;
     return {
       instanceId: instanceId ?? known?.instanceId ?? "",
-      bindingId: bindingIdOf(this.managed, this.#generations.current),
+      bindingId: bindingIdOf(this.managed, this.versions.current),
       serviceId: serviceID ?? known?.serviceId ?? "",
       planId: planID ?? known?.planId ?? "",
     };
-  }
-
-  async writeGenerations(generations: Generations): Promise<void> {
-    await this.annotations.write(generationsChange(generations));
-    this.#generations = generations;
   }
 
   updateAtProvider(fields: Partial<ServiceBindingObservation>): void {
