@@ -12,22 +12,19 @@ import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./caches/backups.ts";
 import type { Managers } from "./backup-manager/managers.ts";
-import type { Brokers } from "./broker/brokers.ts";
+import { brokerOf, type Brokers, checkServiceType } from "./broker/brokers.ts";
 import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches/instances.ts";
 import { shownName } from "./claims/names.ts";
-import { instanceIdOf } from "./records/annotations.ts";
-import { wasNeverBound, wasNeverProvisioned } from "./records/existence.ts";
+import { instanceIdOf, wasNeverBound, wasNeverProvisioned } from "./records/annotations.ts";
 import { controllerName } from "./scope.ts";
-import { createLaneController } from "./broker/lane-controller.ts";
-import { refuseEnding } from "./provider-config/use.ts";
+import { watchVanished } from "./wakes.ts";
+import { ensureUsage, refuseEnding } from "./provider-config/use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { lanesAtOnce } from "./broker/broker-lanes.ts";
+import { createQueuedController, brokersAtOnce } from "./broker/queues.ts";
 import { RestPace } from "./broker/rest-pace.ts";
 import { configNameOf } from "./provider-config/reference.ts";
-import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
-import { ensureUsage } from "./provider-config/usage.ts";
 
 /** What the controllers share. */
 export interface ControllerParts extends Runtime {
@@ -62,37 +59,45 @@ export async function useConfig(
   await ensureUsage(client, managed, usages, { signal });
 }
 
+/** Creates the controller of one managed kind, with a queue per backend. */
+export function createManagedController<M extends Managed>(
+  parts: ControllerParts,
+  kind: Pick<
+    ManagedReconcilerOptions<M>,
+    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs"
+  >,
+): Controller {
+  const { informer } = kind;
+  const reconcile = createManagedReconcile<M>({ ...parts, ...kind });
+  return createQueuedController(parts, { name: controllerName(kind.type), informer, reconcile });
+}
+
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return createLaneController(parts, {
-    name: controllerName(caches.generation.instances),
+  return createManagedController<ServiceInstance>(parts, {
+    type: caches.generation.instances,
     informer: caches.instances,
-    reconcile: createManagedReconcile<ServiceInstance>({
-      ...parts,
-      type: caches.generation.instances,
-      informer: caches.instances,
-      neverCreated: wasNeverProvisioned,
-      connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        await useConfig(parts, managed, { isNew: wasNeverProvisioned(managed), signal });
-        const broker = await brokerOf(brokers, managed, signal);
-        return new ServiceInstanceClient({
-          managed,
-          broker,
-          updateCriticalAnnotations,
-          clock,
-          users: () => ({
-            restores: namesOfRestores(backupCaches, managed),
-            bindings: namesOfBindings(caches, managed),
-            backups: backupCaches.namesOfBackups(managed),
-          }),
-          losses: () => lossesOf(caches, managed),
-          confirmLossMs,
-          pace,
-        });
-      },
-    }),
+    neverCreated: wasNeverProvisioned,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      await useConfig(parts, managed, { isNew: wasNeverProvisioned(managed), signal });
+      const broker = await brokerOf(brokers, managed, signal);
+      return new ServiceInstanceClient({
+        managed,
+        broker,
+        updateCriticalAnnotations,
+        clock,
+        users: () => ({
+          restores: namesOfRestores(backupCaches, managed),
+          bindings: namesOfBindings(caches, managed),
+          backups: backupCaches.namesOfBackups(managed),
+        }),
+        losses: () => lossesOf(caches, managed),
+        confirmLossMs,
+        pace,
+      });
+    },
   });
 }
 
@@ -100,36 +105,31 @@ export function createInstanceController(parts: ControllerParts): Controller {
 export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return createLaneController(parts, {
-    name: controllerName(caches.generation.bindings),
+  return createManagedController<ManagedServiceBinding>(parts, {
+    type: caches.generation.bindings,
     informer: caches.bindings,
-    reconcile: createManagedReconcile<ManagedServiceBinding>({
-      ...parts,
-      type: caches.generation.bindings,
-      informer: caches.bindings,
-      neverCreated: wasNeverBound,
-      connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        const isNew = wasNeverBound(managed);
-        if (isNew) checkServiceType(managed, instanceOf(caches, managed));
-        await useConfig(parts, managed, { isNew, signal });
-        const broker = await brokerOf(brokers, managed, signal);
-        return new ServiceBindingClient({
-          managed,
-          broker,
-          updateCriticalAnnotations,
-          clock,
-          instance: () => instanceOf(caches, managed),
-          notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
-          restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
-          pollIntervalMs: parts.pollIntervalMs,
-          secretIsMissing: (call) => connectionIsMissing(client, managed, call),
-          published: (call) => readConnection(client, managed, call),
-          publish: (details, call) => publishConnection(client, managed, details, call),
-          confirmLossMs,
-          pace,
-        });
-      },
-    }),
+    neverCreated: wasNeverBound,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = wasNeverBound(managed);
+      if (isNew) checkServiceType(managed, instanceOf(caches, managed));
+      await useConfig(parts, managed, { isNew, signal });
+      const broker = await brokerOf(brokers, managed, signal);
+      return new ServiceBindingClient({
+        managed,
+        broker,
+        updateCriticalAnnotations,
+        clock,
+        instance: () => instanceOf(caches, managed),
+        notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
+        restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
+        pollIntervalMs: parts.pollIntervalMs,
+        secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+        published: (call) => readConnection(client, managed, call),
+        publish: (details, call) => publishConnection(client, managed, details, call),
+        confirmLossMs,
+        pace,
+      });
+    },
   });
 }
 
@@ -148,12 +148,10 @@ export function createVanishedController(parts: ControllerParts): Controller {
   const controller = new Controller({
     ...parts,
     name: controllerName(caches.generation.instances, "vanished-instance"),
-    workers: lanesAtOnce,
+    workers: brokersAtOnce,
     reconcile: vanished.reconcile,
   });
-  controller.watch(caches.instances, ({ type, object }) =>
-    type === "deleted" ? vanished.keysOf(object) : [],
-  );
+  watchVanished(controller, caches, (instance) => vanished.keysOf(instance));
   return controller;
 }
 

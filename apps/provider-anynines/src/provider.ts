@@ -1,21 +1,12 @@
 /** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
-import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { keyOf } from "@klutch/kube-core";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";
 import { createBackupController, createRestoreController } from "./backup-controllers.ts";
 import { createManagers } from "./backup-manager/managers.ts";
-import { watchBackups } from "./wakes.ts";
+import { watchManaged } from "./wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
-import {
-  askedForBindings,
-  bindingsOfClaim,
-  createCaches,
-  instanceOf,
-  isUnchanged,
-  type ProviderCaches,
-} from "./caches/instances.ts";
+import { createCaches, type ProviderCaches } from "./caches/instances.ts";
 import {
   healthOnConfigs,
   inUseOnConfigs,
@@ -28,7 +19,6 @@ import {
   createInstanceController,
   createVanishedController,
 } from "./controllers.ts";
-import { criticalAnnotationNames } from "./records/annotations.ts";
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
 import { type Generation, generations } from "./scope.ts";
 
@@ -78,19 +68,7 @@ function addGeneration(
   const bindingController = createBindingController(parts);
   const backupController = createBackupController(parts);
   const restoreController = createRestoreController(parts);
-  const ownKey = keysOfManagedChange(criticalAnnotationNames);
-  instanceController.watch(instances, ownKey);
-  bindingController.watch(bindings, ownKey);
-  // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
-  bindingController.watch(instances, (change) => {
-    if (isUnchanged(change, askedForBindings)) return [];
-    return bindingsOfClaim(caches, change.object).map(keyOf);
-  });
-  instanceController.watch(bindings, ({ type, object }) => {
-    const instance = type === "deleted" ? instanceOf(caches, object) : undefined;
-    return instance === undefined ? [] : [keyOf(instance)];
-  });
-  watchBackups(parts, {
+  watchManaged(parts, {
     instances: instanceController,
     bindings: bindingController,
     backups: backupController,

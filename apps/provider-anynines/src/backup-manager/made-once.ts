@@ -2,7 +2,7 @@
  * One backup or one restore during a reconcile: it is made once and never a second time, whatever gets lost. A backup manager takes no id of
  * ours, so a lost answer is found in its list, by what was there before the call (`operations/step.ts`, "list").
  */
-import { createIntent, type CreateIntent, type LostAnswer, type SearchOptions } from "@klutch/backup-manager";
+import { type CreateIntent, createIntent, type LostAnswer, type SearchOptions } from "@klutch/backup-manager";
 import {
   type CallOptions,
   type CriticalAnnotationUpdate,
@@ -20,7 +20,6 @@ import type { Observed } from "../operations/step.ts";
 import { type AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
 import { type CallSource, intentOf, operationOf, recordedCall } from "../records/made-once.ts";
 import { type Operation, operationAnnotation } from "../records/operation.ts";
-import { everLater, settleMs } from "./call-time.ts";
 import { toExternalError } from "./errors.ts";
 import type { Applicant, Turns } from "./turns.ts";
 
@@ -294,4 +293,15 @@ function numberSlot(source: CallSource, annotations: CriticalAnnotations, taken:
       current = record;
     },
   };
+}
+
+/** One call, in milliseconds. */
+export const callTimeoutMs = 60_000;
+/** A call that is older is not on its way any more, in milliseconds. */
+export const settleMs: number = 2 * callTimeoutMs;
+const longestWaitMs = 60_000;
+
+/** When to look again for what is `ageMs` old and should have happened by now: ever later, at most after a minute. */
+export function everLater(ageMs: number, shortestMs: number): number {
+  return Math.min(Math.max(ageMs / 2, shortestMs), longestWaitMs);
 }

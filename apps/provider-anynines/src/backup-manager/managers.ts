@@ -2,9 +2,13 @@
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import type { BrokerConfig } from "@klutch/osb";
 import { type Metrics, Secret } from "@klutch/telemetry";
-import { andTelling, requestObserver } from "../provider-config/client-metrics.ts";
-import { type ConfigSource, ConfiguredClients } from "../provider-config/clients.ts";
-import { callTimeoutMs } from "./call-time.ts";
+import {
+  andTelling,
+  type ConfigSource,
+  ConfiguredClients,
+  requestObserver,
+} from "../provider-config/clients.ts";
+import { callTimeoutMs } from "./made-once.ts";
 
 /** Backup managers by name of their ProviderConfig. */
 export type Managers = ConfiguredClients<BackupManagerClient>;

@@ -1,12 +1,4 @@
-/**
- * The external client of Backup: one backup at a backup manager.
- *
- * | recorded | what is asked  | then                                                                                     |
- * |----------|----------------|------------------------------------------------------------------------------------------|
- * | nothing  | nothing        | to be made, when its instance is ready and nothing else of the instance is being made    |
- * | calling  | the list       | taken, looked for again, or to be called again                                           |
- * | made     | the backup     | as the manager says; what is gone there stays gone                                       |
- */
+/** The external client of Backup: one backup at a backup manager. What is gone there stays gone. */
 import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import {
   type Backup as FoundBackup,
@@ -16,13 +8,17 @@ import {
   phaseOf,
 } from "@klutch/backup-manager";
 import type { CallOptions, ExternalClient, Observation } from "@klutch/crossplane";
-import { everLater } from "../backup-manager/call-time.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
-import { MadeOnce, type MadeOnceOptions, movingMs, type OnceCalls } from "../backup-manager/made-once.ts";
+import {
+  everLater,
+  MadeOnce,
+  type MadeOnceOptions,
+  movingMs,
+  type OnceCalls,
+} from "../backup-manager/made-once.ts";
 import { instanceIdAnnotation, serviceIdAnnotation } from "../records/annotations.ts";
 import { notWhile, notYet } from "../claims/waiting.ts";
-import { backupCall, instanceIdOfBackup, shownBackup, shownDeleted } from "./state.ts";
-import { backupTarget, onlyOne } from "./target.ts";
+import { backupCall, backupTarget, instanceIdOfBackup, onlyOne, shownBackup, shownDeleted } from "./state.ts";
 
 /** What the client of one backup needs. */
 export interface BackupClientOptions extends MadeOnceOptions<Backup> {

@@ -3,17 +3,16 @@ import type { Backup, Restore, ServiceInstance } from "@klutch/api";
 import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
-import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { TakenNumbers } from "./taken-ids.ts";
 import type { TakenIds } from "../backup-manager/made-once.ts";
-import { type CallSource, recordedCall, recordedId } from "../records/made-once.ts";
 import { type Applicant, Turns } from "../backup-manager/turns.ts";
-import { configNameOf } from "../provider-config/reference.ts";
-import type { CacheOptions } from "./instances.ts";
+import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { claimKeys, keysBeside, shownName } from "../claims/names.ts";
-import { clusterScoped } from "../scope.ts";
+import { configNameOf } from "../provider-config/reference.ts";
 import { usedConfigs, usersIndex } from "../provider-config/use.ts";
+import { type CallSource, recordedCall, recordedId } from "../records/made-once.ts";
 import { instanceIdOfRestore, isRunning, restoreCall } from "../restore/state.ts";
+import { clusterScoped } from "../scope.ts";
+import type { CacheOptions } from "./instances.ts";
 
 const byClaim = "claim";
 const byInstance = "instance";
@@ -154,4 +153,28 @@ function uid({ metadata }: Managed): string {
 
 function uidOf(managed: Managed): readonly string[] {
   return [uid(managed)];
+}
+
+/** Of one kind. Numbers belong to one ProviderConfig. */
+export class TakenNumbers {
+  readonly #written = new Map<string, Map<number, string>>();
+
+  /** As the managed resource with this UID sees them. `cached`: numbers and owners' UIDs that the caches show. */
+  takenBy(config: string, uid: string, cached: () => Iterable<readonly [number, string]>): TakenIds {
+    return {
+      others: () => this.#others(config, uid, new Map(cached())),
+      add: (id) => {
+        const written = this.#written.get(config) ?? new Map<number, string>();
+        this.#written.set(config, written.set(id, uid));
+      },
+    };
+  }
+
+  #others(config: string, uid: string, cached: ReadonlyMap<number, string>): ReadonlySet<number> {
+    const written = this.#written.get(config) ?? new Map<number, string>();
+    // What the caches show needs not be remembered.
+    for (const id of written.keys()) if (cached.has(id)) written.delete(id);
+    const others = [...cached, ...written].filter(([, owner]) => owner !== uid);
+    return new Set(others.map(([id]) => id));
+  }
 }

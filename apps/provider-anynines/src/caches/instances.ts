@@ -3,9 +3,8 @@ import type { Backup, ManagedServiceBinding, ServiceInstance } from "@klutch/api
 import { jsonEqual } from "@klutch/kube-core";
 import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtime";
 import { claimKeys, keysBeside, shownName } from "../claims/names.ts";
-import { wasNeverBound, wasNeverProvisioned } from "../records/existence.ts";
 import { acceptLossAnnotation, type Losses } from "../operations/loss.ts";
-import { missingOf } from "../records/annotations.ts";
+import { missingOf, wasNeverBound, wasNeverProvisioned } from "../records/annotations.ts";
 import { ConfigCaches } from "../provider-config/caches.ts";
 import { configNameOf, configTarget, shownConfig } from "../provider-config/reference.ts";
 import { clusterScoped, type Generation } from "../scope.ts";

@@ -2,7 +2,6 @@
 import { plainText } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import { isConcurrency, isRefusal, OsbError, OsbTransportError } from "@klutch/osb";
-import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "./backend-reason.ts";
 
 /** When to try again after the broker said that it is busy and not for how long. */
 const busyMs = 2_000;
@@ -33,4 +32,34 @@ export function toExternalError(error: unknown, asked: Asked): unknown {
     return new ExternalError(brokerText(error.message), { cause: error, reason });
   }
   return error;
+}
+
+/** `question`: nothing was to be changed, so an answer of no is not about the spec. */
+export type Asked = "question" | "change";
+
+/** An answer that is not 2xx. */
+interface BadAnswer {
+  /** HTTP status. */
+  readonly status: number;
+  /** Something else goes on. */
+  readonly isBusy: boolean;
+  /** Time changes nothing of it. */
+  readonly isRefusal: boolean;
+}
+
+/** By what stands before a backend, when the backend does not answer. */
+const gatewayStatuses: readonly number[] = [408, 502, 503, 504];
+/** Codes of both clients. */
+const withoutAnswer: readonly string[] = ["Unreachable", "Timeout", "Broken", "Tls"];
+
+/** Undefined: there is no word for it. */
+export function reasonOfAnswer({ status, isBusy, isRefusal }: BadAnswer, asked: Asked): string | undefined {
+  if (isBusy) return "BrokerBusy";
+  if (gatewayStatuses.includes(status)) return "BrokerUnreachable";
+  return asked === "change" && isRefusal ? "Refused" : undefined;
+}
+
+/** `code`: why there is no answer that can be used. */
+export function reasonWithoutAnswer(code: string): string | undefined {
+  return withoutAnswer.includes(code) ? "BrokerUnreachable" : undefined;
 }

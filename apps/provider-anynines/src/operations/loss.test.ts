@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideLoss, isMassLoss, stepLoss } from "./loss.ts";
-import { parameterChanges } from "../service-instance/parameters.ts";
+import { parameterChanges } from "../service-instance/requests.ts";
 
 test("a resource is lost when the broker says so twice, with the time between that was asked for", () => {
   const first = stepLoss(undefined, 1_000, 30_000);

@@ -4,8 +4,7 @@ import type { Clock } from "@klutch/kube";
 import type { LastOperation, Outcome } from "@klutch/osb";
 import type { AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
 import { type Operation, operationAnnotation, recordedOperation } from "../records/operation.ts";
-import type { Asked } from "./backend-reason.ts";
-import { brokerText } from "./broker-error.ts";
+import { type Asked, brokerText } from "./broker-error.ts";
 import {
   type Call,
   deletionWaitMs,
@@ -46,6 +45,8 @@ export interface Kind extends Pick<Moment, "generation">, Partial<Pick<Moment, "
     asked: { readonly record: Operation | undefined; readonly isWanted: boolean },
     options: CallOptions,
   ) => Promise<Observed>;
+  /** How long the backend may work on what is polled. Default: 7 days. */
+  readonly maxSeconds?: (record: Operation, options: CallOptions) => Promise<number | undefined>;
   readonly afterCall: (call: Call, error: unknown, isRepeat: boolean) => Then | "gone";
   /** Annotations for the end of an operation that `look` finds. Default: none. */
   readonly also?: (record: Operation) => Also;
@@ -80,9 +81,11 @@ export class Operations {
     return this.#run({ kind: "wanted", ...wanted }, wanted, options);
   }
 
-  /** Learns how the recorded operation goes on. `maxSeconds`: how long the backend may work on it. */
-  look(options: CallOptions, maxSeconds?: number): Promise<Said> {
-    return this.#run({ kind: "look" }, undefined, options, maxSeconds);
+  /** Learns how the recorded operation goes on. */
+  async look(options: CallOptions): Promise<Said> {
+    const { current: record } = this;
+    const seconds = record?.phase === "polling" ? await this.#kind.maxSeconds?.(record, options) : undefined;
+    return this.#run({ kind: "look" }, undefined, options, seconds);
   }
 
   /** Drops the record: what it says does not hold any more. */

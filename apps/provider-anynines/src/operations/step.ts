@@ -36,47 +36,38 @@ export type Then = "forget" | "repeat" | "discard";
 /** Something that was learned, or that is wanted now. */
 export type Observed =
   | Wanted
-  /** The operation is to go on. */
-  | { readonly kind: "look" }
-  | {
-      readonly kind: "accepted";
-      readonly key?: string | undefined;
-      readonly retryAfterMs?: number | undefined;
-    }
-  | { readonly kind: "working"; readonly description: string; readonly retryAfterMs?: number | undefined }
-  | { readonly kind: "done" }
-  | { readonly kind: "gone" }
-  /** `id`: the number by which a backup manager knows it. */
-  | { readonly kind: "made"; readonly id?: number | undefined }
-  /** `description`: the backend's words. */
-  | { readonly kind: "failed"; readonly description: string; readonly retryAfterMs?: number | undefined }
+  | Listed
   | Unanswered
-  | Listed;
+  /** `look`: the operation is to go on. */
+  | { readonly kind: "look" | "done" | "gone" }
+  | ({ readonly kind: "accepted"; readonly key?: string | undefined } & Retried)
+  /** `description`: the backend's words. */
+  | ({ readonly kind: "working" | "failed"; readonly description: string } & Retried)
+  /** `id`: the number by which a backup manager knows it. */
+  | { readonly kind: "made"; readonly id?: number | undefined };
 
-/** An operation is to begin. */
-export interface Wanted {
+interface Retried {
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** An operation is to begin. `description`: what is done, in words, while the backend works. */
+export interface Wanted extends Pick<Operation, "type" | "description"> {
   readonly kind: "wanted";
-  readonly type: Operation["type"];
   readonly target?: OperationTarget | undefined;
-  /** What is done, in words, while the backend works. */
-  readonly description?: string | undefined;
 }
 
 /** The call had no good answer. `before`: what was recorded before it. */
-export interface Unanswered {
+export interface Unanswered extends Retried {
   readonly kind: "unanswered";
   readonly then: Then;
   readonly before: Operation | undefined;
   readonly failure: string;
-  readonly retryAfterMs?: number | undefined;
 }
 
-/** The backend listed what it has. */
+/** The backend listed what it has. `found`: the id of what an earlier call made; `waitMs`: how long an earlier call may still arrive. */
 export interface Listed {
   readonly kind: "listed";
-  /** The id of what an earlier call made. */
   readonly found?: number | undefined;
-  /** How long an earlier call may still arrive. */
   readonly waitMs?: number | undefined;
   readonly newest: NewestBefore;
   readonly isWanted: boolean;
@@ -93,10 +84,10 @@ export type Said =
   /** An earlier call is looked for; undefined: it came to nothing. */
   | { readonly kind: "searching"; readonly waitMs: number | undefined };
 
-/** The backend works on the operation. `description`: its words, or none. */
+/** The backend works on the operation. `message`: its words, if it has any. */
 export interface Working {
   readonly kind: "working";
-  readonly description: string;
+  readonly message: string | undefined;
   readonly pollAfterMs: number;
 }
 
@@ -141,8 +132,26 @@ export function step(record: Operation | undefined, observed: Observed, moment: 
       return listed(record, observed, moment);
     case "made":
       return made(record, observed.id, moment);
-    default:
-      return record === undefined ? { say: { kind: "rest" } } : answered(record, observed, moment);
+  }
+  if (record === undefined) return { say: { kind: "rest" } };
+  switch (observed.kind) {
+    case "accepted":
+      return working(
+        { ...record, phase: "polling", key: observed.key },
+        "",
+        observed.retryAfterMs,
+        moment,
+        true,
+      );
+    case "working":
+      return working(record, observed.description, observed.retryAfterMs, moment, false);
+    case "done":
+    case "gone":
+      return ended(record, observed.kind, moment);
+    case "failed":
+      return failed(record, observed.description, observed.retryAfterMs, moment);
+    case "unanswered":
+      return noAnswer(record, observed, moment);
   }
 }
 
@@ -183,26 +192,6 @@ function look(record: Operation | undefined, moment: Moment): Step {
   }
 }
 
-type Answer = Exclude<Observed, { readonly kind: "wanted" | "look" | "listed" | "made" }>;
-
-function answered(record: Operation, observed: Answer, moment: Moment): Step {
-  switch (observed.kind) {
-    case "accepted": {
-      const polling = { ...record, phase: "polling", key: observed.key } as const;
-      return working(polling, "", observed.retryAfterMs, moment, true);
-    }
-    case "working":
-      return working(record, observed.description, observed.retryAfterMs, moment, false);
-    case "done":
-    case "gone":
-      return ended(record, observed.kind, moment);
-    case "failed":
-      return failed(record, observed.description, observed.retryAfterMs, moment);
-    case "unanswered":
-      return noAnswer(record, observed, moment);
-  }
-}
-
 function working(
   record: Operation,
   description: string,
@@ -214,7 +203,11 @@ function working(
   const ageMs = now - record.startedAt;
   const delayMs = retryAfterMs ?? pollDelayMs(ageMs);
   // Not later than the moment at which it counts as failed.
-  const say = { kind: "working", description, pollAfterMs: Math.min(delayMs, maxMs - ageMs + 1) } as const;
+  const say = {
+    kind: "working",
+    message: description || undefined,
+    pollAfterMs: Math.min(delayMs, maxMs - ageMs + 1),
+  } as const;
   if (!retries) return isNew ? { write: record, say } : { say };
   const isDeletion = record.type === "delete" || record.type === "discard";
   const afterMs = isDeletion ? (retryAfterMs ?? (isNew ? 1_000 : 5_000)) : delayMs;

@@ -4,9 +4,8 @@ import { BackupManagerError, BackupManagerTransportError } from "@klutch/backup-
 import { ApiError, type Clock, isForbidden, TransportError } from "@klutch/kube";
 import { keyOf } from "@klutch/kube-core";
 import { OsbError, OsbTransportError } from "@klutch/osb";
-import { reasonOfAnswer, reasonWithoutAnswer } from "../operations/backend-reason.ts";
 import type { Managers } from "../backup-manager/managers.ts";
-import { brokerText } from "../operations/broker-error.ts";
+import { brokerText, reasonOfAnswer, reasonWithoutAnswer } from "../operations/broker-error.ts";
 import type { Brokers } from "../broker/brokers.ts";
 
 /** Who is asked. */

@@ -4,8 +4,9 @@ import type { ProviderConfig } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { BrokerConfig } from "@klutch/osb";
-import { brokerConfigOf } from "./settings.ts";
+import { clientMetrics, type Metrics } from "@klutch/telemetry";
 import type { ConfigCaches } from "./caches.ts";
+import { brokerConfigOf } from "./settings.ts";
 
 /** There is no such ProviderConfig. */
 export class UnknownConfigError extends ExternalError {
@@ -92,4 +93,28 @@ export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDispos
     await Promise.all([...this.#entries.values()].map(({ client }) => client[Symbol.asyncDispose]()));
     this.#entries.clear();
   }
+}
+
+/** Is told of each request: which operation, the status of the answer or undefined when none came, and how long it took. */
+export type ObserveCall = (operation: string, status: number | undefined, tookMs: number) => void;
+
+/** Counts by operation and answer, not by backend: names of ProviderConfigs are their owners'. */
+export function requestObserver(metrics: Metrics): ObserveCall {
+  const requests = metrics.counter(clientMetrics.brokerRequests);
+  const durations = metrics.histogram(clientMetrics.brokerRequestDuration);
+  return (operation, status, tookMs) => {
+    requests.labels({ operation, code: status === undefined ? "error" : String(status) }).inc();
+    durations.labels({ operation }).observe(tookMs / 1000);
+  };
+}
+
+/** Tells the second one the status, too. */
+export function andTelling(
+  observe: ObserveCall,
+  answered: (status: number | undefined) => void,
+): ObserveCall {
+  return (operation, status, tookMs) => {
+    observe(operation, status, tookMs);
+    answered(status);
+  };
 }

@@ -2,10 +2,11 @@
 import type { ProviderConfig } from "@klutch/api";
 import { Controller, type Informer, type Runtime } from "@klutch/kube-runtime";
 import type { KubeClient } from "@klutch/kube";
-import { lanesAtOnce } from "../broker/broker-lanes.ts";
+import { brokersAtOnce } from "../broker/queues.ts";
 import { controllerName } from "../scope.ts";
 import { createHealthReconcile, type HealthOptions } from "./health.ts";
-import { cachedUsers, hasUsers, usedConfigs, type UserCache } from "./use.ts";
+import { cachedUsers, hasUsers, type UserCache } from "./use.ts";
+import { watchConfigs } from "../wakes.ts";
 import { createUsersReconcile, type TellOfConfig } from "./users.ts";
 
 /** What the controller of users needs. */
@@ -17,9 +18,6 @@ export interface UsersControllerOptions extends Runtime {
   readonly users: readonly UserCache[];
   readonly onInUse: TellOfConfig;
 }
-
-/** While resources come and go, their number is written so often at most. */
-const countMs = 1_000;
 
 /** Keeps each ProviderConfig as long as something uses it. */
 export function createUsersController(options: UsersControllerOptions): Controller {
@@ -35,17 +33,7 @@ export function createUsersController(options: UsersControllerOptions): Controll
       isUsed: (key, call) => hasUsers(client, users, key, call),
     }),
   });
-  controller.watch(informer);
-  for (const cache of users) {
-    cache.onChange((change) => {
-      const before = change.type === "updated" ? usedConfigs(change.previous) : [];
-      const now = usedConfigs(change.object);
-      const changed = now
-        .filter((key) => !before.includes(key))
-        .concat(before.filter((key) => !now.includes(key)));
-      for (const key of changed) controller.enqueue(key, { afterMs: countMs });
-    });
-  }
+  watchConfigs(controller, informer, users);
   return controller;
 }
 
@@ -56,10 +44,10 @@ export function createHealthController(
   const controller = new Controller({
     ...options,
     name: nameOf(options.informer, "health"),
-    workers: lanesAtOnce,
+    workers: brokersAtOnce,
     reconcile: createHealthReconcile(options),
   });
-  controller.watch(options.informer);
+  watchConfigs(controller, options.informer);
   return controller;
 }
 

@@ -3,7 +3,7 @@
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
 import { createHash } from "node:crypto";
-import type { ServiceInstance } from "@klutch/api";
+import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation, type OperationTarget } from "./operation.ts";
@@ -169,4 +169,30 @@ function parsed(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** What this provider, the existing one and its runtime write before and after they create. */
+const traces = [
+  operationAnnotation,
+  boundToAnnotation,
+  provisionedAsAnnotation,
+  "crossplane.io/external-create-pending",
+  "crossplane.io/external-create-succeeded",
+  "anynines.crossplane.io/servicebinding-created",
+];
+
+/** No call that could have made the instance was ever begun. */
+export function wasNeverProvisioned(instance: ServiceInstance): boolean {
+  const { state, serviceId } = instance.status?.atProvider ?? {};
+  return state === undefined && serviceId === undefined && !hasTrace(instance);
+}
+
+/** No call that could have made the binding was ever begun. */
+export function wasNeverBound(binding: ManagedServiceBinding): boolean {
+  const { state = "Pending" } = binding.status?.atProvider ?? {};
+  return state === "Pending" && !hasTrace(binding);
+}
+
+function hasTrace({ metadata }: Managed): boolean {
+  return traces.some((name) => metadata.annotations?.[name] !== undefined);
 }

@@ -1,13 +1,4 @@
-/**
- * The external client of Restore: one restore at a backup manager. It runs once.
- *
- * | recorded | what is asked | then                                                                                        |
- * |----------|---------------|---------------------------------------------------------------------------------------------|
- * | an end   | nothing       | as it ended, for ever                                                                       |
- * | nothing  | nothing       | to be made, when its backup is done and nothing else of the instance is being made          |
- * | calling  | the list      | taken, looked for again, or to be called again                                              |
- * | made     | the restore   | as the manager says; an end is written down                                                 |
- */
+/** The external client of Restore: one restore at a backup manager. It runs once; an end is recorded for ever. */
 import type { Backup, Restore, RestoreObservation, ServiceInstance } from "@klutch/api";
 import {
   type BackupManagerClient,
@@ -19,8 +10,7 @@ import {
   type Restore as FoundRestore,
 } from "@klutch/backup-manager";
 import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
-import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { onlyOne } from "../backup/target.ts";
+import { backupCall, instanceIdOfBackup, onlyOne } from "../backup/state.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import { MadeOnce, type MadeOnceOptions, movingMs, type OnceCalls } from "../backup-manager/made-once.ts";
 import { recordedId } from "../records/made-once.ts";
@@ -35,7 +25,7 @@ import {
   type RestoreEnd,
   shownRestore,
 } from "./state.ts";
-import { restoreTarget, type RestoreTarget, type Unusable } from "./target.ts";
+import { type RestoreTarget, restoreTarget, type Unusable } from "./target.ts";
 
 /** What the client of one restore needs. */
 export interface RestoreClientOptions extends MadeOnceOptions<Restore> {

@@ -2,7 +2,7 @@
 import type { Restore, RestoreObservation } from "@klutch/api";
 import type { Restore as FoundRestore } from "@klutch/backup-manager";
 import { isRecord } from "@klutch/kube-core";
-import { timeText } from "../backup-manager/time-text.ts";
+import { timeText } from "../backup-manager/errors.ts";
 import { type CallSource, recordedCall } from "../records/made-once.ts";
 import {
   type AnnotationChanges,

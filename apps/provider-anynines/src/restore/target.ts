@@ -11,8 +11,7 @@
 import type { Backup, Restore, ServiceInstance } from "@klutch/api";
 import { phaseOf } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
-import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { onlyOne, readyInstance } from "../backup/target.ts";
+import { backupCall, instanceIdOfBackup, onlyOne, readyInstance } from "../backup/state.ts";
 import { recordedId } from "../records/made-once.ts";
 import { checkType } from "../backup-manager/service-type.ts";
 import { configNameOf, shownConfig } from "../provider-config/reference.ts";

@@ -7,17 +7,15 @@ import type {
   ExternalClient,
   Observation,
 } from "@klutch/crossplane";
-import type { Broker } from "../broker/brokers.ts";
-import { brokerFor } from "../broker/identity.ts";
+import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Said } from "../operations/step.ts";
 import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";
 import type { OperationTarget } from "../records/operation.ts";
-import { bind } from "./bind.ts";
-import { bindableInstance } from "./bindable-instance.ts";
+import { bind, bindableInstance } from "./bind.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
-import { checkNotRestored } from "../claims/instance-users.ts";
+import { checkNotRestored } from "../claims/waiting.ts";
 import { isWanted } from "./rotation/plan.ts";
 import { versionsChange } from "../records/credential-versions.ts";
 import { type BoundPlan, Rotation } from "./rotation/rotation.ts";

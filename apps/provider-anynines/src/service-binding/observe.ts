@@ -1,13 +1,4 @@
-/**
- * Observes one binding at its broker.
- *
- * | recorded operation | what is asked                                        | then                                             |
- * |--------------------|------------------------------------------------------|--------------------------------------------------|
- * | none               | the credentials, if they can be fetched or are missing | available, to be made, or missing              |
- * | calling            | nothing                                              | the same call again, because its answer is not known |
- * | polling            | the operation                                        | in progress, failed, or at rest again            |
- * | failed             | nothing                                              | said as it is until the spec changes             |
- */
+/** Observes one binding at its broker, by its operation (`operations/step.ts`) and, at rest, by its credentials. */
 import type { ServiceInstance } from "@klutch/api";
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
@@ -16,12 +7,11 @@ import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
 import { failureMessage } from "../operations/operations.ts";
 import type { Said } from "../operations/step.ts";
-import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { missingChange, missingOf } from "../records/annotations.ts";
 import { stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { Rotation } from "./rotation/rotation.ts";
-import { rotationFailure, toldRotation } from "./rotation/told.ts";
+import { rotationFailure, toldRotation } from "./rotation/plan.ts";
 import type { BindingState } from "./state.ts";
 
 /** When to look again for what cannot be rotated yet. */
@@ -59,12 +49,7 @@ export class BindingObserver {
   /** Errors of the broker reach the condition in its own words. */
   async observe(options: CallOptions): Promise<Observation> {
     try {
-      const { atProvider, operation, operations } = this.#state;
-      const seconds =
-        operation?.phase === "polling"
-          ? await maximumPollingSeconds(this.#options.broker, atProvider.planID, options)
-          : undefined;
-      return await this.#observe(await operations.look(options, seconds), options);
+      return await this.#observe(await this.#state.operations.look(options), options);
     } catch (error) {
       throw toExternalError(error, "question");
     }
@@ -79,9 +64,8 @@ export class BindingObserver {
         return state.observation({ exists: isDeleting, ready }, atProvider.state);
       }
       case "working": {
-        const { description, pollAfterMs } = said;
+        const { message, pollAfterMs } = said;
         const deleting = operation?.type === "delete";
-        const message = description === "" ? undefined : description;
         const keepsBackOff = operation?.type === "discard";
         const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff };
         const ready = deleting ? "deleting" : "creating";

@@ -2,22 +2,22 @@
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import type { OsbClient } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { connectionDetails } from "@klutch/services";
 import { afterCall } from "../operations/answers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
-import { type Kind, operationSlot, Operations, pollOf } from "../operations/operations.ts";
+import { type Kind, Operations, operationSlot, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
 import { bindingGenerationsAnnotation, boundToChange, CriticalAnnotations } from "../records/annotations.ts";
-import { flattenCredentials } from "./connection.ts";
-import { connectionOf } from "./known-connection.ts";
+import { connectionOf, flattenCredentials } from "./connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
 import { bindingIdOf, type CredentialVersions, recordedVersions } from "../records/credential-versions.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {
   readonly managed: ManagedServiceBinding;
-  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly broker: Broker;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
   /** The instance that the binding names. */
@@ -57,6 +57,7 @@ export class BindingState {
       clock,
       slot: operationSlot(managed, this.annotations),
       call: this.#poll,
+      maxSeconds: (_record, call) => maximumPollingSeconds(options.broker, this.#atProvider.planID, call),
       afterCall,
       explain: toExternalError,
       also: ({ type }) => ({ done: type === "delete" ? {} : boundToChange(this.ref) }),

@@ -7,8 +7,7 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
-import type { Broker } from "../broker/brokers.ts";
-import { brokerFor } from "../broker/identity.ts";
+import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Said } from "../operations/step.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
@@ -16,7 +15,7 @@ import { nextInstanceChange, provisionedAsChange } from "../records/annotations.
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
-import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/instance-users.ts";
+import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {

@@ -1,13 +1,4 @@
-/**
- * Observes one instance at its broker.
- *
- * | recorded operation | what is asked                  | then                                                             |
- * |--------------------|--------------------------------|------------------------------------------------------------------|
- * | none               | the instance, if the broker can | up to date, to be updated, to be created, or missing            |
- * | calling            | nothing                        | the same call again, because its answer is not known             |
- * | polling            | the operation                  | in progress, failed, or at rest again                            |
- * | failed             | nothing, or the instance       | said as it is until the spec changes; then tried again           |
- */
+/** Observes one instance at its broker, by its operation (`operations/step.ts`) and, at rest, by what the broker has. */
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone } from "@klutch/osb";
@@ -15,7 +6,7 @@ import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
 import { failureMessage } from "../operations/operations.ts";
 import type { Said, Working } from "../operations/step.ts";
-import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
+import { planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../records/annotations.ts";
 import type { Operation } from "../records/operation.ts";
 import { kubectlTarget } from "../provider-config/reference.ts";
@@ -49,13 +40,7 @@ export class InstanceObserver {
   /** Errors of the broker reach the condition in its own words. */
   async observe(options: CallOptions): Promise<Observation> {
     try {
-      const { broker } = this.#options;
-      const { operation, operations } = this.#state;
-      const seconds =
-        operation?.phase === "polling"
-          ? await maximumPollingSeconds(broker, this.#state.planIds().planId, options)
-          : undefined;
-      return await this.#observe(await operations.look(options, seconds), options);
+      return await this.#observe(await this.#state.operations.look(options), options);
     } catch (error) {
       throw toExternalError(error, "question");
     }
@@ -117,10 +102,9 @@ export class InstanceObserver {
     return { ready: "unavailable", message: `create failed: ${failure}` };
   }
 
-  #observeProgress({ description, pollAfterMs }: Working): Observation {
+  #observeProgress({ message, pollAfterMs }: Working): Observation {
     const state = this.#state;
     const { type, key, failure } = state.operation ?? {};
-    const message = description === "" ? undefined : description;
     const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff: type === "discard" };
     if (type === "discard" && failure !== undefined && !state.isDeleting)
       return state.observation({ ...progress, ...this.#retrying() }, "failed", key);

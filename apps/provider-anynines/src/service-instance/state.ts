@@ -3,10 +3,11 @@ import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
-import type { OsbClient } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { afterCall } from "../operations/answers.ts";
 import { toExternalError } from "../operations/broker-error.ts";
-import { type Also, operationSlot, Operations, pollOf } from "../operations/operations.ts";
+import { type Also, Operations, operationSlot, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
 import {
   type AnnotationChanges,
@@ -16,8 +17,7 @@ import {
   provisionedAsChange,
   sentParametersChange,
 } from "../records/annotations.ts";
-import { parameterChanges } from "./parameters.ts";
-import type { PlanIds } from "./requests.ts";
+import { parameterChanges, type PlanIds } from "./requests.ts";
 
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
 export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
@@ -25,7 +25,7 @@ export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upTo
 /** What the state is read from and written through. */
 export interface InstanceStateOptions {
   readonly managed: ServiceInstance;
-  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly broker: Broker;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
 }
@@ -52,6 +52,7 @@ export class InstanceState {
         const request = { instanceId: this.instanceId, operation: record?.key, ...this.planIds() };
         return pollOf(await broker.osb.lastOperation(request, options));
       },
+      maxSeconds: (_record, options) => maximumPollingSeconds(broker, this.planIds().planId, options),
       afterCall,
       explain: toExternalError,
       also: (record) => this.#ended(record),

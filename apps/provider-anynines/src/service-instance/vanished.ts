@@ -22,8 +22,7 @@ import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
 import { configNameOf } from "../provider-config/reference.ts";
-import { instanceIdOf, provisionedAs } from "../records/annotations.ts";
-import { wasNeverProvisioned } from "../records/existence.ts";
+import { instanceIdOf, provisionedAs, wasNeverProvisioned } from "../records/annotations.ts";
 import { recordedOperation } from "../records/operation.ts";
 
 /** An instance that may be left at its broker. */

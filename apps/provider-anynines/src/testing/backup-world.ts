@@ -4,7 +4,6 @@
  */
 import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
 import type { BackupManagerClient } from "@klutch/backup-manager";
-import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -17,10 +16,9 @@ import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { BackupCaches } from "../caches/backups.ts";
 import { createBackupController, createRestoreController } from "../backup-controllers.ts";
-import { watchBackups } from "../wakes.ts";
+import { watchManaged } from "../wakes.ts";
 import { createCaches } from "../caches/instances.ts";
 import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
-import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScopedKinds, refIn, team, type TestKinds } from "./kinds.ts";
 import { MemoryManager } from "./memory-manager.ts";
 import { memoryBrokers } from "./memory-broker.ts";
@@ -100,10 +98,7 @@ export class BackupWorld implements AsyncDisposable {
       backups: createBackupController(parts),
       restores: createRestoreController(parts),
     };
-    watchBackups(parts, controllers);
-    const ownKey = keysOfManagedChange(criticalAnnotationNames);
-    controllers.instances.watch(caches.instances, ownKey);
-    controllers.bindings.watch(caches.bindings, ownKey);
+    watchManaged(parts, controllers);
     const informers = [caches.instances, caches.bindings, backupCaches.backups, backupCaches.restores];
     for (const informer of informers) informer.start({ signal: stop.signal });
     const synced = Promise.all(informers.map((informer) => informer.whenSynced({ signal: stop.signal })));

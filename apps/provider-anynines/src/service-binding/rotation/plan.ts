@@ -13,6 +13,8 @@
  * A text that comes while the next version is on its way is answered by it, too: no one has seen its credentials yet. An old version is
  * unbound when its grace time is over; the grace time is the claim's as it is now.
  */
+import type { BindingRotation } from "@klutch/api";
+import { wholeSeconds } from "@klutch/kube-core";
 import type { CredentialVersions, NextVersion, OldVersion } from "../../records/credential-versions.ts";
 
 /** How long old credentials work when the claim does not say, in seconds. */
@@ -86,4 +88,40 @@ export function isSameRequest({ request }: NextVersion, { rotate }: RotationWish
 
 function oldDue(old: OldVersion, wish: RotationWish): Due {
   return { step: { do: "unbind", old }, at: Math.max(worksUntil(old, wish), old.operation.againAt ?? 0) };
+}
+
+/** For the status; undefined when credentials were never rotated and nobody asks for it. */
+export function toldRotation(versions: CredentialVersions, wish: RotationWish): BindingRotation | undefined {
+  const { request, rotatedAt, old, next } = versions;
+  if (rotatedAt === undefined && next === undefined && !isWanted(versions, wish)) return undefined;
+  const last = old.at(-1);
+  const isPending = isWanted(versions, wish) || (next !== undefined && next.operation.phase !== "failed");
+  return {
+    request,
+    rotatedAt: rotatedAt === undefined ? undefined : wholeSeconds(rotatedAt),
+    oldCredentialsUntil: last === undefined ? undefined : wholeSeconds(worksUntil(last, wish)),
+    pending: isPending ? true : undefined,
+  };
+}
+
+/** What went wrong, and that the credentials in the Secret work; undefined when nothing did. `waitsFor`: why it cannot begin. */
+export function rotationFailure(
+  versions: CredentialVersions,
+  wish: RotationWish,
+  waitsFor: string | undefined,
+): string | undefined {
+  const { next, old } = versions;
+  const { failure, phase } = next?.operation ?? {};
+  if (failure !== undefined && (phase !== "failed" || isWanted(versions, wish)))
+    return `the credentials could not be rotated: ${failure}`;
+  if (waitsFor !== undefined) return `the credentials cannot be rotated now: ${waitsFor}`;
+  if (next === undefined && isWanted(versions, wish) && old.length >= mostOld) {
+    const until = Math.min(...old.map((one) => worksUntil(one, wish)));
+    return (
+      `the credentials cannot be rotated now: ${old.length} older ones still work; the first of them end at ${wholeSeconds(until)}, ` +
+      "or earlier with a smaller rotateGraceSeconds"
+    );
+  }
+  const left = old.find(({ operation }) => operation.failure !== undefined)?.operation.failure;
+  return left === undefined ? undefined : `old credentials could not be taken back: ${left}`;
 }

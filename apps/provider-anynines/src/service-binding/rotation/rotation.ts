@@ -20,9 +20,8 @@ import {
   versionsChange,
 } from "../../records/credential-versions.ts";
 import type { Operation } from "../../records/operation.ts";
-import { flattenCredentials } from "../connection.ts";
+import { credentialsProblem, flattenCredentials } from "../connection.ts";
 import type { BindingRef, BindingState } from "../state.ts";
-import { credentialsProblem } from "./credentials.ts";
 import { isSameRequest, planRotation, type RotationPlan, type RotationStep } from "./plan.ts";
 
 /** The service and plan that a version is bound with. */
@@ -101,11 +100,11 @@ export class Rotation {
     };
     const next = this.#next(throwing);
     const { type, phase, serviceId, planId } = next.current ?? {};
-    if (type === "discard") await next.look(options, untilGone);
+    if (type === "discard") await next.look(options);
     else if (type === "create" && phase !== "failed")
       await next.begin({ type: "discard", target: { serviceId, planId } }, options);
     if (this.#versions.next?.operation.phase === "failed") await next.forget();
-    for (const old of this.#versions.old) await this.#old(old, throwing).look(options, untilGone);
+    for (const old of this.#versions.old) await this.#old(old, throwing).look(options);
     return this.#versions.next === undefined && this.#versions.old.length === 0;
   }
 
@@ -124,16 +123,10 @@ export class Rotation {
       case "drop":
         return this.#next().forget();
       case "unbind":
-        return void (await this.#old(step.old).look(options, untilGone));
+        return void (await this.#old(step.old).look(options));
       case "goOn":
-        return void (await this.#next().look(options, await this.#longestSeconds(options)));
+        return void (await this.#next().look(options));
     }
-  }
-
-  async #longestSeconds(options: CallOptions): Promise<number> {
-    const { type, phase, planId } = this.#versions.next?.operation ?? {};
-    if (type !== "create" || phase !== "polling") return untilGone;
-    return (await maximumPollingSeconds(this.#options.broker, planId, options)) ?? longestPollSeconds;
   }
 
   async #begin(options: CallOptions): Promise<void> {
@@ -166,6 +159,10 @@ export class Rotation {
       clock: this.#options.clock,
       explain: toExternalError,
       failure: failureOf,
+      maxSeconds: async ({ type, planId }, options) => {
+        if (type !== "create") return untilGone;
+        return (await maximumPollingSeconds(this.#options.broker, planId, options)) ?? longestPollSeconds;
+      },
       afterCall: (call, error, isRepeat) => {
         if (call === "poll" || call === "publish") return "repeat";
         return call === "create" && isRepeat && isRefusal(error)

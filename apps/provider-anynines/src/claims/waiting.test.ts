@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkNotRestored, checkUnused } from "./instance-users.ts";
+import { checkNotRestored, checkUnused } from "./waiting.ts";
 
 const nobody = { restores: [], bindings: [], backups: [] };
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "@klutch/kube";
 import { Controller } from "@klutch/kube-runtime";
 import { silentLogger } from "@klutch/telemetry";
-import { inLanes } from "./broker-lanes.ts";
+import { inBrokerQueues } from "./queues.ts";
 
 const context = { signal: new AbortController().signal, logger: silentLogger };
 
@@ -14,9 +14,9 @@ function lanes() {
   const enqueued: string[] = [];
   const order: string[] = [];
   let most = 0;
-  const reconcile = inLanes({
+  const reconcile = inBrokerQueues({
     width: 2,
-    laneOf: (key) => (key.startsWith("-") ? undefined : key[0]),
+    queueOf: (key) => (key.startsWith("-") ? undefined : key[0]),
     enqueue: (key) => enqueued.push(key),
     reconcile: async (key) => {
       order.push(key);
@@ -78,9 +78,9 @@ test("every key of a full lane gets its turn in a controller, and never more tha
     name: "lanes",
     workers: 50,
     clock: systemClock,
-    reconcile: inLanes({
+    reconcile: inBrokerQueues({
       width: 3,
-      laneOf: () => "only",
+      queueOf: () => "only",
       enqueue: (key) => controller.enqueue(key),
       reconcile: async (key) => {
         most = Math.max(most, ++running);
