@@ -19,7 +19,7 @@ export function createBackupController(parts: ControllerParts): Controller {
   const { caches, backupCaches, managers, clock } = parts;
   return createManagedController<Backup>(parts, {
     pollIntervalMs: restMs,
-    type: caches.generation.backups,
+    type: caches.scope.backups,
     informer: backupCaches.backups,
     neverCreated: (managed) =>
       recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
@@ -48,7 +48,7 @@ export function createRestoreController(parts: ControllerParts): Controller {
   const { caches, backupCaches, managers, clock } = parts;
   return createManagedController<Restore>(parts, {
     pollIntervalMs: restMs,
-    type: caches.generation.restores,
+    type: caches.scope.restores,
     informer: backupCaches.restores,
     neverCreated: (managed) =>
       recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,

@@ -77,7 +77,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createManagedController<ServiceInstance>(parts, {
-    type: caches.generation.instances,
+    type: caches.scope.instances,
     informer: caches.instances,
     neverCreated: wasNeverProvisioned,
     connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -106,7 +106,7 @@ export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createManagedController<ManagedServiceBinding>(parts, {
-    type: caches.generation.bindings,
+    type: caches.scope.bindings,
     informer: caches.bindings,
     neverCreated: wasNeverBound,
     connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -147,7 +147,7 @@ export function createVanishedController(parts: ControllerParts): Controller {
   });
   const controller = new Controller({
     ...parts,
-    name: controllerName(caches.generation.instances, "vanished-instance"),
+    name: controllerName(caches.scope.instances, "vanished-instance"),
     workers: brokersAtOnce,
     reconcile: vanished.reconcile,
   });

@@ -20,7 +20,7 @@ import {
   createVanishedController,
 } from "./controllers.ts";
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
-import { type Generation, generations } from "./scope.ts";
+import { type Scope, scopes } from "./scope.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -33,24 +33,19 @@ export interface ProviderOptions {
   readonly workers: number;
 }
 
-/** Adds everything that `options` ask for: the same for each generation of managed resources. */
+/** Adds everything that `options` ask for: the same for each scope of managed resources. */
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client } = options;
   const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
-  for (const generation of generations) addGeneration(manager, options, generation, recorder);
+  for (const scope of scopes) addScope(manager, options, scope, recorder);
 }
 
-/** Caches, clients and controllers of one generation, which share nothing with those of the other one. */
-function addGeneration(
-  manager: Manager,
-  options: ProviderOptions,
-  generation: Generation,
-  recorder: EventRecorder,
-): void {
+/** Caches, clients and controllers of one scope, which share nothing with those of the other one. */
+function addScope(manager: Manager, options: ProviderOptions, scope: Scope, recorder: EventRecorder): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  // A control plane may have the kinds of one generation only, and may get those of the other one later.
-  const source = { ...runtime, client, generation, mayBeAbsent: true };
+  // A control plane may have the kinds of one scope only, and may get those of the other one later.
+  const source = { ...runtime, client, scope, mayBeAbsent: true };
   const caches: ProviderCaches = createCaches(source);
   const { instances, bindings, configs } = caches;
   const backupCaches = new BackupCaches(source);

@@ -1,4 +1,4 @@
-/** The two generations of managed resources. They differ in what stands here; everything else is the same code, which runs once for each. */
+/** The two scopes of managed resources. They differ in what stands here; everything else is the same code, which runs once for each. */
 import {
   backups,
   clusterProviderConfigs,
@@ -14,8 +14,8 @@ import {
 } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 
-/** The kinds of one generation. */
-export interface Generation {
+/** The kinds of one scope. */
+export interface Scope {
   readonly instances: ResourceType;
   readonly bindings: ResourceType;
   readonly backups: ResourceType;
@@ -25,7 +25,7 @@ export interface Generation {
 }
 
 /** Crossplane's resource model v1: composed for claims, by cluster-scoped composites. */
-export const clusterScoped: Generation = {
+export const clusterScoped: Scope = {
   instances: serviceInstances,
   bindings: managedServiceBindings,
   backups,
@@ -34,7 +34,7 @@ export const clusterScoped: Generation = {
 };
 
 /** Resource model v2: composed by namespaced composites, or made by hand. */
-export const namespaced: Generation = {
+export const namespaced: Scope = {
   instances: namespacedServiceInstances,
   bindings: namespacedServiceBindings,
   backups: namespacedBackups,
@@ -43,7 +43,7 @@ export const namespaced: Generation = {
 };
 
 /** Both. */
-export const generations: readonly Generation[] = [clusterScoped, namespaced];
+export const scopes: readonly Scope[] = [clusterScoped, namespaced];
 
 /** Name of the controller of a kind, in logs and as label of metrics. `name`: of what it does, when that is not to reconcile the kind. */
 export function controllerName(type: ResourceType, name: string = type.kind.toLowerCase()): string {

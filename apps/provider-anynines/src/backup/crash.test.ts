@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type EffectFault, effectFaults, Effects } from "@klutch/kube-testing";
 import fc from "fast-check";
 import { BackupWorld } from "../testing/backup-world.ts";
-import { bothGenerations, type TestKinds } from "../testing/kinds.ts";
+import { bothScopes, type TestKinds } from "../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
 const enoughMs = 1_200_000;
@@ -50,7 +50,7 @@ async function liveWith(plan: ReadonlyMap<number, EffectFault>, kinds: TestKinds
 
 // Before any test: two worlds at once wait for each other at each step of their clocks.
 const undisturbed: (readonly [TestKinds, BackupWorld])[] = [];
-for (const kinds of bothGenerations) undisturbed.push([kinds, await liveWith(new Map(), kinds)]);
+for (const kinds of bothScopes) undisturbed.push([kinds, await liveWith(new Map(), kinds)]);
 
 for (const [kinds, { effects }] of undisturbed) {
   test(`${kinds.title}: each call that creates is recorded before it, and its number in one write after it`, () => {

@@ -31,10 +31,10 @@ export class BackupCaches {
   readonly #restoreNumbers = new TakenNumbers();
 
   /** Not started. */
-  constructor({ generation = clusterScoped, ...options }: CacheOptions) {
+  constructor({ scope = clusterScoped, ...options }: CacheOptions) {
     this.backups = new Informer<Backup>({
       ...options,
-      type: generation.backups,
+      type: scope.backups,
       indexes: {
         [byClaim]: claimKeys,
         [byInstance]: (backup) => keysBeside(backup, backup.spec.forProvider.instanceName),
@@ -43,7 +43,7 @@ export class BackupCaches {
     });
     this.restores = new Informer<Restore>({
       ...options,
-      type: generation.restores,
+      type: scope.restores,
       indexes: {
         [byBackup]: (restore) => keysBeside(restore, restore.spec.forProvider.backupName),
         [byRunning]: (restore) => (isRunning(restore) ? [instanceIdOfRestore(restore) ?? ""] : []),

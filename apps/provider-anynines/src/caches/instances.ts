@@ -7,12 +7,12 @@ import { acceptLossAnnotation, type Losses } from "../operations/loss.ts";
 import { missingOf, wasNeverBound, wasNeverProvisioned } from "../records/annotations.ts";
 import { ConfigCaches } from "../provider-config/caches.ts";
 import { configNameOf, configTarget, shownConfig } from "../provider-config/reference.ts";
-import { clusterScoped, type Generation } from "../scope.ts";
+import { clusterScoped, type Scope } from "../scope.ts";
 import { usedConfigs, usersIndex } from "../provider-config/use.ts";
 
-/** The caches of the managed kinds of one generation and of their brokers. Nothing in it leads to the other generation. */
+/** The caches of the managed kinds of one scope and of their brokers. Nothing in it leads to the other scope. */
 export interface ProviderCaches {
-  readonly generation: Generation;
+  readonly scope: Scope;
   readonly instances: Informer<ServiceInstance>;
   readonly bindings: Informer<ManagedServiceBinding>;
   readonly configs: ConfigCaches;
@@ -22,21 +22,21 @@ const byClaim = "claim";
 const byConfig = "config";
 const missingByConfig = "missing";
 
-/** What caches need; `generation`: default the cluster-scoped one. */
+/** What caches need; `scope`: default the cluster-scoped one. */
 export type CacheOptions = Pick<
   InformerOptions<ServiceInstance>,
   "client" | "logger" | "clock" | "random" | "mayBeAbsent"
 > & {
-  readonly generation?: Generation | undefined;
+  readonly scope?: Scope | undefined;
 };
 
 /** Not started. */
-export function createCaches({ generation = clusterScoped, ...options }: CacheOptions): ProviderCaches {
+export function createCaches({ scope = clusterScoped, ...options }: CacheOptions): ProviderCaches {
   return {
-    generation,
+    scope,
     instances: new Informer<ServiceInstance>({
       ...options,
-      type: generation.instances,
+      type: scope.instances,
       indexes: {
         [byClaim]: claimKeys,
         [usersIndex]: usedConfigs,
@@ -47,10 +47,10 @@ export function createCaches({ generation = clusterScoped, ...options }: CacheOp
     }),
     bindings: new Informer<ManagedServiceBinding>({
       ...options,
-      type: generation.bindings,
+      type: scope.bindings,
       indexes: { [byClaim]: instanceKeys, [usersIndex]: usedConfigs },
     }),
-    configs: new ConfigCaches(generation.configs, options),
+    configs: new ConfigCaches(scope.configs, options),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The ProviderConfigs that the managed resources of one generation may name, by key: the name of a cluster-scoped one,
+ * The ProviderConfigs that the managed resources of one scope may name, by key: the name of a cluster-scoped one,
  * `<namespace>/<name>` of a namespaced one. No name has a slash in it, so the two never meet.
  */
 import type { ProviderConfig } from "@klutch/api";

@@ -1,4 +1,4 @@
-/** One bind, the same each time it is called for the same binding and generation. */
+/** One bind, the same each time it is called for the same binding and version. */
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { CallOptions } from "@klutch/crossplane";
 import {

@@ -37,7 +37,7 @@ export class BackupWorld implements AsyncDisposable {
   readonly user: KubeClient;
   /** What the provider said that a person should know. */
   readonly notices: string[] = [];
-  /** The kinds of its generation. */
+  /** The kinds of its scope. */
   readonly types: TestKinds["types"];
   /** How often a process was started. */
   starts = 0;
@@ -70,9 +70,9 @@ export class BackupWorld implements AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(this.starts);
     const logger = silentLogger;
-    const generation = this.types;
-    const caches = createCaches({ client, logger, clock, random, generation });
-    const backupCaches = new BackupCaches({ client, logger, clock, random, generation });
+    const scope = this.types;
+    const caches = createCaches({ client, logger, clock, random, scope });
+    const backupCaches = new BackupCaches({ client, logger, clock, random, scope });
     const manager = this.manager.client(effect);
     const parts: ControllerParts = {
       client,

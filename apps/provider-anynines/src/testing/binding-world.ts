@@ -69,8 +69,8 @@ export class BindingWorld implements AsyncDisposable {
     });
     const client = withEffects(this.#server.client({ clusterName: "provider" }), effect);
     const { clock } = this;
-    const generation = this.#kinds.types;
-    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts), generation };
+    const scope = this.#kinds.types;
+    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts), scope };
     const caches = createCaches(common);
     const broker = this.broker.broker(effect);
     const parts: ControllerParts = {

@@ -113,12 +113,12 @@ interface ProcessParts extends Pick<VirtualProvider, "clock" | "broker" | "metri
 
 /** Resolves when they have stopped. */
 function startControllers(
-  { clock, broker, metrics, client, effect, told, types: generation }: ProcessParts,
+  { clock, broker, metrics, client, effect, told, types: scope }: ProcessParts,
   signal: AbortSignal,
 ): Promise<unknown> {
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => told.log.push(line) });
   const random = seededRandom(1);
-  const caches = createCaches({ client, logger, clock, random, generation });
+  const caches = createCaches({ client, logger, clock, random, scope });
   const parts = {
     logger,
     metrics,
@@ -127,7 +127,7 @@ function startControllers(
     client,
     caches,
     // Empty: nothing is backed up here.
-    backupCaches: new BackupCaches({ client, logger, clock, random, generation }),
+    backupCaches: new BackupCaches({ client, logger, clock, random, scope }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
     onLeft: ({ managed, instanceId }: Vanished) =>
