@@ -74,7 +74,7 @@ export const houseRules: readonly HouseRule[] = [
     rooms: [
       ["main.ts", "index.ts", "config.ts"],
       ["provider.ts"],
-      ["wakes.ts", "controllers.ts", "backup-controllers.ts", "provider-config/controllers.ts"],
+      ["wakes.ts", "controllers.ts", "provider-config/controllers.ts"],
       [
         "caches/",
         "claims/events.ts",

@@ -1,5 +1,5 @@
 /** The controllers of instances and bindings. */
-import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
+import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
   createManagedReconcile,
@@ -10,21 +10,33 @@ import {
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
-import type { BackupCaches } from "./caches/backups.ts";
 import type { Managers } from "./backup-manager/managers.ts";
+import { BackupClient } from "./backup/external-client.ts";
+import { backupCall } from "./backup/state.ts";
 import { brokerOf, type Brokers, checkServiceType } from "./broker/brokers.ts";
-import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches/instances.ts";
+import { brokersAtOnce, createQueuedController } from "./broker/queues.ts";
+import { RestPace } from "./broker/rest-pace.ts";
+import type { BackupCaches } from "./caches/backups.ts";
+import {
+  instanceOf,
+  instancesOf,
+  isInstanceGone,
+  lossesOf,
+  namesOfBindings,
+  type ProviderCaches,
+} from "./caches/instances.ts";
 import { shownName } from "./claims/names.ts";
-import { instanceIdOf, wasNeverBound, wasNeverProvisioned } from "./records/annotations.ts";
-import { controllerName } from "./scope.ts";
-import { watchVanished } from "./wakes.ts";
+import { configNameOf } from "./provider-config/reference.ts";
 import { ensureUsage, refuseEnding } from "./provider-config/use.ts";
+import { instanceIdOf, wasNeverBound, wasNeverProvisioned } from "./records/annotations.ts";
+import { recordedCall } from "./records/made-once.ts";
+import { RestoreClient } from "./restore/external-client.ts";
+import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
+import { controllerName } from "./scope.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { createQueuedController, brokersAtOnce } from "./broker/queues.ts";
-import { RestPace } from "./broker/rest-pace.ts";
-import { configNameOf } from "./provider-config/reference.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
+import { watchVanished } from "./wakes.ts";
 
 /** What the controllers share. */
 export interface ControllerParts extends Runtime {
@@ -161,4 +173,64 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
+}
+
+/** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
+const restMs = 600_000;
+
+/** Makes backups at their backup managers. */
+export function createBackupController(parts: ControllerParts): Controller {
+  const { caches, backupCaches, managers, clock } = parts;
+  return createManagedController<Backup>(parts, {
+    pollIntervalMs: restMs,
+    type: caches.scope.backups,
+    informer: backupCaches.backups,
+    neverCreated: (managed) =>
+      recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = recordedCall(backupCall(managed)).kind === "nothing";
+      await useConfig(parts, managed, { isNew, signal });
+      return new BackupClient({
+        managed,
+        manager: await managers.get(configNameOf(managed), { signal }),
+        updateCriticalAnnotations,
+        clock,
+        taken: backupCaches.takenByBackups(managed),
+        notice: (message) => parts.notice(managed, message),
+        instances: () => instancesOf(caches, managed),
+        restoresInto: (instanceId) => backupCaches.restoresInto(instanceId).map(shownName),
+        restoresOfThis: () => backupCaches.restoresOf(managed).filter(isRunning).map(shownName),
+        turns: backupCaches.turns,
+        applicant: (instanceId) => backupCaches.applicant(backupCall(managed), instanceId),
+      });
+    },
+  });
+}
+
+/** Runs restores at their backup managers, each once. */
+export function createRestoreController(parts: ControllerParts): Controller {
+  const { caches, backupCaches, managers, clock } = parts;
+  return createManagedController<Restore>(parts, {
+    pollIntervalMs: restMs,
+    type: caches.scope.restores,
+    informer: backupCaches.restores,
+    neverCreated: (managed) =>
+      recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = recordedCall(restoreCall(managed)).kind === "nothing";
+      await useConfig(parts, managed, { isNew, signal });
+      return new RestoreClient({
+        managed,
+        manager: await managers.get(configNameOf(managed), { signal }),
+        updateCriticalAnnotations,
+        clock,
+        taken: backupCaches.takenByRestores(managed),
+        notice: (message) => parts.notice(managed, message),
+        backups: () => backupCaches.backupsOf(managed),
+        instancesOf: (backup) => instancesOf(caches, backup),
+        turns: backupCaches.turns,
+        applicant: (instanceId) => backupCaches.applicant(restoreCall(managed), instanceId),
+      });
+    },
+  });
 }

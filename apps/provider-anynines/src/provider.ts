@@ -2,7 +2,6 @@
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";
-import { createBackupController, createRestoreController } from "./backup-controllers.ts";
 import { createManagers } from "./backup-manager/managers.ts";
 import { watchManaged } from "./wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
@@ -15,8 +14,10 @@ import {
   problemsOnClaims,
 } from "./claims/events.ts";
 import {
+  createBackupController,
   createBindingController,
   createInstanceController,
+  createRestoreController,
   createVanishedController,
 } from "./controllers.ts";
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";

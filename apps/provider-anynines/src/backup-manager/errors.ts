@@ -7,7 +7,7 @@ import {
   mayHaveHappened,
 } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
-import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../operations/broker-error.ts";
+import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../operations/answers.ts";
 
 /** The manager's own words for the condition. Its credentials never travel in errors; other errors are given back as they are. */
 export function toExternalError(error: unknown, asked: Asked): unknown {

@@ -2,10 +2,11 @@
 import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
+import { typeOfProviderConfig } from "@klutch/services";
 import { timeText } from "../backup-manager/errors.ts";
-import { checkType } from "../backup-manager/service-type.ts";
 import { shownName, shownNamespace } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
+import { bareConfigName } from "../provider-config/reference.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
 import type { CallSource } from "../records/made-once.ts";
 
@@ -88,4 +89,22 @@ function refuseInstanceSettings({ spec }: Backup): void {
     `spec.forProvider.${set} has no effect on a backup: it is a setting of the instance at the backup manager; remove it`,
     { reason: "Refused" },
   );
+}
+
+/** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
+export function checkType(managed: Managed, other: Managed, what: string): void {
+  const [said, is] = [typeOf(managed), typeOf(other)];
+  // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
+  if (said === undefined || is === undefined || said === is) return;
+  throw new ExternalError(
+    `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,
+    { reason: "Refused" },
+  );
+}
+
+/** Undefined when the name says nothing of a type. */
+function typeOf(managed: Managed): string | undefined {
+  const name = bareConfigName(managed);
+  const type = typeOfProviderConfig(name);
+  return type === name ? undefined : type;
 }

@@ -5,7 +5,7 @@ import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtim
 import { claimKeys, keysBeside, shownName } from "../claims/names.ts";
 import { acceptLossAnnotation, type Losses } from "../operations/loss.ts";
 import { missingOf, wasNeverBound, wasNeverProvisioned } from "../records/annotations.ts";
-import { ConfigCaches } from "../provider-config/caches.ts";
+import { ConfigCaches } from "../provider-config/clients.ts";
 import { configNameOf, configTarget, shownConfig } from "../provider-config/reference.ts";
 import { clusterScoped, type Scope } from "../scope.ts";
 import { usedConfigs, usersIndex } from "../provider-config/use.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ExternalError } from "@klutch/crossplane";
 import { OsbError, OsbTransportError } from "@klutch/osb";
-import { brokerText, toExternalError } from "./broker-error.ts";
+import { brokerText, toExternalError } from "./answers.ts";
 
 function answered(status: number, error = "", description = "", own = true): OsbError {
   return new OsbError({ status, error, description, own, action: "PUT /v2/service_instances/i" });

@@ -4,7 +4,7 @@ import type { Clock } from "@klutch/kube";
 import type { LastOperation, Outcome } from "@klutch/osb";
 import type { AnnotationChanges, CriticalAnnotations } from "../records/annotations.ts";
 import { type Operation, operationAnnotation, recordedOperation } from "../records/operation.ts";
-import { type Asked, brokerText } from "./broker-error.ts";
+import { type Asked, brokerText } from "./answers.ts";
 import {
   type Call,
   deletionWaitMs,

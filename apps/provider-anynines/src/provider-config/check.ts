@@ -5,7 +5,7 @@ import { ApiError, type Clock, isForbidden, TransportError } from "@klutch/kube"
 import { keyOf } from "@klutch/kube-core";
 import { OsbError, OsbTransportError } from "@klutch/osb";
 import type { Managers } from "../backup-manager/managers.ts";
-import { brokerText, reasonOfAnswer, reasonWithoutAnswer } from "../operations/broker-error.ts";
+import { brokerText, reasonOfAnswer, reasonWithoutAnswer } from "../operations/answers.ts";
 import type { Brokers } from "../broker/brokers.ts";
 
 /** Who is asked. */

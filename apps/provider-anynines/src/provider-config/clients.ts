@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
+import { refOf, type ResourceType } from "@klutch/kube-core";
+import { Informer, type InformerOptions } from "@klutch/kube-runtime";
 import type { BrokerConfig } from "@klutch/osb";
 import { clientMetrics, type Metrics } from "@klutch/telemetry";
-import type { ConfigCaches } from "./caches.ts";
 import { brokerConfigOf } from "./settings.ts";
 
 /** There is no such ProviderConfig. */
@@ -117,4 +118,34 @@ export function andTelling(
     observe(operation, status, tookMs);
     answered(status);
   };
+}
+
+/** A cache for each kind. */
+export class ConfigCaches {
+  /** Not started. */
+  readonly informers: readonly Informer<ProviderConfig>[];
+
+  constructor(
+    types: readonly ResourceType[],
+    options: Pick<InformerOptions<ProviderConfig>, "client" | "logger" | "clock" | "random" | "mayBeAbsent">,
+  ) {
+    this.informers = types.map((type) => new Informer<ProviderConfig>({ ...options, type }));
+  }
+
+  /** The ProviderConfig with this key. */
+  get(key: string): ProviderConfig | undefined {
+    for (const informer of this.informers) {
+      const found = informer.get(key);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** That there is none with this key, in the API server's words. */
+  notFound(key: string): string {
+    const { namespace, name } = refOf(key);
+    const type = this.informers.find(({ type: { namespaced } }) => namespaced === (namespace !== undefined));
+    const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+    return `${type?.type.plural ?? ""} "${name}" not found${where}`;
+  }
 }

@@ -23,9 +23,11 @@ import {
   recordedEnd,
   restoreCall,
   type RestoreEnd,
+  type RestoreTarget,
+  restoreTarget,
   shownRestore,
+  type Unusable,
 } from "./state.ts";
-import { type RestoreTarget, restoreTarget, type Unusable } from "./target.ts";
 
 /** What the client of one restore needs. */
 export interface RestoreClientOptions extends MadeOnceOptions<Restore> {

@@ -8,7 +8,7 @@ import {
 import type { ConnectionDetails } from "@klutch/crossplane";
 import { isRecord, jsonEqual } from "@klutch/kube-core";
 import { type ConnectionSource, readConnectionText, serviceOfType } from "@klutch/services";
-import { brokerText } from "../operations/broker-error.ts";
+import { brokerText } from "../operations/answers.ts";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep

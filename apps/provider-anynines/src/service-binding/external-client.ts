@@ -8,7 +8,7 @@ import type {
   Observation,
 } from "@klutch/crossplane";
 import { type Broker, brokerFor } from "../broker/brokers.ts";
-import { toExternalError } from "../operations/broker-error.ts";
+import { toExternalError } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Said } from "../operations/step.ts";
 import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";

@@ -3,7 +3,7 @@ import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { toExternalError } from "../operations/broker-error.ts";
+import { toExternalError } from "../operations/answers.ts";
 import { failureMessage } from "../operations/operations.ts";
 import type { Said, Working } from "../operations/step.ts";
 import { planOf } from "../broker/plan-lookup.ts";

@@ -5,8 +5,7 @@ import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Broker } from "../broker/brokers.ts";
 import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
-import { afterCall } from "../operations/answers.ts";
-import { toExternalError } from "../operations/broker-error.ts";
+import { afterCall, toExternalError } from "../operations/answers.ts";
 import { type Also, Operations, operationSlot, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
 import {

@@ -15,10 +15,15 @@ import {
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { BackupCaches } from "../caches/backups.ts";
-import { createBackupController, createRestoreController } from "../backup-controllers.ts";
 import { watchManaged } from "../wakes.ts";
 import { createCaches } from "../caches/instances.ts";
-import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
+import {
+  type ControllerParts,
+  createBackupController,
+  createBindingController,
+  createInstanceController,
+  createRestoreController,
+} from "../controllers.ts";
 import { clusterScopedKinds, refIn, team, type TestKinds } from "./kinds.ts";
 import { MemoryManager } from "./memory-manager.ts";
 import { memoryBrokers } from "./memory-broker.ts";
