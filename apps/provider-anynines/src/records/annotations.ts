@@ -2,11 +2,11 @@
  * Annotations of a managed resource that the provider writes before it acts: the operation at the broker, the instance's identity, which
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
-import { createHash } from "node:crypto";
 import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation, type OperationTarget } from "./operation.ts";
+import { derivedId, parsedJson } from "./values.ts";
 
 const missingAnnotation = "anynines.crossplane.io/missing";
 /** Id at the broker: of an instance when it is not its UID any more, of a backup and a restore that of their instance. */
@@ -97,7 +97,7 @@ export class CriticalAnnotations {
 
   /** Names of the parameters that the broker may hold because we sent them. */
   get sentParameters(): readonly string[] {
-    const value = parsed(this.#annotations[parametersAnnotation]);
+    const value = parsedJson(this.#annotations[parametersAnnotation]);
     return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
   }
 }
@@ -114,7 +114,7 @@ export function provisionedAs(annotations: Annotations | undefined): OperationTa
 
 /** Since when the broker does not know a resource; also read from other resources, to count how many are missing. */
 export function missingOf(annotations: Annotations | undefined): Missing | undefined {
-  const value = parsed(annotations?.[missingAnnotation]);
+  const value = parsedJson(annotations?.[missingAnnotation]);
   if (!isRecord(value) || typeof value["since"] !== "number") return undefined;
   return { since: value["since"], confirmed: value["confirmed"] === true };
 }
@@ -125,16 +125,8 @@ export function missingChange(missing: Missing | undefined): AnnotationChanges {
 
 /** The instance goes on under another id, which follows from the one before: a broker may refuse an id that it had once. */
 export function nextInstanceChange(instanceId: string): AnnotationChanges {
-  const hex = createHash("sha256").update(`${instanceId}/next`).digest("hex");
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ];
   return {
-    [instanceIdAnnotation]: parts.join("-"),
+    [instanceIdAnnotation]: derivedId(`${instanceId}/next`),
     [formerInstanceIdAnnotation]: instanceId,
     [parametersAnnotation]: undefined,
     ...missingChange(undefined),
@@ -155,20 +147,11 @@ export function sentParametersChange(names: Iterable<string>): AnnotationChanges
 }
 
 function targetAt(annotations: Annotations | undefined, name: string): OperationTarget | undefined {
-  const value = parsed(annotations?.[name]);
+  const value = parsedJson(annotations?.[name]);
   if (!isRecord(value)) return undefined;
   const { instanceId, serviceId, planId } = value;
   const isTarget = [instanceId, serviceId, planId].every((id) => typeof id === "string");
   return isTarget ? value : undefined;
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What this provider, the existing one and its runtime write before and after they create. */

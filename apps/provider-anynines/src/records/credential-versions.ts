@@ -3,11 +3,11 @@
  * rotation makes the next version, and the ones before it are unbound later. The record is written before each call, so a crash at any point
  * leaves a trace that names everything that may be at the broker. The ids follow from the managed resource, so a repeated call has the same.
  */
-import { createHash } from "node:crypto";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { type AnnotationChanges, bindingGenerationsAnnotation } from "./annotations.ts";
 import type { Operation } from "./operation.ts";
+import { derivedId, numberOf, parsedJson, textOf } from "./values.ts";
 
 /** The version after the current one. */
 export interface NextVersion {
@@ -48,10 +48,7 @@ const none: CredentialVersions = { current: 0, old: [] };
 /** Returns a version's id at the broker. The first has the managed resource's UID, as bindings of the existing provider have. */
 export function bindingIdOf({ metadata }: Managed, number: number): string {
   const { uid = "" } = metadata;
-  if (number === 0) return uid;
-  const hex = createHash("sha256").update(`${uid}/binding/${number}`).digest("hex");
-  const [variant, version] = [`8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
-  return [hex.slice(0, 8), hex.slice(8, 12), variant, version, hex.slice(20, 32)].join("-");
+  return number === 0 ? uid : derivedId(`${uid}/binding/${number}`);
 }
 
 /** Reads the annotation. Throws `ExternalError` for a text that cannot be read: it may name logins that nothing else remembers. */
@@ -90,12 +87,7 @@ function wireOf({ failures = 0, failure, againAt, phase, key = "", serviceId, pl
 }
 
 function readVersions(text: string): CredentialVersions | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
   if (!isRecord(value) || !isCount(value["current"]) || !Array.isArray(value["old"])) return undefined;
   const next = value["next"] === undefined ? undefined : readNext(value["next"]);
   const old = value["old"].map(readOld);
@@ -143,12 +135,4 @@ function readOperation(value: Readonly<Record<string, unknown>>): Omit<Operation
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

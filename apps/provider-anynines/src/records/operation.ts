@@ -3,6 +3,7 @@
  * leaves either no trace and no call, or a trace that says which call to repeat.
  */
 import { isRecord, type KubeObject } from "@klutch/kube-core";
+import { numberOf, parsedJson, textOf } from "./values.ts";
 
 /** Annotation that keeps the record of instances, bindings, backups and restores. */
 export const operationAnnotation = "anynines.crossplane.io/broker-operation";
@@ -63,38 +64,29 @@ export interface NewestBefore {
 
 /** Returns the recorded operation; undefined when there is none or the annotation was damaged. */
 export function recordedOperation(object: KubeObject): Operation | undefined {
-  const text = object.metadata.annotations?.[operationAnnotation];
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(object.metadata.annotations?.[operationAnnotation]);
   if (!isRecord(value)) return undefined;
-  const { type, phase, key, startedAt, description, generation, serviceId, planId, after } = value;
-  const { failure, failures, failedAt, discarded, instanceId } = value;
+  const { type, phase, discarded, after } = value;
   if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
     type,
     phase: phase === "polling" || phase === "failed" ? phase : "calling",
-    startedAt: typeof startedAt === "number" ? startedAt : 0,
-    ...(typeof key === "string" ? { key } : {}),
-    ...(typeof description === "string" ? { description } : {}),
-    ...(typeof generation === "number" ? { generation } : {}),
-    ...(typeof serviceId === "string" ? { serviceId } : {}),
-    ...(typeof planId === "string" ? { planId } : {}),
-    ...(typeof failure === "string" ? { failure } : {}),
-    ...(typeof failures === "number" ? { failures } : {}),
-    ...(typeof failedAt === "number" ? { failedAt } : {}),
-    ...(discarded === true ? { discarded } : {}),
-    ...(typeof instanceId === "string" ? { instanceId } : {}),
-    ...afterOf(after),
+    startedAt: numberOf(value["startedAt"]) ?? 0,
+    key: textOf(value["key"]),
+    description: textOf(value["description"]),
+    generation: numberOf(value["generation"]),
+    serviceId: textOf(value["serviceId"]),
+    planId: textOf(value["planId"]),
+    instanceId: textOf(value["instanceId"]),
+    failure: textOf(value["failure"]),
+    failures: numberOf(value["failures"]),
+    failedAt: numberOf(value["failedAt"]),
+    discarded: discarded === true ? true : undefined,
+    after: afterOf(after),
   };
 }
 
-function afterOf(value: unknown): Pick<Operation, "after"> {
-  if (!isRecord(value) || typeof value["id"] !== "number") return {};
-  const { id, at } = value;
-  return { after: { id, ...(typeof at === "number" ? { at } : {}) } };
+function afterOf(value: unknown): NewestBefore | undefined {
+  const id = isRecord(value) ? numberOf(value["id"]) : undefined;
+  return isRecord(value) && id !== undefined ? { id, at: numberOf(value["at"]) } : undefined;
 }

@@ -17,6 +17,7 @@ import {
 } from "../records/annotations.ts";
 import { type CallSource, recordedCall, recordedId } from "../records/made-once.ts";
 import { operationAnnotation } from "../records/operation.ts";
+import { parsedJson, textOf } from "../records/values.ts";
 
 /** How a restore ended. It never begins again. */
 export interface RestoreEnd {
@@ -53,19 +54,10 @@ export function recordedEnd({ metadata, status }: Restore): RestoreEnd | undefin
 }
 
 function endOf(text: string): RestoreEnd {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
+  const value = parsedJson(text);
   if (!isRecord(value)) return { message: `the annotation ${restoreEndAnnotation} cannot be read` };
-  const { state, reason, message } = value;
-  return {
-    ...(typeof state === "string" ? { state } : {}),
-    ...(typeof reason === "string" ? { reason } : {}),
-    message: typeof message === "string" ? message : "",
-  };
+  const { state, reason, message = "" } = value;
+  return { state: textOf(state), reason: textOf(reason), message: textOf(message) ?? "" };
 }
 
 /** What is written to end it for ever. */
