@@ -1,4 +1,4 @@
-/** The controllers of instances and bindings. */
+/** Creates the controllers of the managed kinds. */
 import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
@@ -38,7 +38,7 @@ import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { watchVanished } from "./wakes.ts";
 
-/** What the controllers share. */
+/** Everything that the controllers share. */
 export interface ControllerParts extends Runtime {
   readonly client: KubeClient;
   readonly caches: ProviderCaches;
@@ -58,10 +58,7 @@ export interface ControllerParts extends Runtime {
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
-/**
- * Comes before a backend is asked for anything: what is new is refused while its ProviderConfig is being deleted, and whoever looks sees that
- * the ProviderConfig is used. Throws `ExternalError`.
- */
+/** Marks the ProviderConfig as used before a backend is called; refuses new resources while it is being deleted. Throws `ExternalError`. */
 export async function useConfig(
   { client, caches, usages }: Pick<ControllerParts, "client" | "caches" | "usages">,
   managed: Managed,
@@ -175,7 +172,7 @@ function namesOfRestores(
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
 }
 
-/** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
+/** How often a backup or restore at rest is observed; up to a fifth more, so that not all come at once. */
 const restMs = 600_000;
 
 /** Makes backups at their backup managers. */

@@ -1,4 +1,4 @@
-/** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
+/** Adds the provider's caches and controllers to a Manager. */
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";

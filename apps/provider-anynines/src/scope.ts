@@ -1,4 +1,4 @@
-/** The two scopes of managed resources. They differ in what stands here; everything else is the same code, which runs once for each. */
+/** The two scopes of managed resources. They differ in their kinds only; the same code runs once for each scope. */
 import {
   backups,
   clusterProviderConfigs,

@@ -68,7 +68,7 @@ export interface MadeOnceOptions<M extends Managed> {
 export interface MadeOnceParts<T> {
   /** For what may be there. */
   readonly calls: () => OnceCalls<T>;
-  /** What is there, by its number. */
+  /** Observes the thing with this number. */
   readonly made: (id: number) => Promise<Observation>;
   /** While it is looked for. */
   readonly ready: Observation["ready"];
@@ -301,7 +301,7 @@ export const callTimeoutMs = 60_000;
 export const settleMs: number = 2 * callTimeoutMs;
 const longestWaitMs = 60_000;
 
-/** When to look again for what is `ageMs` old and should have happened by now: ever later, at most after a minute. */
+/** Returns when to look again for something that is `ageMs` late: less and less often, at least once a minute. */
 export function everLater(ageMs: number, shortestMs: number): number {
   return Math.min(Math.max(ageMs / 2, shortestMs), longestWaitMs);
 }

@@ -1,4 +1,4 @@
-/** What is known of one backup, from the managed resource and from the backup manager. No I/O. */
+/** Reads the state of one backup from the managed resource and the backup manager, and whether it can be made. No I/O. */
 import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
@@ -94,7 +94,7 @@ function refuseInstanceSettings({ spec }: Backup): void {
 /** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
 export function checkType(managed: Managed, other: Managed, what: string): void {
   const [said, is] = [typeOf(managed), typeOf(other)];
-  // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
+  // People who compose managed resources themselves may name ProviderConfigs after something else than a type.
   if (said === undefined || is === undefined || said === is) return;
   throw new ExternalError(
     `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,

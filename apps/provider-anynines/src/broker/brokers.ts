@@ -1,4 +1,4 @@
-/** One client for each ProviderConfig of a service broker, with its catalog. */
+/** Keeps one client for each ProviderConfig of a service broker, and says which broker serves a managed resource, in whose name. */
 import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
@@ -92,7 +92,7 @@ export async function brokerOf(
     return await brokers.get(configNameOf(managed), { signal });
   } catch (cause) {
     if (!(cause instanceof UnknownConfigError)) throw cause;
-    // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
+    // People who compose managed resources themselves may name ProviderConfigs after something else than a type.
     const message =
       type === bareConfigName(managed)
         ? cause.message

@@ -111,7 +111,7 @@ export function askedForBindings({ metadata, status }: ServiceInstance): readonl
   return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];
 }
 
-/** Whether an update left what is asked for as it was. */
+/** Returns whether an update left all fields that `asked` names as they were. */
 export function isUnchanged<T>(change: Change<T>, asked: (object: T) => readonly unknown[]): boolean {
   return change.type === "updated" && jsonEqual(asked(change.object), asked(change.previous));
 }

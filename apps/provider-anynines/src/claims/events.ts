@@ -1,5 +1,5 @@
 /**
- * What is told by events. Problems of a deletion, on the claim: Crossplane asks no function for a composite that is being deleted, so no condition can
+ * Records events. Problems of a deletion go on the claim: Crossplane asks no function for a composite that is being deleted, so no condition can
  * tell them. While nothing is deleted, the conditions do.
  */
 import { claimKindAnnotation, claimNameLabel, type ProviderConfig } from "@klutch/api";

@@ -21,7 +21,7 @@ export function keysBeside(managed: OfClaim, name: string): readonly string[] {
   return namespace === undefined ? [] : [`${namespace}/${name}`];
 }
 
-/** The namespace of its claim. That of a namespaced managed resource is its own: its labels are whoever may write there. */
+/** The namespace of its claim. That of a namespaced managed resource is its own: anyone who may write there chooses its labels. */
 export function claimNamespaceOf({ metadata }: OfClaim): string | undefined {
   return metadata.namespace ?? metadata.labels?.[claimNamespaceLabel];
 }

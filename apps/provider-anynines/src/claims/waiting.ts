@@ -1,7 +1,7 @@
-/** What has to happen first in this cluster, for whoever waits for it. */
+/** Says what a managed resource waits for in this cluster, and who still uses an instance. No I/O. */
 import { ExternalError, NotYetError } from "@klutch/crossplane";
 
-/** What is waited for wakes whoever waits; this is for what is not seen. */
+/** A change wakes the resource that waits; this is for changes that no watch shows. */
 const unseenMs = 60_000;
 const soonMs = 5_000;
 

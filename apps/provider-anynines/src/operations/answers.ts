@@ -45,7 +45,7 @@ function isAnswer(error: unknown): boolean {
 
 /** When to try again after the broker said that it is busy and not for how long. */
 const busyMs = 2_000;
-/** Of a broker's text; what is said around it has room in a condition besides. */
+/** Longest text of a broker; leaves room in a condition for the words around it. */
 const textLimit = 700;
 
 /** A user and password in a URL, and the value of a header that logs in. */

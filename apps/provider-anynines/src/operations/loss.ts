@@ -1,5 +1,5 @@
 /**
- * What to make of a broker that says it does not know a resource that it had.
+ * Decides what follows when a broker does not know a resource that it had.
  *
  * | the broker says        | recorded before    | then                                                     |
  * |------------------------|--------------------|----------------------------------------------------------|
@@ -8,15 +8,15 @@
  * | unknown                | too short ago      | observe again                                            |
  * | unknown                | long enough ago    | confirmed: the resource is lost                          |
  *
- * A lost instance is never made anew by itself: the new one would be empty, and the broker may only work with other data.
+ * A lost instance is never created again by itself: the new one would be empty, and the broker may only work with other data.
  */
 import type { Missing } from "../records/annotations.ts";
 
-/** A person's permission to make a lost instance anew: an annotation with the lost instance's id. */
+/** A person's permission to create a lost instance again: an annotation with the lost instance's id. */
 export const provisionAnewAnnotation = "klutch.anynines.com/provision-anew";
 /** A person's permission, on a ProviderConfig, to do so although most instances of its broker are gone at once. */
 export const acceptLossAnnotation = "klutch.anynines.com/accept-loss";
-/** So many at least, and more than half of all, are "many at once". */
+/** This many at least, and more than half of all, are "many at once". */
 const breakerCount = 3;
 
 /** What to record and when to observe again. */
@@ -46,7 +46,7 @@ export interface Losses {
   readonly accepted: boolean;
 }
 
-/** Whether so many are gone at once that the broker itself is doubted. */
+/** Returns whether too many are gone at once to trust the broker. */
 export function isMassLoss({ missing, all, accepted }: Losses): boolean {
   return !accepted && missing >= breakerCount && missing * 2 > all;
 }

@@ -45,7 +45,7 @@ export interface Kind extends Pick<Moment, "generation">, Partial<Pick<Moment, "
     asked: { readonly record: Operation | undefined; readonly isWanted: boolean },
     options: CallOptions,
   ) => Promise<Observed>;
-  /** How long the backend may work on what is polled. Default: 7 days. */
+  /** Returns how long the backend may work on an operation. Default: 7 days. */
   readonly maxSeconds?: (record: Operation, options: CallOptions) => Promise<number | undefined>;
   readonly afterCall: (call: Call, error: unknown, isRepeat: boolean) => Then | "gone";
   /** Annotations for the end of an operation that `look` finds. Default: none. */

@@ -29,7 +29,7 @@ export interface ConfigSource {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** What is made of a ProviderConfig, and of which type of it. */
+/** Says how a client is made of a ProviderConfig, and of which type of it. */
 export interface ClientKind<C extends AsyncDisposable> {
   readonly serviceType: ProviderConfig["spec"]["serviceType"];
   /** `answered` is to be told the status of each answer. */

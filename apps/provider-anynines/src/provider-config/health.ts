@@ -101,7 +101,7 @@ function dueIn({ metadata, status }: ProviderConfig, bad: BadSpell | undefined, 
   return last <= now ? last + intervalMs - now : 0;
 }
 
-/** What is to be written of a check of the spec with this generation. */
+/** Returns the status to write after a check of the spec with this generation. */
 function healthStatus(
   { status }: ProviderConfig,
   { healthy, reason, message }: Verdict,
@@ -151,6 +151,6 @@ async function writeHealth(
     }
     current = await client.find<ProviderConfig>(informer.type, ref, { signal });
   }
-  // There is another one of this name, which nobody asked.
+  // Another ProviderConfig has this name by now, and was not checked.
   return undefined;
 }

@@ -11,7 +11,7 @@ import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, secrets, valueAt } from "@klutch/kube-core";
 import type { BrokerConfig } from "@klutch/osb";
 
-/** What is read from, and how. */
+/** Where settings are read from. */
 export interface CredentialContext {
   readonly client: KubeClient;
   readonly env: Readonly<Record<string, string | undefined>>;

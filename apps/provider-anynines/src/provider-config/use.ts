@@ -37,7 +37,7 @@ export async function hasUsers(
   key: string,
   { signal }: { readonly signal: AbortSignal },
 ): Promise<boolean> {
-  // Only what is beside it can name a namespaced one.
+  // Only resources of its own namespace can name a namespaced one.
   const { namespace } = refOf(key);
   const isUsedBy = async (type: UserCache["type"]): Promise<boolean> => {
     for await (const { items } of listPages<Managed>(client, type, { namespace, signal }))

@@ -46,7 +46,7 @@ export interface UsersOptions {
   readonly onInUse: TellOfConfig;
 }
 
-/** What is written; undefined: nothing. */
+/** Returns the patch; undefined: nothing to write. */
 type Plan =
   | { readonly kind: "protect" | "release"; readonly finalizers: readonly string[] }
   | { readonly kind: "count"; readonly status: ProviderConfig["status"] }

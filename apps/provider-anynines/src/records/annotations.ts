@@ -56,7 +56,7 @@ export interface Missing {
   readonly confirmed: boolean;
 }
 
-/** Those of one managed resource during one reconcile. Writes only what differs; what was written is what is read next. */
+/** Reads and writes the annotations of one managed resource during one reconcile. Writes only differences, and reads back its own writes. */
 export class CriticalAnnotations {
   readonly #update: CriticalAnnotationUpdate;
   #annotations: Annotations;

@@ -4,9 +4,9 @@
  * | on the managed resource                                                | recorded                                        |
  * |------------------------------------------------------------------------|-------------------------------------------------|
  * | the annotation with the number                                         | made                                            |
- * | an external name that is a number, and not the resource's own name     | made: somebody adopts what is there             |
+ * | an external name that is a number, and not the resource's own name     | made: a person adopts what exists               |
  * | the annotation of the operation                                        | calling, and what was there before              |
- * | marks of Crossplane's runtime, or a number in the status only          | calling, since then; what is younger is new     |
+ * | marks of Crossplane's runtime, or a number in the status only          | calling, since then; a younger one is new       |
  * | none of these                                                          | nothing                                         |
  */
 import type { CreateIntent } from "@klutch/backup-manager";
@@ -22,7 +22,7 @@ export type CallRecord =
   /** Somebody wrote something else than a number. */
   | { readonly kind: "damaged"; readonly text: string };
 
-/** What is read of a managed resource. `statusId`: the number that its status shows. */
+/** A managed resource of a backup or a restore. `statusId`: the number that its status shows. */
 export interface CallSource {
   readonly managed: Managed;
   readonly idAnnotation: string;
@@ -81,7 +81,7 @@ export function intentOf({ startedAt: sentAtMs, after }: Operation, managed: Man
   return { newestIdBefore: after.id, newestAtMsBefore: after.at, sentAtMs };
 }
 
-/** Nobody noted what was there before: then only what is younger than the managed resource may be its own. */
+/** Without a note of what existed before, only an entry that is younger than the managed resource may be its own. */
 function youngerThan(managed: Managed): Pick<CreateIntent, "newestIdBefore" | "newestAtMsBefore"> {
   return { newestIdBefore: Number.MAX_SAFE_INTEGER, newestAtMsBefore: createdAt(managed) };
 }

@@ -1,4 +1,4 @@
-/** What is known of one restore, from the managed resource and from the backup manager. No I/O. */
+/** Reads the state of one restore from the managed resource and the backup manager, and whether it can begin. No I/O. */
 import type { Backup, Restore, RestoreObservation, ServiceInstance } from "@klutch/api";
 import { phaseOf, type Restore as FoundRestore } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
@@ -60,7 +60,7 @@ function endOf(text: string): RestoreEnd {
   return { state: textOf(state), reason: textOf(reason), message: textOf(message) ?? "" };
 }
 
-/** What is written to end it for ever. */
+/** Returns the annotations that end it for ever. */
 export function endChange(end: RestoreEnd): AnnotationChanges {
   return { [restoreEndAnnotation]: JSON.stringify(end), [operationAnnotation]: undefined };
 }
@@ -81,13 +81,13 @@ export function shownRestore(
   };
 }
 
-/** What is put where. */
+/** The backup, and the instance that it goes into. */
 export interface RestoreTarget {
   readonly instanceId: string;
   readonly backupId: number;
 }
 
-/** What is known without asking anybody. */
+/** Everything that is known without a call. */
 export interface RestoreFacts {
   readonly restore: Restore;
   /** Those of the claim that the restore names. */
@@ -99,7 +99,7 @@ export interface RestoreFacts {
 /** Why a restore will never begin, for people. */
 export type Unusable = string;
 
-/** See the table above. Throws `NotYetError` and, for what is refused, `ExternalError`. */
+/** Returns what to restore, or why it never can be. Throws `NotYetError` while something is missing, `ExternalError` for a refusal. */
 export function restoreTarget({ restore, backups, instancesOf }: RestoreFacts): RestoreTarget | Unusable {
   const { backupName, instanceName } = restore.spec.forProvider;
   const backup = onlyOne(restore, "backup", backupName, backups);

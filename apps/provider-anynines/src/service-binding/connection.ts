@@ -62,7 +62,7 @@ export function credentialsProblem(
   return jsonEqual(fresh, published) ? "the broker gave the same credentials again" : undefined;
 }
 
-/** `connection` is undefined when nobody says it; `problem`, for people, when what is said is not understood. */
+/** `connection` is undefined when it is not known; `problem` tells people that an annotation is not understood. */
 export interface KnownConnection {
   readonly connection?: readonly ConnectionSource[] | undefined;
   readonly problem?: string | undefined;

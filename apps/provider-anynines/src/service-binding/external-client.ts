@@ -37,7 +37,7 @@ export interface BindingClientOptions extends Omit<BindingObserverOptions, "stat
 
 /**
  * Lives for one reconcile. The binding's id follows from the managed resource, and each call is recorded before it is made, so every call
- * can be repeated after a crash. A lost binding is made anew by itself, unless its instance is missing too. A broker cannot change a binding,
+ * can be repeated after a crash. A lost binding is created again by itself, unless its instance is missing too. A broker cannot change a binding,
  * so an update rotates its credentials, and does nothing else.
  */
 export class ServiceBindingClient implements ExternalClient {

@@ -18,7 +18,7 @@ import type { BindingState } from "./state.ts";
 const retryMs = 5_000;
 const shortestMs = 200;
 
-/** What is observed, and with what. */
+/** What the observer needs. */
 export interface BindingObserverOptions {
   readonly state: BindingState;
   readonly rotation: Rotation;

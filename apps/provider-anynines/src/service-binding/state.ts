@@ -1,4 +1,4 @@
-/** What is known of one binding during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+/** Holds the state of one binding during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";

@@ -26,7 +26,7 @@ export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "st
 
 /**
  * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
- * call can be repeated after a crash. A lost instance is never made anew without a person's permission, its service cannot be changed, and
+ * call can be repeated after a crash. A lost instance is never created again without a person's permission, its service cannot be changed, and
  * while somebody uses it it is not deleted.
  */
 export class ServiceInstanceClient implements ExternalClient {

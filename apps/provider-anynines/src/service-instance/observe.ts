@@ -14,7 +14,7 @@ import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../o
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 
-/** What is observed, and with what. */
+/** What the observer needs. */
 export interface InstanceObserverOptions {
   readonly state: InstanceState;
   readonly broker: Broker;
@@ -95,7 +95,7 @@ export class InstanceObserver {
     }
   }
 
-  /** While something is made anew; what failed before is said as long as that is not so. */
+  /** While the instance is created again; says what failed until then. */
   #retrying(): Pick<Observation, "ready" | "message"> {
     const { failure } = this.#state.operation ?? {};
     if (failure === undefined) return { ready: "creating" };

@@ -1,4 +1,4 @@
-/** What the broker is asked for, from the managed resource. */
+/** Builds the broker's requests from the managed resource. */
 import type { ServiceInstance } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
 import type { DeleteRequest, ProvisionRequest, UpdateRequest } from "@klutch/osb";
@@ -56,7 +56,7 @@ function contextOf({
 type Parameters = Readonly<Record<string, unknown>>;
 
 /**
- * Changed and new parameters with their values, and `null` for those that we sent once and nobody wants any more. What the broker
+ * Returns changed and new parameters with their values, and `null` for those that we sent once and that the spec dropped. What the broker
  * reports besides is its own default, which is left alone. Undefined when there is nothing to change.
  */
 export function parameterChanges(observed: {

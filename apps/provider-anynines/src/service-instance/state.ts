@@ -1,4 +1,4 @@
-/** What is known of one instance during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+/** Holds the state of one instance during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
@@ -121,7 +121,7 @@ export class InstanceState {
     this.#atProvider = {};
   }
 
-  /** Undefined when what is asked for is there, and what was once asked for and is not any more is gone. */
+  /** Returns the parameters to send; undefined when the instance has them as the spec wants them. */
   parameterChanges(): Readonly<Record<string, unknown>> | undefined {
     const { parameters: wanted } = this.managed.spec.forProvider;
     return parameterChanges({

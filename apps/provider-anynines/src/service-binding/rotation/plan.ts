@@ -22,7 +22,7 @@ export const defaultGraceSeconds = 3_600;
 /** Limits the old versions that wait: the record is bounded, and so are the logins at the service. */
 export const mostOld = 5;
 
-/** What is wanted. */
+/** The rotation that the spec wants. */
 export interface RotationWish {
   readonly rotate?: string | undefined;
   readonly rotateGraceSeconds?: number | undefined;
@@ -90,7 +90,7 @@ function oldDue(old: OldVersion, wish: RotationWish): Due {
   return { step: { do: "unbind", old }, at: Math.max(worksUntil(old, wish), old.operation.againAt ?? 0) };
 }
 
-/** For the status; undefined when credentials were never rotated and nobody asks for it. */
+/** Returns the status; undefined when credentials were never rotated and no rotation is wanted. */
 export function toldRotation(versions: CredentialVersions, wish: RotationWish): BindingRotation | undefined {
   const { request, rotatedAt, old, next } = versions;
   if (rotatedAt === undefined && next === undefined && !isWanted(versions, wish)) return undefined;

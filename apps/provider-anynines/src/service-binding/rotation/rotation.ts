@@ -29,7 +29,7 @@ export interface BoundPlan {
   readonly planId: string;
 }
 
-/** What a rotation needs. */
+/** Everything that a rotation needs. */
 export interface RotationOptions {
   readonly state: BindingState;
   readonly broker: Broker;
@@ -52,7 +52,7 @@ type Credentials = Readonly<Record<string, unknown>>;
 
 /** An operation that does not end by itself is given up then, when the plan does not say (OSB: the platform chooses). */
 const longestPollSeconds = 3_600;
-/** What is to be deleted is polled until it is gone. */
+/** A version that is deleted is polled until it is gone. */
 const untilGone = Number.POSITIVE_INFINITY;
 const busyMs = 2_000;
 
