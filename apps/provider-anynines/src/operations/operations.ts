@@ -135,8 +135,8 @@ export class Operations {
       const then = afterCall(call, error, isRepeat);
       if (then === "gone") return { observed: { kind: "gone" } };
       if (retries)
-        return { observed: { kind: "unanswered", then, before, failure: "", ...failure?.(error) } };
-      return { observed: { kind: "unanswered", then, before, failure: "" }, problem: { error } };
+        return { observed: { kind: "unanswered", next: then, before, failure: "", ...failure?.(error) } };
+      return { observed: { kind: "unanswered", next: then, before, failure: "" }, problem: { error } };
     }
   }
 }

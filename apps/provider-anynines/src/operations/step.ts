@@ -38,11 +38,14 @@ export type Observed =
   | Wanted
   | Listed
   | Unanswered
-  /** `look`: the operation is to go on. */
-  | { readonly kind: "look" | "done" | "gone" }
+  /** The operation is to go on. */
+  | { readonly kind: "look" }
+  | { readonly kind: "done" }
+  | { readonly kind: "gone" }
   | ({ readonly kind: "accepted"; readonly key?: string | undefined } & Retried)
   /** `description`: the backend's words. */
-  | ({ readonly kind: "working" | "failed"; readonly description: string } & Retried)
+  | ({ readonly kind: "working"; readonly description: string } & Retried)
+  | ({ readonly kind: "failed"; readonly description: string } & Retried)
   /** `id`: the number by which a backup manager knows it. */
   | { readonly kind: "made"; readonly id?: number | undefined };
 
@@ -59,7 +62,7 @@ export interface Wanted extends Pick<Operation, "type" | "description"> {
 /** The call had no good answer. `before`: what was recorded before it. */
 export interface Unanswered extends Retried {
   readonly kind: "unanswered";
-  readonly then: Then;
+  readonly next: Then;
   readonly before: Operation | undefined;
   readonly failure: string;
 }
@@ -116,6 +119,11 @@ export interface Moment {
   readonly maxMs: number | undefined;
 }
 
+type Answer = Extract<
+  Observed,
+  { readonly kind: "accepted" | "working" | "done" | "gone" | "failed" | "unanswered" }
+>;
+
 const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 const unanswered: Said = { kind: "unanswered" };
 
@@ -132,17 +140,22 @@ export function step(record: Operation | undefined, observed: Observed, moment: 
       return listed(record, observed, moment);
     case "made":
       return made(record, observed.id, moment);
-  }
-  if (record === undefined) return { say: { kind: "rest" } };
-  switch (observed.kind) {
     case "accepted":
-      return working(
-        { ...record, phase: "polling", key: observed.key },
-        "",
-        observed.retryAfterMs,
-        moment,
-        true,
-      );
+    case "working":
+    case "done":
+    case "gone":
+    case "failed":
+    case "unanswered":
+      return record === undefined ? { say: { kind: "rest" } } : answered(record, observed, moment);
+  }
+}
+
+function answered(record: Operation, observed: Answer, moment: Moment): Step {
+  switch (observed.kind) {
+    case "accepted": {
+      const polling = { ...record, phase: "polling", key: observed.key } as const;
+      return working(polling, "", observed.retryAfterMs, moment, true);
+    }
     case "working":
       return working(record, observed.description, observed.retryAfterMs, moment, false);
     case "done":
@@ -257,7 +270,7 @@ function failed(
 }
 
 function noAnswer(record: Operation, observed: Unanswered, moment: Moment): Step {
-  const { then, before, failure, retryAfterMs } = observed;
+  const { next: then, before, failure, retryAfterMs } = observed;
   if (!moment.retries) {
     if (then === "repeat") return { say: unanswered };
     if (then === "discard") return { write: { ...record, type: "discard" }, say: unanswered };

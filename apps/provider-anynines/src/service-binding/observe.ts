@@ -83,7 +83,9 @@ export class BindingObserver {
         state.updateAtProvider({ state: "Created" });
         await this.#fetch(options);
         return this.#observeAtRest(options);
-      default:
+      case "rest":
+      case "made":
+      case "searching":
         return this.#observeAtRest(options);
     }
   }

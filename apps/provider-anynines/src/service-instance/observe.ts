@@ -60,7 +60,9 @@ export class InstanceObserver {
         this.#state.updateAtProvider({ state: "provisioned" });
         this.#options.pace.forget(this.#paceKey);
         return this.#observeAtRest(options);
-      default:
+      case "rest":
+      case "made":
+      case "searching":
         return this.#observeAtRest(options);
     }
   }
