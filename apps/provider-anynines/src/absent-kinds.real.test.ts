@@ -5,8 +5,8 @@ import { providerCrds } from "@klutch/api";
 import { customResourceDefinitions, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { createLogger } from "@klutch/telemetry";
-import { clusterScoped, namespaced } from "./generation.ts";
-import { bothGenerations, refIn, type TestKinds } from "./testing/kinds.ts";
+import { clusterScoped, namespaced } from "./scope.ts";
+import { bothScopes, refIn, type TestKinds } from "./testing/kinds.ts";
 import { instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -23,7 +23,7 @@ const logger = createLogger({
   },
 });
 
-const [legacyKinds, v2Kinds] = bothGenerations;
+const [legacyKinds, v2Kinds] = bothScopes;
 
 async function untilReady(kinds: TestKinds | undefined, name: string): Promise<void> {
   assert.ok(kinds !== undefined);

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { backups, managedServiceBindings, providerConfigs, restores, serviceInstances } from "@klutch/api";
 import { type DynamicObject, recordAt, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { bothGenerations, refIn } from "./testing/kinds.ts";
+import { bothScopes, refIn } from "./testing/kinds.ts";
 import { backup, binding, instance, managerConfigName, restore, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -33,7 +33,7 @@ async function delete_(...all: readonly (readonly [ResourceType, string])[]): Pr
   for (const [type, name] of all) await world.gone(type, { name });
 }
 
-for (const { title, types, of } of bothGenerations) {
+for (const { title, types, of } of bothScopes) {
   test(`${title}: rows that were destroyed come back from a backup, and everything goes in the right order`, async () => {
     const stop = world.run();
     try {

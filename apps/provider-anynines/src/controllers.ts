@@ -1,5 +1,5 @@
-/** The controllers of instances and bindings. */
-import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
+/** Creates the controllers of the managed kinds. */
+import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
   createManagedReconcile,
@@ -10,26 +10,35 @@ import {
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
-import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
-import type { Brokers } from "./broker/brokers.ts";
-import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
-import { shownName } from "./claims.ts";
-import { instanceIdOf } from "./critical-annotations.ts";
-import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { controllerName } from "./generation.ts";
-import { createLaneController } from "./broker/lane-controller.ts";
-import { refuseEnding } from "./provider-config-use.ts";
+import { BackupClient } from "./backup/external-client.ts";
+import { backupCall } from "./backup/state.ts";
+import { brokerOf, type Brokers, checkServiceType } from "./broker/brokers.ts";
+import { brokersAtOnce, createQueuedController } from "./broker/queues.ts";
+import { RestPace } from "./broker/rest-pace.ts";
+import type { BackupCaches } from "./caches/backups.ts";
+import {
+  instanceOf,
+  instancesOf,
+  isInstanceGone,
+  lossesOf,
+  namesOfBindings,
+  type ProviderCaches,
+} from "./caches/instances.ts";
+import { shownName } from "./claims/names.ts";
+import { configNameOf } from "./provider-config/reference.ts";
+import { ensureUsage, refuseEnding } from "./provider-config/use.ts";
+import { instanceIdOf, wasNeverBound, wasNeverProvisioned } from "./records/annotations.ts";
+import { recordedCall } from "./records/made-once.ts";
+import { RestoreClient } from "./restore/external-client.ts";
+import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
+import { controllerName } from "./scope.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { lanesAtOnce } from "./broker/broker-lanes.ts";
-import { RestPace } from "./broker/rest-pace.ts";
-import { configNameOf } from "./config-reference.ts";
-import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
-import { ensureUsage } from "./usage.ts";
+import { watchVanished } from "./wakes.ts";
 
-/** What the controllers share. */
+/** Everything that the controllers share. */
 export interface ControllerParts extends Runtime {
   readonly client: KubeClient;
   readonly caches: ProviderCaches;
@@ -49,10 +58,7 @@ export interface ControllerParts extends Runtime {
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
-/**
- * Comes before a backend is asked for anything: what is new is refused while its ProviderConfig is being deleted, and whoever looks sees that
- * the ProviderConfig is used. Throws `ExternalError`.
- */
+/** Marks the ProviderConfig as used before a backend is called; refuses new resources while it is being deleted. Throws `ExternalError`. */
 export async function useConfig(
   { client, caches, usages }: Pick<ControllerParts, "client" | "caches" | "usages">,
   managed: Managed,
@@ -62,37 +68,45 @@ export async function useConfig(
   await ensureUsage(client, managed, usages, { signal });
 }
 
+/** Creates the controller of one managed kind, with a queue per backend. */
+export function createManagedController<M extends Managed>(
+  parts: ControllerParts,
+  kind: Pick<
+    ManagedReconcilerOptions<M>,
+    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs"
+  >,
+): Controller {
+  const { informer } = kind;
+  const reconcile = createManagedReconcile<M>({ ...parts, ...kind });
+  return createQueuedController(parts, { name: controllerName(kind.type), informer, reconcile });
+}
+
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return createLaneController(parts, {
-    name: controllerName(caches.generation.instances),
+  return createManagedController<ServiceInstance>(parts, {
+    type: caches.scope.instances,
     informer: caches.instances,
-    reconcile: createManagedReconcile<ServiceInstance>({
-      ...parts,
-      type: caches.generation.instances,
-      informer: caches.instances,
-      neverCreated: wasNeverProvisioned,
-      connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        await useConfig(parts, managed, { isNew: wasNeverProvisioned(managed), signal });
-        const broker = await brokerOf(brokers, managed, signal);
-        return new ServiceInstanceClient({
-          managed,
-          broker,
-          updateCriticalAnnotations,
-          clock,
-          users: () => ({
-            restores: namesOfRestores(backupCaches, managed),
-            bindings: namesOfBindings(caches, managed),
-            backups: backupCaches.namesOfBackups(managed),
-          }),
-          losses: () => lossesOf(caches, managed),
-          confirmLossMs,
-          pace,
-        });
-      },
-    }),
+    neverCreated: wasNeverProvisioned,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      await useConfig(parts, managed, { isNew: wasNeverProvisioned(managed), signal });
+      const broker = await brokerOf(brokers, managed, signal);
+      return new ServiceInstanceClient({
+        managed,
+        broker,
+        updateCriticalAnnotations,
+        clock,
+        users: () => ({
+          restores: namesOfRestores(backupCaches, managed),
+          bindings: namesOfBindings(caches, managed),
+          backups: backupCaches.namesOfBackups(managed),
+        }),
+        losses: () => lossesOf(caches, managed),
+        confirmLossMs,
+        pace,
+      });
+    },
   });
 }
 
@@ -100,36 +114,31 @@ export function createInstanceController(parts: ControllerParts): Controller {
 export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return createLaneController(parts, {
-    name: controllerName(caches.generation.bindings),
+  return createManagedController<ManagedServiceBinding>(parts, {
+    type: caches.scope.bindings,
     informer: caches.bindings,
-    reconcile: createManagedReconcile<ManagedServiceBinding>({
-      ...parts,
-      type: caches.generation.bindings,
-      informer: caches.bindings,
-      neverCreated: wasNeverBound,
-      connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        const isNew = wasNeverBound(managed);
-        if (isNew) checkServiceType(managed, instanceOf(caches, managed));
-        await useConfig(parts, managed, { isNew, signal });
-        const broker = await brokerOf(brokers, managed, signal);
-        return new ServiceBindingClient({
-          managed,
-          broker,
-          updateCriticalAnnotations,
-          clock,
-          instance: () => instanceOf(caches, managed),
-          notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
-          restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
-          pollIntervalMs: parts.pollIntervalMs,
-          secretIsMissing: (call) => connectionIsMissing(client, managed, call),
-          published: (call) => readConnection(client, managed, call),
-          publish: (details, call) => publishConnection(client, managed, details, call),
-          confirmLossMs,
-          pace,
-        });
-      },
-    }),
+    neverCreated: wasNeverBound,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = wasNeverBound(managed);
+      if (isNew) checkServiceType(managed, instanceOf(caches, managed));
+      await useConfig(parts, managed, { isNew, signal });
+      const broker = await brokerOf(brokers, managed, signal);
+      return new ServiceBindingClient({
+        managed,
+        broker,
+        updateCriticalAnnotations,
+        clock,
+        instance: () => instanceOf(caches, managed),
+        notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
+        restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
+        pollIntervalMs: parts.pollIntervalMs,
+        secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+        published: (call) => readConnection(client, managed, call),
+        publish: (details, call) => publishConnection(client, managed, details, call),
+        confirmLossMs,
+        pace,
+      });
+    },
   });
 }
 
@@ -147,13 +156,11 @@ export function createVanishedController(parts: ControllerParts): Controller {
   });
   const controller = new Controller({
     ...parts,
-    name: controllerName(caches.generation.instances, "vanished-instance"),
-    workers: lanesAtOnce,
+    name: controllerName(caches.scope.instances, "vanished-instance"),
+    workers: brokersAtOnce,
     reconcile: vanished.reconcile,
   });
-  controller.watch(caches.instances, ({ type, object }) =>
-    type === "deleted" ? vanished.keysOf(object) : [],
-  );
+  watchVanished(controller, caches, (instance) => vanished.keysOf(instance));
   return controller;
 }
 
@@ -163,4 +170,64 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
+}
+
+/** How often a backup or restore at rest is observed; up to a fifth more, so that not all come at once. */
+const restMs = 600_000;
+
+/** Makes backups at their backup managers. */
+export function createBackupController(parts: ControllerParts): Controller {
+  const { caches, backupCaches, managers, clock } = parts;
+  return createManagedController<Backup>(parts, {
+    pollIntervalMs: restMs,
+    type: caches.scope.backups,
+    informer: backupCaches.backups,
+    neverCreated: (managed) =>
+      recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = recordedCall(backupCall(managed)).kind === "nothing";
+      await useConfig(parts, managed, { isNew, signal });
+      return new BackupClient({
+        managed,
+        manager: await managers.get(configNameOf(managed), { signal }),
+        updateCriticalAnnotations,
+        clock,
+        taken: backupCaches.takenByBackups(managed),
+        notice: (message) => parts.notice(managed, message),
+        instances: () => instancesOf(caches, managed),
+        restoresInto: (instanceId) => backupCaches.restoresInto(instanceId).map(shownName),
+        restoresOfThis: () => backupCaches.restoresOf(managed).filter(isRunning).map(shownName),
+        turns: backupCaches.turns,
+        applicant: (instanceId) => backupCaches.applicant(backupCall(managed), instanceId),
+      });
+    },
+  });
+}
+
+/** Runs restores at their backup managers, each once. */
+export function createRestoreController(parts: ControllerParts): Controller {
+  const { caches, backupCaches, managers, clock } = parts;
+  return createManagedController<Restore>(parts, {
+    pollIntervalMs: restMs,
+    type: caches.scope.restores,
+    informer: backupCaches.restores,
+    neverCreated: (managed) =>
+      recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,
+    connect: async (managed, { updateCriticalAnnotations, signal }) => {
+      const isNew = recordedCall(restoreCall(managed)).kind === "nothing";
+      await useConfig(parts, managed, { isNew, signal });
+      return new RestoreClient({
+        managed,
+        manager: await managers.get(configNameOf(managed), { signal }),
+        updateCriticalAnnotations,
+        clock,
+        taken: backupCaches.takenByRestores(managed),
+        notice: (message) => parts.notice(managed, message),
+        backups: () => backupCaches.backupsOf(managed),
+        instancesOf: (backup) => instancesOf(caches, backup),
+        turns: backupCaches.turns,
+        applicant: (instanceId) => backupCaches.applicant(restoreCall(managed), instanceId),
+      });
+    },
+  });
 }

@@ -3,8 +3,8 @@ import { after, test } from "node:test";
 import { namespacedProviderConfigs } from "@klutch/api";
 import { type DynamicObject, namespaces, recordAt, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { clusterScoped, namespaced } from "./generation.ts";
-import { bothGenerations, namespacedOf, refIn, team } from "./testing/kinds.ts";
+import { clusterScoped, namespaced } from "./scope.ts";
+import { bothScopes, namespacedOf, refIn, team } from "./testing/kinds.ts";
 import { binding, config, instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -36,7 +36,7 @@ async function remove(name: string): Promise<void> {
 }
 
 test("claim and composite of one name in one namespace have an instance each, and each binding is made to its own", async () => {
-  for (const { types, of } of bothGenerations) await client.create(types.instances, of(instance("twin")));
+  for (const { types, of } of bothScopes) await client.create(types.instances, of(instance("twin")));
   await client.create(clusterScoped.bindings, binding("twin-old", "twin"));
   await client.create(bindings, namespacedOf(binding("twin-new", "twin")));
   await world.condition(clusterScoped.bindings, "twin-old", ready);

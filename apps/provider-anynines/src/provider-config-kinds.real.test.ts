@@ -14,7 +14,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { inUseFinalizer } from "./provider-config-users.ts";
+import { inUseFinalizer } from "./provider-config/users.ts";
 import { namespacedOf, refIn, team } from "./testing/kinds.ts";
 import { config, instance, startWorld } from "./testing/world.ts";
 

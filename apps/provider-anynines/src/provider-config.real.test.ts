@@ -17,7 +17,7 @@ import {
   serviceAccountObject,
   waitFor,
 } from "@klutch/kube-testing";
-import { inUseFinalizer } from "./provider-config-users.ts";
+import { inUseFinalizer } from "./provider-config/users.ts";
 import { runProvider } from "./testing/run-provider.ts";
 import { backup, binding, configName, instance, managerConfigName, startWorld } from "./testing/world.ts";
 

@@ -16,7 +16,7 @@ import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { reservePorts, startProcess } from "@klutch/engines";
 import { metricNames, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { bothGenerations, refIn } from "./testing/kinds.ts";
+import { bothScopes, refIn } from "./testing/kinds.ts";
 import { binding, configName, instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -27,7 +27,7 @@ const ready = { type: "Ready", status: "True" };
 const notSynced = { type: "Synced", status: "False" };
 const run = (): (() => Promise<void>) => world.run({ pollIntervalMs: 500 });
 
-for (const { title, types, of } of bothGenerations) {
+for (const { title, types, of } of bothScopes) {
   const { instances, bindings } = types;
   const usages = instances.namespaced ? namespacedProviderConfigUsages : providerConfigUsages;
 

@@ -1,36 +1,27 @@
-/** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
-import { keysOfManagedChange } from "@klutch/crossplane";
+/** Adds the provider's caches and controllers to a Manager. */
 import type { KubeClient } from "@klutch/kube";
-import { keyOf } from "@klutch/kube-core";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
-import { BackupCaches } from "./backup-caches.ts";
-import { createBackupController, createRestoreController } from "./backup-controllers.ts";
+import { BackupCaches } from "./caches/backups.ts";
 import { createManagers } from "./backup-manager/managers.ts";
-import { watchBackups } from "./backup-wakes.ts";
+import { watchManaged } from "./wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
-import {
-  askedForBindings,
-  bindingsOfClaim,
-  createCaches,
-  instanceOf,
-  isUnchanged,
-  type ProviderCaches,
-} from "./caches.ts";
+import { createCaches, type ProviderCaches } from "./caches/instances.ts";
 import {
   healthOnConfigs,
   inUseOnConfigs,
   leftAtBrokers,
   noticesOnManaged,
   problemsOnClaims,
-} from "./claim-events.ts";
+} from "./claims/events.ts";
 import {
+  createBackupController,
   createBindingController,
   createInstanceController,
+  createRestoreController,
   createVanishedController,
 } from "./controllers.ts";
-import { criticalAnnotationNames } from "./critical-annotations.ts";
-import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
-import { type Generation, generations } from "./generation.ts";
+import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
+import { type Scope, scopes } from "./scope.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -43,24 +34,19 @@ export interface ProviderOptions {
   readonly workers: number;
 }
 
-/** Adds everything that `options` ask for: the same for each generation of managed resources. */
+/** Adds everything that `options` ask for: the same for each scope of managed resources. */
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client } = options;
   const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
-  for (const generation of generations) addGeneration(manager, options, generation, recorder);
+  for (const scope of scopes) addScope(manager, options, scope, recorder);
 }
 
-/** Caches, clients and controllers of one generation, which share nothing with those of the other one. */
-function addGeneration(
-  manager: Manager,
-  options: ProviderOptions,
-  generation: Generation,
-  recorder: EventRecorder,
-): void {
+/** Caches, clients and controllers of one scope, which share nothing with those of the other one. */
+function addScope(manager: Manager, options: ProviderOptions, scope: Scope, recorder: EventRecorder): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  // A control plane may have the kinds of one generation only, and may get those of the other one later.
-  const source = { ...runtime, client, generation, mayBeAbsent: true };
+  // A control plane may have the kinds of one scope only, and may get those of the other one later.
+  const source = { ...runtime, client, scope, mayBeAbsent: true };
   const caches: ProviderCaches = createCaches(source);
   const { instances, bindings, configs } = caches;
   const backupCaches = new BackupCaches(source);
@@ -78,19 +64,7 @@ function addGeneration(
   const bindingController = createBindingController(parts);
   const backupController = createBackupController(parts);
   const restoreController = createRestoreController(parts);
-  const ownKey = keysOfManagedChange(criticalAnnotationNames);
-  instanceController.watch(instances, ownKey);
-  bindingController.watch(bindings, ownKey);
-  // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
-  bindingController.watch(instances, (change) => {
-    if (isUnchanged(change, askedForBindings)) return [];
-    return bindingsOfClaim(caches, change.object).map(keyOf);
-  });
-  instanceController.watch(bindings, ({ type, object }) => {
-    const instance = type === "deleted" ? instanceOf(caches, object) : undefined;
-    return instance === undefined ? [] : [keyOf(instance)];
-  });
-  watchBackups(parts, {
+  watchManaged(parts, {
     instances: instanceController,
     bindings: bindingController,
     backups: backupController,

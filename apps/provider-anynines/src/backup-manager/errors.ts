@@ -7,7 +7,7 @@ import {
   mayHaveHappened,
 } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
-import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../backend-reason.ts";
+import { type Asked, reasonOfAnswer, reasonWithoutAnswer } from "../operations/answers.ts";
 
 /** The manager's own words for the condition. Its credentials never travel in errors; other errors are given back as they are. */
 export function toExternalError(error: unknown, asked: Asked): unknown {
@@ -43,4 +43,9 @@ export async function listOrNothing<T>(list: () => Promise<readonly T[]>): Promi
     if (isGone(error)) return [];
     throw error;
   }
+}
+
+/** RFC 3339 in UTC with milliseconds. `timeMs`: since the epoch. */
+export function timeText(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
 }

@@ -2,9 +2,13 @@
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import type { BrokerConfig } from "@klutch/osb";
 import { type Metrics, Secret } from "@klutch/telemetry";
-import { andTelling, requestObserver } from "../broker/client-metrics.ts";
-import { type ConfigSource, ConfiguredClients } from "../broker/configured-clients.ts";
-import { callTimeoutMs } from "./call-time.ts";
+import {
+  andTelling,
+  type ConfigSource,
+  ConfiguredClients,
+  requestObserver,
+} from "../provider-config/clients.ts";
+import { callTimeoutMs } from "./made-once.ts";
 
 /** Backup managers by name of their ProviderConfig. */
 export type Managers = ConfiguredClients<BackupManagerClient>;

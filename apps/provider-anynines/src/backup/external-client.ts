@@ -1,12 +1,4 @@
-/**
- * The external client of Backup: one backup at a backup manager.
- *
- * | recorded | what is asked  | then                                                                                     |
- * |----------|----------------|------------------------------------------------------------------------------------------|
- * | nothing  | nothing        | to be made, when its instance is ready and nothing else of the instance is being made    |
- * | calling  | the list       | taken, looked for again, or to be called again                                           |
- * | made     | the backup     | as the manager says; what is gone there stays gone                                       |
- */
+/** The external client of Backup: one backup at a backup manager. What is gone there stays gone. */
 import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import {
   type Backup as FoundBackup,
@@ -16,14 +8,17 @@ import {
   phaseOf,
 } from "@klutch/backup-manager";
 import type { CallOptions, ExternalClient, Observation } from "@klutch/crossplane";
-import { everLater } from "../backup-manager/call-time.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
-import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
-import type { OnceCalls } from "../backup-manager/once.ts";
-import { instanceIdAnnotation, serviceIdAnnotation } from "../critical-annotations.ts";
-import { notWhile, notYet } from "../waiting.ts";
-import { backupCall, instanceIdOfBackup, shownBackup, shownDeleted } from "./state.ts";
-import { backupTarget, onlyOne } from "./target.ts";
+import {
+  everLater,
+  MadeOnce,
+  type MadeOnceOptions,
+  movingMs,
+  type OnceCalls,
+} from "../backup-manager/made-once.ts";
+import { instanceIdAnnotation, serviceIdAnnotation } from "../records/annotations.ts";
+import { notWhile, notYet } from "../claims/waiting.ts";
+import { backupCall, backupTarget, instanceIdOfBackup, onlyOne, shownBackup, shownDeleted } from "./state.ts";
 
 /** What the client of one backup needs. */
 export interface BackupClientOptions extends MadeOnceOptions<Backup> {
@@ -56,7 +51,7 @@ export class BackupClient implements ExternalClient {
   async create(options: CallOptions): Promise<void> {
     const { managed, instances, restoresInto } = this.#options;
     const { record } = this.#once;
-    const known = record.kind === "nothing" ? undefined : instanceIdOfBackup(managed);
+    const known = record === undefined ? undefined : instanceIdOfBackup(managed);
     const target = known === undefined ? backupTarget(managed, instances()) : { instanceId: known };
     const { instanceId } = target;
     const [restore] = restoresInto(instanceId);
@@ -80,7 +75,7 @@ export class BackupClient implements ExternalClient {
   async delete(options: CallOptions): Promise<void> {
     const { manager, restoresOfThis } = this.#options;
     const { record } = this.#once;
-    if (record.kind !== "made") return;
+    if (record?.id === undefined) return;
     const [restore] = restoresOfThis();
     if (restore !== undefined) {
       const message = `the restore ${restore} of this backup is still running; the backup is deleted afterwards`;
@@ -145,11 +140,11 @@ export class BackupClient implements ExternalClient {
 
   /** The existing provider made another one each minute once its own was gone, and never looked at them. */
   async #nameOthers(instanceId: string, id: number, options: CallOptions): Promise<void> {
-    const { manager, claims, managed, notice } = this.#options;
+    const { manager, taken, managed, notice } = this.#options;
     const { id: shown } = this.#once.atProvider;
     if (shown === undefined || shown === id) return;
     const bornAt = Date.parse(managed.metadata.creationTimestamp ?? "");
-    const claimed = claims.others();
+    const claimed = taken.others();
     const others = (await manager.listBackups(instanceId, options))
       .filter((item) => item.id !== id && !claimed.has(item.id) && phaseOf(item.state) !== "Deleted")
       .filter(({ triggeredAtMs = 0 }) => triggeredAtMs >= bornAt);

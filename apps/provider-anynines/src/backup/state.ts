@@ -1,9 +1,14 @@
-/** What is known of one backup, from the managed resource and from the backup manager. No I/O. */
-import type { Backup, BackupObservation } from "@klutch/api";
+/** Reads the state of one backup from the managed resource and the backup manager, and whether it can be made. No I/O. */
+import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
-import type { CallSource } from "../backup-manager/record.ts";
-import { timeText } from "../backup-manager/time-text.ts";
-import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
+import { ExternalError, type Managed } from "@klutch/crossplane";
+import { typeOfProviderConfig } from "@klutch/services";
+import { timeText } from "../backup-manager/errors.ts";
+import { shownName, shownNamespace } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
+import { bareConfigName } from "../provider-config/reference.ts";
+import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
+import type { CallSource } from "../records/made-once.ts";
 
 /** What of a Backup tells of the call that makes it. */
 export function backupCall(managed: Backup): CallSource {
@@ -32,4 +37,74 @@ export function shownBackup(instanceId: string, found: FoundBackup): BackupObser
 /** The manager has only the record of it, or nothing. */
 export function shownDeleted(known: BackupObservation, instanceId: string, id: number): BackupObservation {
   return { ...known, instanceId, id, status: "deleted", downloadable: false };
+}
+
+/** What the backup manager and later restores need to know of the instance. */
+export interface InstanceIds {
+  readonly instanceId: string;
+  readonly serviceId: string;
+}
+
+/** `instances`: those of the claim that the backup names. Throws `NotYetError` until there is one that is ready. */
+export function backupTarget(backup: Backup, instances: readonly ServiceInstance[]): InstanceIds {
+  refuseInstanceSettings(backup);
+  const { instanceName } = backup.spec.forProvider;
+  const instance = onlyOne(backup, "instance", instanceName, instances);
+  checkType(backup, instance, `the backup ${shownName(backup)}`);
+  return readyInstance(instance, "the backup");
+}
+
+/** Its ids when it is ready and stays. `what` begins then, for people. Throws `NotYetError`. */
+export function readyInstance(instance: ServiceInstance, what: string): InstanceIds {
+  const name = shownName(instance);
+  if (instance.metadata.deletionTimestamp !== undefined)
+    throw notYet(`the instance ${name} is being deleted`);
+  const { instanceId, serviceId, state = "not made yet" } = instance.status?.atProvider ?? {};
+  if (instanceId === undefined || serviceId === undefined || state !== "provisioned")
+    throw notYet(`the instance ${name} is not ready: it is ${state}; ${what} begins when it is`);
+  return { instanceId, serviceId };
+}
+
+/** The managed resource of the claim `name` beside the claim of `from`. Throws `NotYetError` when there is none, or more than one. */
+export function onlyOne<M extends Managed>(
+  from: Managed,
+  kind: "instance" | "backup",
+  name: string,
+  found: readonly M[],
+): M {
+  const [one, other] = found;
+  const where = `${kind} ${name} in namespace ${shownNamespace(from)}`;
+  const waitingFor = kind === "backup" ? "Backup" : "Instance";
+  if (one === undefined) throw notYet(`there is no ${where}`, waitingFor);
+  if (other !== undefined) throw notYet(`there is more than one ${where}`, waitingFor);
+  return one;
+}
+
+/** Fields that were declared and never had an effect. */
+function refuseInstanceSettings({ spec }: Backup): void {
+  const settings = ["encryption_key", "exclude_from_auto_backup", "credentials_updated_by_user"] as const;
+  const set = settings.find((name) => spec.forProvider[name] !== undefined);
+  if (set === undefined) return;
+  throw new ExternalError(
+    `spec.forProvider.${set} has no effect on a backup: it is a setting of the instance at the backup manager; remove it`,
+    { reason: "Refused" },
+  );
+}
+
+/** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
+export function checkType(managed: Managed, other: Managed, what: string): void {
+  const [said, is] = [typeOf(managed), typeOf(other)];
+  // People who compose managed resources themselves may name ProviderConfigs after something else than a type.
+  if (said === undefined || is === undefined || said === is) return;
+  throw new ExternalError(
+    `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,
+    { reason: "Refused" },
+  );
+}
+
+/** Undefined when the name says nothing of a type. */
+function typeOf(managed: Managed): string | undefined {
+  const name = bareConfigName(managed);
+  const type = typeOfProviderConfig(name);
+  return type === name ? undefined : type;
 }

@@ -1,4 +1,4 @@
-/** A broker's catalog from memory. All who need it anew at the same time share one request. */
+/** Keeps a broker's catalog in memory. Callers that need it at the same time share one request. */
 import type { Clock } from "@klutch/kube";
 import type { Catalog } from "@klutch/osb";
 
@@ -10,7 +10,7 @@ interface Flight {
 
 const maxAgeMs = 60_000;
 
-/** Of one broker. What is older than a minute is fetched again. */
+/** The catalog of one broker; fetched again after a minute. */
 export class CachedCatalog {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #fetch: (options: { readonly signal: AbortSignal }) => Promise<Catalog>;

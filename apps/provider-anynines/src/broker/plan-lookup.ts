@@ -2,7 +2,7 @@
 import type { ServiceInstance } from "@klutch/api";
 import { type CallOptions, ExternalError } from "@klutch/crossplane";
 import type { Catalog, Plan, Service } from "@klutch/osb";
-import { brokerText } from "./broker-error.ts";
+import { brokerText } from "../operations/answers.ts";
 import type { Broker } from "./brokers.ts";
 
 /** What the names stand for. */

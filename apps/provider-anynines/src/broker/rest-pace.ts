@@ -27,7 +27,7 @@ export class RestPace {
   asked(key: string): void {
     this.#askedAt.delete(key);
     this.#askedAt.set(key, this.#now());
-    // What is due is not worth remembering, and the eldest stand first.
+    // A key that is due needs no memory, and the oldest come first.
     for (const [eldest] of this.#askedAt) {
       if (!this.isDue(eldest)) break;
       this.#askedAt.delete(eldest);

@@ -1,13 +1,4 @@
-/**
- * The external client of Restore: one restore at a backup manager. It runs once.
- *
- * | recorded | what is asked | then                                                                                        |
- * |----------|---------------|---------------------------------------------------------------------------------------------|
- * | an end   | nothing       | as it ended, for ever                                                                       |
- * | nothing  | nothing       | to be made, when its backup is done and nothing else of the instance is being made          |
- * | calling  | the list      | taken, looked for again, or to be called again                                              |
- * | made     | the restore   | as the manager says; an end is written down                                                 |
- */
+/** The external client of Restore: one restore at a backup manager. It runs once; an end is recorded for ever. */
 import type { Backup, Restore, RestoreObservation, ServiceInstance } from "@klutch/api";
 import {
   type BackupManagerClient,
@@ -19,24 +10,24 @@ import {
   type Restore as FoundRestore,
 } from "@klutch/backup-manager";
 import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
-import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { onlyOne } from "../backup/target.ts";
+import { backupCall, instanceIdOfBackup, onlyOne } from "../backup/state.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
-import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
-import type { OnceCalls } from "../backup-manager/once.ts";
-import { recordedId } from "../backup-manager/record.ts";
-import { shownName } from "../claims.ts";
-import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
-import { notWhile, notYet } from "../waiting.ts";
+import { MadeOnce, type MadeOnceOptions, movingMs, type OnceCalls } from "../backup-manager/made-once.ts";
+import { recordedId } from "../records/made-once.ts";
+import { shownName } from "../claims/names.ts";
+import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
+import { notWhile, notYet } from "../claims/waiting.ts";
 import {
   endChange,
   instanceIdOfRestore,
   recordedEnd,
   restoreCall,
   type RestoreEnd,
+  type RestoreTarget,
+  restoreTarget,
   shownRestore,
+  type Unusable,
 } from "./state.ts";
-import { restoreTarget, type RestoreTarget, type Unusable } from "./target.ts";
 
 /** What the client of one restore needs. */
 export interface RestoreClientOptions extends MadeOnceOptions<Restore> {

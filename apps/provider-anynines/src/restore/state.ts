@@ -1,16 +1,23 @@
-/** What is known of one restore, from the managed resource and from the backup manager. No I/O. */
-import type { Restore, RestoreObservation } from "@klutch/api";
-import type { Restore as FoundRestore } from "@klutch/backup-manager";
+/** Reads the state of one restore from the managed resource and the backup manager, and whether it can begin. No I/O. */
+import type { Backup, Restore, RestoreObservation, ServiceInstance } from "@klutch/api";
+import { phaseOf, type Restore as FoundRestore } from "@klutch/backup-manager";
+import { ExternalError } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
-import { timeText } from "../backup-manager/time-text.ts";
-import { type CallSource, recordedCall } from "../backup-manager/record.ts";
+import { timeText } from "../backup-manager/errors.ts";
+import { backupCall, checkType, instanceIdOfBackup, onlyOne, readyInstance } from "../backup/state.ts";
+import { shownName } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
+import { configNameOf, shownConfig } from "../provider-config/reference.ts";
 import {
   type AnnotationChanges,
   instanceIdAnnotation,
   restoreEndAnnotation,
   restoreIdAnnotation,
-} from "../critical-annotations.ts";
-import { operationAnnotation } from "../operation.ts";
+  serviceIdAnnotation,
+} from "../records/annotations.ts";
+import { type CallSource, recordedCall, recordedId } from "../records/made-once.ts";
+import { operationAnnotation } from "../records/operation.ts";
+import { parsedJson, textOf } from "../records/values.ts";
 
 /** How a restore ended. It never begins again. */
 export interface RestoreEnd {
@@ -47,22 +54,13 @@ export function recordedEnd({ metadata, status }: Restore): RestoreEnd | undefin
 }
 
 function endOf(text: string): RestoreEnd {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
+  const value = parsedJson(text);
   if (!isRecord(value)) return { message: `the annotation ${restoreEndAnnotation} cannot be read` };
-  const { state, reason, message } = value;
-  return {
-    ...(typeof state === "string" ? { state } : {}),
-    ...(typeof reason === "string" ? { reason } : {}),
-    message: typeof message === "string" ? message : "",
-  };
+  const { state, reason, message = "" } = value;
+  return { state: textOf(state), reason: textOf(reason), message: textOf(message) ?? "" };
 }
 
-/** What is written to end it for ever. */
+/** Returns the annotations that end it for ever. */
 export function endChange(end: RestoreEnd): AnnotationChanges {
   return { [restoreEndAnnotation]: JSON.stringify(end), [operationAnnotation]: undefined };
 }
@@ -81,4 +79,97 @@ export function shownRestore(
     triggeredAt: timeText(triggeredAtMs),
     finishedAt: timeText(finishedAtMs),
   };
+}
+
+/** The backup, and the instance that it goes into. */
+export interface RestoreTarget {
+  readonly instanceId: string;
+  readonly backupId: number;
+}
+
+/** Everything that is known without a call. */
+export interface RestoreFacts {
+  readonly restore: Restore;
+  /** Those of the claim that the restore names. */
+  readonly backups: readonly Backup[];
+  /** Those of the claim that the backup names. */
+  readonly instancesOf: (backup: Backup) => readonly ServiceInstance[];
+}
+
+/** Why a restore will never begin, for people. */
+export type Unusable = string;
+
+/** Returns what to restore, or why it never can be. Throws `NotYetError` while something is missing, `ExternalError` for a refusal. */
+export function restoreTarget({ restore, backups, instancesOf }: RestoreFacts): RestoreTarget | Unusable {
+  const { backupName, instanceName } = restore.spec.forProvider;
+  const backup = onlyOne(restore, "backup", backupName, backups);
+  const { instanceName: backedUp } = backup.spec.forProvider;
+  if (instanceName !== undefined && instanceName !== backedUp) {
+    throw new ExternalError(
+      `instanceRef is ${instanceName}, but the backup ${backupName} is of the instance ${backedUp}; a backup goes back into its own instance only`,
+      { reason: "Refused" },
+    );
+  }
+  checkManager(restore, backup);
+  const unusable = unusableFor(backup);
+  if (unusable !== undefined) return unusable;
+  const backupId = readyBackup(backup);
+  const instance = onlyOne(backup, "instance", backedUp, instancesOf(backup));
+  const { instanceId, serviceId } = readyInstance(instance, "the restore");
+  checkSame(backup, backedUp, { instanceId, serviceId });
+  return { instanceId, backupId };
+}
+
+function checkManager(restore: Restore, backup: Backup): void {
+  checkType(restore, backup, `the restore ${shownName(restore)}`);
+  if (configNameOf(restore) === configNameOf(backup)) return;
+  const has = shownConfig(backup);
+  throw new ExternalError(
+    `the restore names the ${shownConfig(restore)}, but its backup is at the ${has}; make it anew with the ${has}`,
+    { reason: "Refused" },
+  );
+}
+
+function unusableFor(backup: Backup): Unusable | undefined {
+  const phase = phaseOf(backup.status?.atProvider?.status ?? "");
+  if (phase !== "Failed" && phase !== "Deleted") return undefined;
+  const what = phase === "Failed" ? "has failed" : "is gone at the backup manager";
+  return `the backup ${shownName(backup)} ${what}, so nothing can be restored from it; make another Restore of another Backup`;
+}
+
+function readyBackup(backup: Backup): number {
+  const name = shownName(backup);
+  const { status = "not made yet" } = backup.status?.atProvider ?? {};
+  const backupId = recordedId(backupCall(backup));
+  if (backup.metadata.deletionTimestamp !== undefined)
+    throw notYet(`the backup ${name} is being deleted`, "Backup");
+  if (backupId === undefined || phaseOf(status) !== "Succeeded")
+    throw notYet(
+      `the backup ${name} is not ready: it is ${status}; the restore begins when it is done`,
+      "Backup",
+    );
+  return backupId;
+}
+
+/** The instance of that name may be another one than the one that was backed up. */
+function checkSame(
+  backup: Backup,
+  name: string,
+  now: { readonly instanceId: string; readonly serviceId: string },
+): void {
+  const what = `the backup ${shownName(backup)} was made of`;
+  const instanceId = instanceIdOfBackup(backup);
+  if (instanceId !== now.instanceId) {
+    throw new ExternalError(
+      `${what} the instance ${instanceId ?? "without id"} at its broker, but ${name} is ${now.instanceId} now; a backup goes back into its own instance only`,
+      { reason: "Refused" },
+    );
+  }
+  const serviceId = backup.metadata.annotations?.[serviceIdAnnotation];
+  if (serviceId !== undefined && serviceId !== now.serviceId) {
+    throw new ExternalError(
+      `${what} the service ${serviceId}, but the instance ${name} is of ${now.serviceId} now; a backup goes back into the same version only`,
+      { reason: "Refused" },
+    );
+  }
 }

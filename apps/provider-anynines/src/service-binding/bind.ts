@@ -1,5 +1,5 @@
-/** One bind, the same each time it is called for the same binding and generation. */
-import type { ManagedServiceBinding } from "@klutch/api";
+/** One bind, the same each time it is called for the same binding and version. */
+import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { CallOptions } from "@klutch/crossplane";
 import {
   type BindOutcome,
@@ -9,6 +9,8 @@ import {
   type OsbClient,
   OsbTransportError,
 } from "@klutch/osb";
+import { shownNamespace } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
 import type { BindingRef } from "./state.ts";
 
 /**
@@ -55,4 +57,23 @@ function bindResourceOf({ spec }: ManagedServiceBinding): BindResource | undefin
   const { appGuid: known, bindResource } = spec.forProvider;
   const { appGuid = known, route } = bindResource ?? {};
   return appGuid === undefined && route === undefined ? undefined : { appGuid, route };
+}
+
+/** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
+export function bindableInstance(
+  binding: ManagedServiceBinding,
+  instance: ServiceInstance | undefined,
+): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
+  const { instanceName } = binding.spec.forProvider;
+  if (instance === undefined) {
+    throw notYet(
+      `data service instance was not found: no instance ${instanceName} in namespace ${shownNamespace(binding)}`,
+    );
+  }
+  if (instance.metadata.deletionTimestamp !== undefined)
+    throw notYet(`the instance ${instanceName} is being deleted`);
+  const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
+  const known = instanceId !== undefined && serviceId !== undefined && planId !== undefined;
+  if (!known || state !== "provisioned") throw notYet(`service instance is not ready: ${instanceName}`);
+  return { instanceId, serviceID: serviceId, planID: planId };
 }

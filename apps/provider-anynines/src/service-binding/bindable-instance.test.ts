@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ManagedServiceBinding, ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { NotYetError } from "@klutch/crossplane";
 import { wantedOf } from "../testing/catalog.ts";
-import { bindableInstance } from "./bindable-instance.ts";
+import { bindableInstance } from "./bind.ts";
 
 const binding: ManagedServiceBinding = {
   apiVersion: "dataservices.anynines.com/v1",

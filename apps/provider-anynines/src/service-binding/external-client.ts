@@ -7,20 +7,18 @@ import type {
   ExternalClient,
   Observation,
 } from "@klutch/crossplane";
-import { type BindOutcome, isGone } from "@klutch/osb";
-import type { Broker } from "../broker/brokers.ts";
-import { brokerFor } from "../broker/identity.ts";
-import { toExternalError } from "../broker/broker-error.ts";
-import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { type AnnotationChanges, boundToChange, missingChange } from "../critical-annotations.ts";
-import type { OperationTarget } from "../operation.ts";
-import { bind } from "./bind.ts";
-import { bindableInstance } from "./bindable-instance.ts";
+import { type Broker, brokerFor } from "../broker/brokers.ts";
+import { toExternalError } from "../operations/answers.ts";
+import { outcomeOf } from "../operations/operations.ts";
+import type { Observed, Said } from "../operations/step.ts";
+import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";
+import type { OperationTarget } from "../records/operation.ts";
+import { bind, bindableInstance } from "./bind.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
-import { checkNotRestored } from "../instance-users.ts";
+import { checkNotRestored } from "../claims/waiting.ts";
 import { isWanted } from "./rotation/plan.ts";
-import { type BoundPlan, generationsChange } from "./rotation/record.ts";
-import { Rotation } from "./rotation/rotation.ts";
+import { versionsChange } from "../records/credential-versions.ts";
+import { type BoundPlan, Rotation } from "./rotation/rotation.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 
 /** What the client of one binding needs. */
@@ -39,7 +37,7 @@ export interface BindingClientOptions extends Omit<BindingObserverOptions, "stat
 
 /**
  * Lives for one reconcile. The binding's id follows from the managed resource, and each call is recorded before it is made, so every call
- * can be repeated after a crash. A lost binding is made anew by itself, unless its instance is missing too. A broker cannot change a binding,
+ * can be repeated after a crash. A lost binding is created again by itself, unless its instance is missing too. A broker cannot change a binding,
  * so an update rotates its credentials, and does nothing else.
  */
 export class ServiceBindingClient implements ExternalClient {
@@ -71,7 +69,7 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   observe(options: CallOptions): Promise<Observation> {
-    return observeByPhase(this.#state.operation, this.#observer, options);
+    return this.#observer.observe(options);
   }
 
   async create(options: CallOptions): Promise<void> {
@@ -79,29 +77,30 @@ export class ServiceBindingClient implements ExternalClient {
     const state = this.#state;
     checkNotRestored(restores(), "it is bound");
     if (state.hasLeftovers) {
-      await this.#discard(options);
+      // Deletes what a bind left (OSB "Orphan Mitigation").
+      await this.#unbind("discard", options);
       // The broker still works on it, or what failed waits for another spec.
       if (state.operation !== undefined) return;
     }
     state.updateAtProvider(bindableInstance(managed, instance()));
-    const call = (): Promise<BindOutcome> => bind(this.#broker.osb, managed, state.ref, undefined, options);
-    try {
-      const outcome = await state.operations.perform("create", call, {
-        before: this.#answersRequest(),
-        done: { ...missingChange(undefined), ...boundToChange(state.ref) },
-        plan: targetOf(state.ref),
-      });
+    const target = targetOf(state.ref);
+    const also = {
+      before: this.#answersRequest(),
+      done: { ...missingChange(undefined), ...boundToChange(target) },
+    };
+    const send = async (): Promise<Observed> => {
+      const outcome = await bind(this.#broker.osb, managed, state.ref, undefined, options);
       if (outcome.kind === "done") state.adopt(outcome.credentials);
-    } catch (error) {
-      throw toExternalError(error, "change");
-    }
+      return outcomeOf(outcome);
+    };
+    await state.operations.begin({ type: "create", target, also, send }, options);
   }
 
-  /** What is bound anew has the newest credentials. */
+  /** A new binding has the newest credentials. */
   #answersRequest(): AnnotationChanges {
-    const { generations, wish } = this.#state;
+    const { versions, wish } = this.#state;
     const { rotate: request } = wish;
-    return isWanted(generations, wish) ? generationsChange({ ...generations, request }) : {};
+    return isWanted(versions, wish) ? versionsChange({ ...versions, request }) : {};
   }
 
   #bindablePlan(): BoundPlan {
@@ -109,16 +108,6 @@ export class ServiceBindingClient implements ExternalClient {
     checkNotRestored(restores(), "it is rotated");
     const { serviceID = "", planID = "" } = bindableInstance(managed, instance());
     return { serviceId: serviceID, planId: planID };
-  }
-
-  /** Deletes what a bind left (OSB "Orphan Mitigation"). */
-  async #discard(options: CallOptions): Promise<void> {
-    const { ref, operations } = this.#state;
-    try {
-      await operations.discard(() => this.#broker.osb.unbind(ref, options), targetOf(ref));
-    } catch (error) {
-      throw toExternalError(error, "change");
-    }
   }
 
   async update(options: CallOptions): Promise<void> {
@@ -131,22 +120,20 @@ export class ServiceBindingClient implements ExternalClient {
 
   async delete(options: CallOptions): Promise<void> {
     const state = this.#state;
-    const { ref } = state;
     try {
       if (!(await this.#rotation.end(options))) return;
     } catch (error) {
       throw toExternalError(error, "change");
     }
-    try {
-      await state.operations.perform("delete", () => this.#broker.osb.unbind(ref, options), {
-        plan: targetOf(ref),
-      });
-    } catch (error) {
-      // Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials.
-      if (!isGone(error)) throw toExternalError(error, "change");
-      await state.operations.clear();
-    }
-    if (state.operation === undefined) state.updateAtProvider({ state: "Deleted" });
+    const said = await this.#unbind("delete", options);
+    if (said.kind === "gone") state.updateAtProvider({ state: "Deleted" });
+  }
+
+  /** Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials. */
+  #unbind(type: "delete" | "discard", options: CallOptions): Promise<Said> {
+    const { ref, operations } = this.#state;
+    const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.unbind(ref, options));
+    return operations.begin({ type, target: targetOf(ref), send }, options);
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { connectionAnnotation, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { services } from "@klutch/services";
 import { wantedOf } from "../testing/catalog.ts";
-import { connectionOf } from "./known-connection.ts";
+import { connectionOf } from "./connection.ts";
 
 const binding = (type: string): ManagedServiceBinding => ({
   apiVersion: "dataservices.anynines.com/v1",

@@ -1,33 +1,24 @@
-/**
- * Observes one binding at its broker.
- *
- * | recorded operation | what is asked                                        | then                                             |
- * |--------------------|------------------------------------------------------|--------------------------------------------------|
- * | none               | the credentials, if they can be fetched or are missing | available, to be made, or missing              |
- * | calling            | nothing                                              | the same call again, because its answer is not known |
- * | polling            | the operation                                        | in progress, failed, or at rest again            |
- * | failed             | nothing                                              | said as it is until the spec changes             |
- */
+/** Observes one binding at its broker, by its operation (`operations/step.ts`) and, at rest, by its credentials. */
 import type { ServiceInstance } from "@klutch/api";
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
-import { inProgress } from "../broker/operation-tracker.ts";
-import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
-import { boundToChange, missingChange, missingOf } from "../critical-annotations.ts";
-import { stepLoss } from "../loss.ts";
+import { toExternalError } from "../operations/answers.ts";
+import { failureMessage } from "../operations/operations.ts";
+import type { Said } from "../operations/step.ts";
+import { missingChange, missingOf } from "../records/annotations.ts";
+import { stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { Rotation } from "./rotation/rotation.ts";
-import { rotationFailure, toldRotation } from "./rotation/told.ts";
+import { rotationFailure, toldRotation } from "./rotation/plan.ts";
 import type { BindingState } from "./state.ts";
 
 /** When to look again for what cannot be rotated yet. */
 const retryMs = 5_000;
 const shortestMs = 200;
 
-/** What is observed, and with what. */
+/** What the observer needs. */
 export interface BindingObserverOptions {
   readonly state: BindingState;
   readonly rotation: Rotation;
@@ -46,7 +37,7 @@ export interface BindingObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class BindingObserver implements PhaseObserver {
+export class BindingObserver {
   readonly #options: BindingObserverOptions;
   readonly #state: BindingState;
 
@@ -55,48 +46,52 @@ export class BindingObserver implements PhaseObserver {
     this.#state = options.state;
   }
 
-  observeUnanswered(): Observation {
-    const { isDeleting, atProvider } = this.#state;
-    const ready = isDeleting ? "unavailable" : "creating";
-    return this.#state.observation({ exists: isDeleting, ready }, atProvider.state);
+  /** Errors of the broker reach the condition in its own words. */
+  async observe(options: CallOptions): Promise<Observation> {
+    try {
+      return await this.#observe(await this.#state.operations.look(options), options);
+    } catch (error) {
+      throw toExternalError(error, "question");
+    }
   }
 
-  async observeOperation(options: CallOptions): Promise<Observation> {
+  async #observe(said: Said, options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const { type } = state.operation ?? {};
-    const deleting = type === "delete";
-    const { broker } = this.#options;
-    const last = await state.operations.poll(
-      await maximumPollingSeconds(broker, state.atProvider.planID, options),
-    );
-    if (type === "discard" && (last === "gone" || last.state === "succeeded")) {
-      await state.operations.endDiscard();
-      return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure();
+    const { isDeleting, operation, atProvider } = state;
+    switch (said.kind) {
+      case "unanswered": {
+        const ready = isDeleting ? "unavailable" : "creating";
+        return state.observation({ exists: isDeleting, ready }, atProvider.state);
+      }
+      case "working": {
+        const { message, pollAfterMs } = said;
+        const deleting = operation?.type === "delete";
+        const keepsBackOff = operation?.type === "discard";
+        const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff };
+        const ready = deleting ? "deleting" : "creating";
+        return state.observation({ ...progress, ready }, deleting ? "Deleting" : "Pending");
+      }
+      case "failed":
+        return this.#observeFailure();
+      case "gone": {
+        if (said.type === "discard")
+          return operation === undefined ? this.#observeAtRest(options) : this.#observeFailure();
+        const ready = said.type === "delete" ? "deleting" : "unavailable";
+        return state.observation({ exists: false, ready }, "Deleted");
+      }
+      case "done":
+        state.updateAtProvider({ state: "Created" });
+        await this.#fetch(options);
+        return this.#observeAtRest(options);
+      case "rest":
+      case "made":
+      case "searching":
+        return this.#observeAtRest(options);
     }
-    if (last === "gone") {
-      await state.operations.clear();
-      return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
-    }
-    if (last.state === "in progress") {
-      const progress = inProgress(deleting ? "deleting" : "creating", last, type);
-      return state.observation(
-        { exists: true, upToDate: true, ...progress },
-        deleting ? "Deleting" : "Pending",
-      );
-    }
-    if (last.state === "failed") {
-      await state.operations.fail(last.description);
-      return this.observeFailure();
-    }
-    await state.operations.clear(deleting ? {} : boundToChange(state.ref));
-    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "Deleted");
-    state.updateAtProvider({ state: "Created" });
-    await this.#fetch(options);
-    return this.observeAtRest(options);
   }
 
   /** A create is tried again when the spec changed; what it left is deleted at once (OSB "Orphan Mitigation"). */
-  observeFailure(): Observation {
+  #observeFailure(): Observation {
     const { operation, operations, managed, isDeleting, hasLeftovers } = this.#state;
     const { type, generation } = operation ?? {};
     const isCreate = type === "create" && (hasLeftovers || generation !== managed.metadata.generation);
@@ -118,7 +113,7 @@ export class BindingObserver implements PhaseObserver {
     );
   }
 
-  async observeAtRest(options: CallOptions): Promise<Observation> {
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const known = state.atProvider.state;
     const isThere = known === "Created" || (state.isDeleting && state.wasBound);
@@ -129,7 +124,7 @@ export class BindingObserver implements PhaseObserver {
     const isRetrievable = await this.#isRetrievable(options);
     const { bindingId } = state.ref;
     // The Secret may hold the next credentials already.
-    const isReplaced = state.generations.next?.phase === "made";
+    const isReplaced = state.versions.next?.operation.phase === "made";
     const isDue =
       !isReplaced && (state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId));
     const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
@@ -147,8 +142,8 @@ export class BindingObserver implements PhaseObserver {
   #observeRotation(): Observation {
     const state = this.#state;
     const { rotation } = this.#options;
-    const failure = rotationFailure(state.generations, state.wish, rotation.waitsFor);
-    state.updateAtProvider({ rotation: toldRotation(state.generations, state.wish) });
+    const failure = rotationFailure(state.versions, state.wish, rotation.waitsFor);
+    state.updateAtProvider({ rotation: toldRotation(state.versions, state.wish) });
     const finding = {
       exists: true,
       ready: "available",
@@ -162,8 +157,8 @@ export class BindingObserver implements PhaseObserver {
   /** When a rotation has something to do before the next observation at rest; undefined: it has not. */
   #wakeMs(): number | undefined {
     const { clock, pollIntervalMs, rotation, state } = this.#options;
-    const { next, old } = state.generations;
-    const times = [next, ...old].flatMap((one) => (state.isDeleting ? [one?.againAt] : []));
+    const { next, old } = state.versions;
+    const times = [next, ...old].flatMap((one) => (state.isDeleting ? [one?.operation.againAt] : []));
     const { step, wakeAt } = rotation.plan;
     const soonest = Math.min(...[...times, wakeAt].filter((at) => at !== undefined));
     const untilDue = soonest - clock.now();

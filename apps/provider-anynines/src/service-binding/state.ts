@@ -1,21 +1,22 @@
-/** What is known of one binding during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+/** Holds the state of one binding during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import type { OsbClient } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { connectionDetails } from "@klutch/services";
-import type { BrokerOperation } from "../operation.ts";
-import { OperationTracker } from "../broker/operation-tracker.ts";
-import { CriticalAnnotations } from "../critical-annotations.ts";
-import { flattenCredentials } from "./connection.ts";
-import { connectionOf } from "./known-connection.ts";
+import { afterCall, toExternalError } from "../operations/answers.ts";
+import { type Kind, Operations, operationSlot, pollOf } from "../operations/operations.ts";
+import type { Operation } from "../records/operation.ts";
+import { bindingGenerationsAnnotation, boundToChange, CriticalAnnotations } from "../records/annotations.ts";
+import { connectionOf, flattenCredentials } from "./connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
-import { bindingIdOf, type Generations, generationsChange, recordedGenerations } from "./rotation/record.ts";
+import { bindingIdOf, type CredentialVersions, recordedVersions } from "../records/credential-versions.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {
   readonly managed: ManagedServiceBinding;
-  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly broker: Broker;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
   /** The instance that the binding names. */
@@ -37,34 +38,38 @@ export class BindingState {
   readonly managed: ManagedServiceBinding;
   readonly annotations: CriticalAnnotations;
   /** The recorded operation at the broker. */
-  readonly operations: OperationTracker;
-  readonly #options: Pick<BindingStateOptions, "instance" | "notice">;
+  readonly operations: Operations;
+  readonly #options: Pick<BindingStateOptions, "instance" | "notice" | "broker">;
   #atProvider: ServiceBindingObservation;
-  #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingStateOptions) {
-    const { managed, broker, updateCriticalAnnotations, clock } = options;
+    const { managed, updateCriticalAnnotations, clock } = options;
     this.#options = options;
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
-    this.#generations = recordedGenerations(managed);
+    // A record that cannot be read ends the reconcile before anything is asked.
+    void this.versions;
     this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
-    this.operations = new OperationTracker({
-      managed,
-      annotations: this.annotations,
+    this.operations = new Operations({
+      generation: managed.metadata.generation,
       clock,
-      poll: (operation) => {
-        const { serviceId, planId, ...ids } = this.ref;
-        return broker.osb.lastOperation({
-          ...ids,
-          operation,
-          serviceId: serviceId || undefined,
-          planId: planId || undefined,
-        });
-      },
+      slot: operationSlot(managed, this.annotations),
+      call: this.#poll,
+      maxSeconds: (_record, call) => maximumPollingSeconds(options.broker, this.#atProvider.planID, call),
+      afterCall,
+      explain: toExternalError,
+      also: ({ type }) => ({ done: type === "delete" ? {} : boundToChange(this.ref) }),
     });
   }
+
+  readonly #poll: Kind["call"] = async (_call, { record }, options) => {
+    const { serviceId, planId, ...ids } = this.ref;
+    const plan = { serviceId: serviceId || undefined, planId: planId || undefined };
+    return pollOf(
+      await this.#options.broker.osb.lastOperation({ ...ids, operation: record?.key, ...plan }, options),
+    );
+  };
 
   get atProvider(): ServiceBindingObservation {
     return this.#atProvider;
@@ -75,7 +80,7 @@ export class BindingState {
     return this.#connection;
   }
 
-  get operation(): BrokerOperation | undefined {
+  get operation(): Operation | undefined {
     return this.operations.current;
   }
 
@@ -95,9 +100,9 @@ export class BindingState {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** What is recorded of its rotations. */
-  get generations(): Generations {
-    return this.#generations;
+  /** Its credential versions, as they are recorded now. */
+  get versions(): CredentialVersions {
+    return recordedVersions(this.annotations.get(bindingGenerationsAnnotation));
   }
 
   /** What the spec says of rotations. */
@@ -105,22 +110,17 @@ export class BindingState {
     return this.managed.spec.forProvider;
   }
 
-  /** Of the current generation. */
+  /** Of the current version. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
     // A call whose answer was lost is known from its record only, and the status may not have been written after it.
     const known = this.operation?.instanceId === undefined ? this.annotations.boundTo : this.operation;
     return {
       instanceId: instanceId ?? known?.instanceId ?? "",
-      bindingId: bindingIdOf(this.managed, this.#generations.current),
+      bindingId: bindingIdOf(this.managed, this.versions.current),
       serviceId: serviceID ?? known?.serviceId ?? "",
       planId: planID ?? known?.planId ?? "",
     };
-  }
-
-  async writeGenerations(generations: Generations): Promise<void> {
-    await this.annotations.write(generationsChange(generations));
-    this.#generations = generations;
   }
 
   updateAtProvider(fields: Partial<ServiceBindingObservation>): void {

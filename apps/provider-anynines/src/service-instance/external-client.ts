@@ -7,17 +7,15 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
-import { isGone } from "@klutch/osb";
-import type { Broker } from "../broker/brokers.ts";
-import { brokerFor } from "../broker/identity.ts";
-import { toExternalError } from "../broker/broker-error.ts";
-import { observeByPhase } from "../broker/observe-by-phase.ts";
+import { type Broker, brokerFor } from "../broker/brokers.ts";
+import { outcomeOf } from "../operations/operations.ts";
+import type { Observed, Said } from "../operations/step.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
-import { nextInstanceChange, provisionedAsChange } from "../critical-annotations.ts";
+import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
-import { checkNotRestored, checkUnused, type InstanceUsers } from "../instance-users.ts";
+import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
@@ -28,7 +26,7 @@ export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "st
 
 /**
  * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
- * call can be repeated after a crash. A lost instance is never made anew without a person's permission, its service cannot be changed, and
+ * call can be repeated after a crash. A lost instance is never created again without a person's permission, its service cannot be changed, and
  * while somebody uses it it is not deleted.
  */
 export class ServiceInstanceClient implements ExternalClient {
@@ -46,7 +44,7 @@ export class ServiceInstanceClient implements ExternalClient {
   }
 
   observe(options: CallOptions): Promise<Observation> {
-    return observeByPhase(this.#state.operation, this.#observer, options);
+    return this.#observer.observe(options);
   }
 
   async create(options: CallOptions): Promise<void> {
@@ -62,16 +60,10 @@ export class ServiceInstanceClient implements ExternalClient {
     state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
     const sent = state.sentParameters();
     const done = { ...sent.done, ...provisionedAsChange({ instanceId, ...plan }) };
-    try {
-      const outcome = await state.operations.perform(
-        "create",
-        () => this.#broker.osb.provision(request, options),
-        { ...sent, done, plan },
-      );
-      if (outcome.kind === "done") state.updateAtProvider({ state: "provisioned" });
-    } catch (error) {
-      throw toExternalError(error, "change");
-    }
+    const also = { ...sent, done };
+    const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.provision(request, options));
+    const said = await state.operations.begin({ type: "create", target: plan, also, send }, options);
+    if (said.kind === "done") state.updateAtProvider({ state: "provisioned" });
   }
 
   async update(options: CallOptions): Promise<void> {
@@ -87,48 +79,41 @@ export class ServiceInstanceClient implements ExternalClient {
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
     const description = changeOf(await this.#broker.catalog(options), planId, plan.planId);
-    try {
-      await state.operations.perform("update", () => this.#broker.osb.update(request, options), {
-        ...state.sentParameters(),
+    await state.operations.begin(
+      {
+        type: "update",
         // A broker is asked for a change by the plan before it (OSB "Polling Last Operation").
-        plan: { serviceId, planId },
+        target: { serviceId, planId },
         description,
-      });
-      const { parameters } = state.managed.spec.forProvider;
-      state.updateAtProvider({ planId: plan.planId, parameters });
-    } catch (error) {
-      throw toExternalError(error, "change");
-    }
+        also: state.sentParameters(),
+        send: async () => outcomeOf(await this.#broker.osb.update(request, options)),
+      },
+      options,
+    );
+    const { parameters } = state.managed.spec.forProvider;
+    state.updateAtProvider({ planId: plan.planId, parameters });
   }
 
   async delete(options: CallOptions): Promise<void> {
     checkUnused(this.#users());
-    const state = this.#state;
-    const plan = await this.#plan(options);
-    const request = deprovisionRequest(state.instanceId, plan);
-    try {
-      await state.operations.perform("delete", () => this.#broker.osb.deprovision(request, options), {
-        plan,
-      });
-    } catch (error) {
-      if (!isGone(error)) throw toExternalError(error, "change");
-      await state.operations.clear();
-    }
-    if (state.operation === undefined) state.updateAtProvider({ state: "deleted" });
+    const said = await this.#deprovision("delete", options);
+    if (said.kind === "gone") this.#state.updateAtProvider({ state: "deleted" });
   }
 
   /** Deletes what a failed create left (OSB "Orphan Mitigation"). When that is done, the instance goes on under its next id. */
   async #discard(options: CallOptions): Promise<void> {
+    const said = await this.#deprovision("discard", options);
+    if (said.kind === "gone") this.#state.startNextInstance();
+  }
+
+  async #deprovision(type: "delete" | "discard", options: CallOptions): Promise<Said> {
     const state = this.#state;
-    const plan = await this.#plan(options);
-    const request = deprovisionRequest(state.instanceId, plan);
-    const done = nextInstanceChange(state.instanceId);
-    try {
-      await state.operations.discard(() => this.#broker.osb.deprovision(request, options), plan, done);
-    } catch (error) {
-      throw toExternalError(error, "change");
-    }
-    if (state.operation?.type !== "discard") state.startNextInstance();
+    const target = await this.#plan(options);
+    const request = deprovisionRequest(state.instanceId, target);
+    const also = { discarded: nextInstanceChange(state.instanceId) };
+    const send = async (): Promise<Observed> =>
+      outcomeOf(await this.#broker.osb.deprovision(request, options));
+    return state.operations.begin({ type, target, also, send }, options);
   }
 
   /** Of the instance that is there or was asked for; before that, the plan of the spec. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ServiceInstance } from "@klutch/api";
-import { bothGenerations, refIn, type TestKinds } from "../testing/kinds.ts";
+import { bothScopes, refIn, type TestKinds } from "../testing/kinds.ts";
 import {
   startVirtualProvider,
   type VirtualCrash,
@@ -45,7 +45,7 @@ async function end(made: Made): Promise<void> {
   await made.clock.advance(10 * minute);
 }
 
-for (const kinds of bothGenerations) {
+for (const kinds of bothScopes) {
   for (const [how, provisions] of [
     ["at once", "at once"],
     ["in a while", "good"],

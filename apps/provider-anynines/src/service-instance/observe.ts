@@ -1,27 +1,20 @@
-/**
- * Observes one instance at its broker.
- *
- * | recorded operation | what is asked                  | then                                                             |
- * |--------------------|--------------------------------|------------------------------------------------------------------|
- * | none               | the instance, if the broker can | up to date, to be updated, to be created, or missing            |
- * | calling            | nothing                        | the same call again, because its answer is not known             |
- * | polling            | the operation                  | in progress, failed, or at rest again                            |
- * | failed             | nothing, or the instance       | said as it is until the spec changes; then tried again           |
- */
+/** Observes one instance at its broker, by its operation (`operations/step.ts`) and, at rest, by what the broker has. */
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { isGone, type LastOperation } from "@klutch/osb";
+import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
-import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
-import { inProgress } from "../broker/operation-tracker.ts";
-import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
-import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
-import { kubectlTarget } from "../config-reference.ts";
-import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import { toExternalError } from "../operations/answers.ts";
+import { failureMessage } from "../operations/operations.ts";
+import type { Said, Working } from "../operations/step.ts";
+import { planOf } from "../broker/plan-lookup.ts";
+import { missingChange, nextInstanceChange } from "../records/annotations.ts";
+import type { Operation } from "../records/operation.ts";
+import { kubectlTarget } from "../provider-config/reference.ts";
+import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 
-/** What is observed, and with what. */
+/** What the observer needs. */
 export interface InstanceObserverOptions {
   readonly state: InstanceState;
   readonly broker: Broker;
@@ -35,7 +28,7 @@ export interface InstanceObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class InstanceObserver implements PhaseObserver {
+export class InstanceObserver {
   readonly #options: InstanceObserverOptions;
   readonly #state: InstanceState;
 
@@ -44,7 +37,37 @@ export class InstanceObserver implements PhaseObserver {
     this.#state = options.state;
   }
 
-  observeUnanswered(): Observation {
+  /** Errors of the broker reach the condition in its own words. */
+  async observe(options: CallOptions): Promise<Observation> {
+    try {
+      return await this.#observe(await this.#state.operations.look(options), options);
+    } catch (error) {
+      throw toExternalError(error, "question");
+    }
+  }
+
+  async #observe(said: Said, options: CallOptions): Promise<Observation> {
+    switch (said.kind) {
+      case "unanswered":
+        return this.#observeUnanswered();
+      case "working":
+        return this.#observeProgress(said);
+      case "failed":
+        return this.#observeFailure(options);
+      case "gone":
+        return this.#observeGone(said.type, options);
+      case "done":
+        this.#state.updateAtProvider({ state: "provisioned" });
+        this.#options.pace.forget(this.#paceKey);
+        return this.#observeAtRest(options);
+      case "rest":
+      case "made":
+      case "searching":
+        return this.#observeAtRest(options);
+    }
+  }
+
+  #observeUnanswered(): Observation {
     const state = this.#state;
     const known = state.atProvider.state ?? "unknown";
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
@@ -57,86 +80,44 @@ export class InstanceObserver implements PhaseObserver {
     );
   }
 
-  async observeOperation(options: CallOptions): Promise<Observation> {
+  /** The operation ended, and the broker has nothing. */
+  async #observeGone(type: Operation["type"], options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const last = await state.operations.poll(
-      await maximumPollingSeconds(this.#options.broker, state.planIds().planId, options),
-    );
-    if (last === "gone") return this.#observeGone(options);
-    if (last.state === "in progress") return this.#observeProgress(last);
-    if (last.state === "succeeded") return this.#observeSuccess(options);
-    await state.operations.fail(last.description);
-    return this.observeFailure(options);
-  }
-
-  /** While it was worked on, the instance went from the broker. */
-  async #observeGone(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    switch (state.operation?.type) {
+    switch (type) {
       case "discard":
-        return this.#observeNextInstance(options);
+        state.startNextInstance();
+        return state.operation === undefined ? this.#observeAtRest(options) : this.#observeFailure(options);
       case "create":
         // Nothing was there yet that could be lost: the same call once more.
         return state.observation({ exists: false, ready: "creating" }, "deploying");
       case "delete":
-        await state.operations.clear();
         return state.observation({ exists: false, ready: "deleting" }, "deleted");
       case "update":
-      case undefined:
-        await state.operations.clear();
         return this.#observeMissing();
     }
   }
 
-  /** While something is made anew; what failed before is said as long as that is not so. */
+  /** While the instance is created again; says what failed until then. */
   #retrying(): Pick<Observation, "ready" | "message"> {
     const { failure } = this.#state.operation ?? {};
     if (failure === undefined) return { ready: "creating" };
     return { ready: "unavailable", message: `create failed: ${failure}` };
   }
 
-  #observeProgress(last: LastOperation): Observation {
+  #observeProgress({ message, pollAfterMs }: Working): Observation {
     const state = this.#state;
     const { type, key, failure } = state.operation ?? {};
-    const deleting = type === "delete";
+    const progress = { exists: true, upToDate: true, message, pollAfterMs, keepsBackOff: type === "discard" };
     if (type === "discard" && failure !== undefined && !state.isDeleting)
-      return state.observation(
-        { exists: true, upToDate: true, ...inProgress("creating", last, type), ...this.#retrying() },
-        "failed",
-        key,
-      );
+      return state.observation({ ...progress, ...this.#retrying() }, "failed", key);
+    const deleting = type === "delete";
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
-    const progress = inProgress(ready, last, type);
-    return state.observation(
-      { exists: true, upToDate: true, ...progress, ...(type === "update" ? changing(state, progress) : {}) },
-      deleting ? "deleting" : "deploying",
-      key,
-    );
+    const changes = type === "update" ? changing(state, progress) : {};
+    return state.observation({ ...progress, ready, ...changes }, deleting ? "deleting" : "deploying", key);
   }
 
-  async #observeSuccess(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    const type = state.operation?.type;
-    if (type === "discard") return this.#observeNextInstance(options);
-    const deleting = type === "delete";
-    const sent = state.isOperationCurrent && !deleting ? state.sentParameters().done : {};
-    await state.operations.clear({ ...sent, ...(type === "create" ? state.made() : {}) });
-    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
-    state.updateAtProvider({ state: "provisioned" });
-    this.#options.pace.forget(this.#paceKey);
-    return this.observeAtRest(options);
-  }
-
-  /** What a failed create left is gone. */
-  async #observeNextInstance(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    await state.operations.endDiscard(nextInstanceChange(state.instanceId));
-    state.startNextInstance();
-    return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure(options);
-  }
-
-  async observeFailure(options: CallOptions): Promise<Observation> {
+  async #observeFailure(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const type = state.operation?.type;
     const message = failureMessage(state.operation);
@@ -153,19 +134,19 @@ export class InstanceObserver implements PhaseObserver {
     if (type === "update") state.updateAtProvider(state.planIds());
     if (type === "update" && state.isOperationCurrent) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
-      const observed = await this.observeAtRest(options);
+      const observed = await this.#observeAtRest(options);
       return { ...observed, upToDate: true, message, failure: message };
     }
     if (type === "update") {
-      await state.operations.clear();
-      return this.observeAtRest(options);
+      await state.operations.forget();
+      return this.#observeAtRest(options);
     }
     if (!state.isOperationCurrent) return state.observation(retry, "failed");
     // What it left is deleted (OSB "Orphan Mitigation"); the failure stays for people to see.
     return state.observation(state.hasLeftovers ? { ...keep, exists: false } : keep, "failed");
   }
 
-  async observeAtRest(options: CallOptions): Promise<Observation> {
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const { isDeleting } = state;
     const known = state.atProvider.state;

@@ -1,5 +1,6 @@
-/** What the broker is asked for, from the managed resource. */
+/** Builds the broker's requests from the managed resource. */
 import type { ServiceInstance } from "@klutch/api";
+import { jsonEqual } from "@klutch/kube-core";
 import type { DeleteRequest, ProvisionRequest, UpdateRequest } from "@klutch/osb";
 import type { PlanChoice } from "../broker/plan-lookup.ts";
 
@@ -50,4 +51,24 @@ function contextOf({
     organization_guid: organizationGuid,
     space_guid: spaceGuid,
   };
+}
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns changed and new parameters with their values, and `null` for those that we sent once and that the spec dropped. What the broker
+ * reports besides is its own default, which is left alone. Undefined when there is nothing to change.
+ */
+export function parameterChanges(observed: {
+  readonly wanted: Parameters | undefined;
+  /** As last reported by the broker, or as last sent. */
+  readonly present: Parameters | undefined;
+  /** Names that were sent before. */
+  readonly sent: readonly string[];
+}): Parameters | undefined {
+  const { wanted = {}, present = {}, sent } = observed;
+  const changed = Object.entries(wanted).filter(([name, value]) => !jsonEqual(value, present[name]));
+  const removed = sent.filter((name) => !Object.hasOwn(wanted, name)).map((name) => [name, null] as const);
+  if (changed.length === 0 && removed.length === 0) return undefined;
+  return Object.fromEntries<unknown>([...changed, ...removed]);
 }

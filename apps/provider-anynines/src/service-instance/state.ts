@@ -1,20 +1,22 @@
-/** What is known of one instance during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+/** Holds the state of one instance during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
-import type { OsbClient } from "@klutch/osb";
-import { OperationTracker } from "../broker/operation-tracker.ts";
-import type { BrokerOperation } from "../operation.ts";
+import type { Broker } from "../broker/brokers.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
+import { afterCall, toExternalError } from "../operations/answers.ts";
+import { type Also, Operations, operationSlot, pollOf } from "../operations/operations.ts";
+import type { Operation } from "../records/operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,
   instanceIdOf,
+  nextInstanceChange,
   provisionedAsChange,
   sentParametersChange,
-} from "../critical-annotations.ts";
-import { parameterChanges } from "./parameters.ts";
-import type { PlanIds } from "./requests.ts";
+} from "../records/annotations.ts";
+import { parameterChanges, type PlanIds } from "./requests.ts";
 
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
 export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
@@ -22,7 +24,7 @@ export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upTo
 /** What the state is read from and written through. */
 export interface InstanceStateOptions {
   readonly managed: ServiceInstance;
-  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly broker: Broker;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
 }
@@ -32,7 +34,7 @@ export class InstanceState {
   readonly managed: ServiceInstance;
   readonly annotations: CriticalAnnotations;
   /** The recorded operation at the broker. */
-  readonly operations: OperationTracker;
+  readonly operations: Operations;
   readonly #clock: Clock;
   #instanceId: string;
   #atProvider: ServiceInstanceObservation;
@@ -41,12 +43,18 @@ export class InstanceState {
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#clock = clock;
-    this.operations = new OperationTracker({
-      managed,
-      annotations: this.annotations,
+    this.operations = new Operations({
+      generation: managed.metadata.generation,
       clock,
-      poll: (operation) =>
-        broker.osb.lastOperation({ instanceId: this.instanceId, operation, ...this.planIds() }),
+      slot: operationSlot(managed, this.annotations),
+      call: async (_poll, { record }, options) => {
+        const request = { instanceId: this.instanceId, operation: record?.key, ...this.planIds() };
+        return pollOf(await broker.osb.lastOperation(request, options));
+      },
+      maxSeconds: (_record, options) => maximumPollingSeconds(broker, this.planIds().planId, options),
+      afterCall,
+      explain: toExternalError,
+      also: (record) => this.#ended(record),
     });
     const present = managed.status?.atProvider ?? {};
     this.#instanceId = instanceIdOf(managed);
@@ -62,7 +70,7 @@ export class InstanceState {
     return this.#atProvider;
   }
 
-  get operation(): BrokerOperation | undefined {
+  get operation(): Operation | undefined {
     return this.operations.current;
   }
 
@@ -113,7 +121,7 @@ export class InstanceState {
     this.#atProvider = {};
   }
 
-  /** Undefined when what is asked for is there, and what was once asked for and is not any more is gone. */
+  /** Returns the parameters to send; undefined when the instance has them as the spec wants them. */
   parameterChanges(): Readonly<Record<string, unknown>> | undefined {
     const { parameters: wanted } = this.managed.spec.forProvider;
     return parameterChanges({
@@ -123,9 +131,16 @@ export class InstanceState {
     });
   }
 
-  /** The broker has made it: what has to be known to delete it, although the status may never be written. */
-  made(): AnnotationChanges {
-    return provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
+  /** Written with the end of an operation that took a while. */
+  #ended({ type, generation }: Operation): Also {
+    const isCurrent = generation === this.managed.metadata.generation && type !== "delete";
+    const sent = isCurrent ? this.sentParameters().done : {};
+    // Enough to delete the instance, although the status may never be written.
+    const made = provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
+    return {
+      done: { ...sent, ...(type === "create" ? made : {}) },
+      discarded: nextInstanceChange(this.#instanceId),
+    };
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */

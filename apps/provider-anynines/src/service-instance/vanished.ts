@@ -21,10 +21,9 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
-import { configNameOf } from "../config-reference.ts";
-import { instanceIdOf, provisionedAs } from "../critical-annotations.ts";
-import { wasNeverProvisioned } from "../existence.ts";
-import { recordedOperation } from "../operation.ts";
+import { configNameOf } from "../provider-config/reference.ts";
+import { instanceIdOf, provisionedAs, wasNeverProvisioned } from "../records/annotations.ts";
+import { recordedOperation } from "../records/operation.ts";
 
 /** An instance that may be left at its broker. */
 export interface Vanished {

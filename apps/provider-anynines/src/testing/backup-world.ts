@@ -4,7 +4,6 @@
  */
 import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
 import type { BackupManagerClient } from "@klutch/backup-manager";
-import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -15,12 +14,16 @@ import {
 } from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { BackupCaches } from "../backup-caches.ts";
-import { createBackupController, createRestoreController } from "../backup-controllers.ts";
-import { watchBackups } from "../backup-wakes.ts";
-import { createCaches } from "../caches.ts";
-import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { BackupCaches } from "../caches/backups.ts";
+import { watchManaged } from "../wakes.ts";
+import { createCaches } from "../caches/instances.ts";
+import {
+  type ControllerParts,
+  createBackupController,
+  createBindingController,
+  createInstanceController,
+  createRestoreController,
+} from "../controllers.ts";
 import { clusterScopedKinds, refIn, team, type TestKinds } from "./kinds.ts";
 import { MemoryManager } from "./memory-manager.ts";
 import { memoryBrokers } from "./memory-broker.ts";
@@ -39,7 +42,7 @@ export class BackupWorld implements AsyncDisposable {
   readonly user: KubeClient;
   /** What the provider said that a person should know. */
   readonly notices: string[] = [];
-  /** The kinds of its generation. */
+  /** The kinds of its scope. */
   readonly types: TestKinds["types"];
   /** How often a process was started. */
   starts = 0;
@@ -72,9 +75,9 @@ export class BackupWorld implements AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(this.starts);
     const logger = silentLogger;
-    const generation = this.types;
-    const caches = createCaches({ client, logger, clock, random, generation });
-    const backupCaches = new BackupCaches({ client, logger, clock, random, generation });
+    const scope = this.types;
+    const caches = createCaches({ client, logger, clock, random, scope });
+    const backupCaches = new BackupCaches({ client, logger, clock, random, scope });
     const manager = this.manager.client(effect);
     const parts: ControllerParts = {
       client,
@@ -100,10 +103,7 @@ export class BackupWorld implements AsyncDisposable {
       backups: createBackupController(parts),
       restores: createRestoreController(parts),
     };
-    watchBackups(parts, controllers);
-    const ownKey = keysOfManagedChange(criticalAnnotationNames);
-    controllers.instances.watch(caches.instances, ownKey);
-    controllers.bindings.watch(caches.bindings, ownKey);
+    watchManaged(parts, controllers);
     const informers = [caches.instances, caches.bindings, backupCaches.backups, backupCaches.restores];
     for (const informer of informers) informer.start({ signal: stop.signal });
     const synced = Promise.all(informers.map((informer) => informer.whenSynced({ signal: stop.signal })));

@@ -13,10 +13,10 @@ import {
 } from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { BackupCaches } from "../backup-caches.ts";
-import { createCaches } from "../caches.ts";
+import { BackupCaches } from "../caches/backups.ts";
+import { createCaches } from "../caches/instances.ts";
 import { type ControllerParts, createBindingController } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScopedKinds, refIn, type TestKinds } from "./kinds.ts";
 import { MemoryBindings } from "./memory-bindings.ts";
 
@@ -69,8 +69,8 @@ export class BindingWorld implements AsyncDisposable {
     });
     const client = withEffects(this.#server.client({ clusterName: "provider" }), effect);
     const { clock } = this;
-    const generation = this.#kinds.types;
-    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts), generation };
+    const scope = this.#kinds.types;
+    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts), scope };
     const caches = createCaches(common);
     const broker = this.broker.broker(effect);
     const parts: ControllerParts = {

@@ -1,16 +1,16 @@
-/** The kinds of both generations, for tests that hold for both. */
+/** The kinds of both scopes, for tests that hold for both. */
 import { namespacedDataservicesGroup } from "@klutch/api";
 import { type DynamicObject, type ObjectRef, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
-import { clusterScoped, type Generation, namespaced } from "../generation.ts";
+import { clusterScoped, type Scope, namespaced } from "../scope.ts";
 
 /** The namespace of all claims of tests, and of namespaced objects. */
 export const team = "team";
 
-/** One generation, for a table of cases. */
+/** One scope, for a table of cases. */
 export interface TestKinds {
   readonly title: string;
-  readonly types: Generation;
-  /** An object of the cluster-scoped kinds as this generation has it. */
+  readonly types: Scope;
+  /** An object of the cluster-scoped kinds as this scope has it. */
   readonly of: (object: DynamicObject) => DynamicObject;
 }
 
@@ -20,7 +20,7 @@ export const clusterScopedKinds: TestKinds = {
   of: (object) => object,
 };
 
-export const bothGenerations: readonly TestKinds[] = [
+export const bothScopes: readonly TestKinds[] = [
   clusterScopedKinds,
   { title: "namespaced", types: namespaced, of: namespacedOf },
 ];

@@ -7,16 +7,16 @@ import type { OsbClient } from "@klutch/osb";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Metrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
-import { BackupCaches } from "../backup-caches.ts";
+import { BackupCaches } from "../caches/backups.ts";
 import type { Brokers } from "../broker/brokers.ts";
-import { createCaches } from "../caches.ts";
+import { createCaches } from "../caches/instances.ts";
 import {
   createBindingController,
   createInstanceController,
   createVanishedController,
 } from "../controllers.ts";
-import { criticalAnnotationNames } from "../critical-annotations.ts";
-import { createUsersController } from "../provider-config-controllers.ts";
+import { criticalAnnotationNames } from "../records/annotations.ts";
+import { createUsersController } from "../provider-config/controllers.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 import { clusterScopedKinds, team, type TestKinds } from "./kinds.ts";
@@ -113,12 +113,12 @@ interface ProcessParts extends Pick<VirtualProvider, "clock" | "broker" | "metri
 
 /** Resolves when they have stopped. */
 function startControllers(
-  { clock, broker, metrics, client, effect, told, types: generation }: ProcessParts,
+  { clock, broker, metrics, client, effect, told, types: scope }: ProcessParts,
   signal: AbortSignal,
 ): Promise<unknown> {
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => told.log.push(line) });
   const random = seededRandom(1);
-  const caches = createCaches({ client, logger, clock, random, generation });
+  const caches = createCaches({ client, logger, clock, random, scope });
   const parts = {
     logger,
     metrics,
@@ -127,7 +127,7 @@ function startControllers(
     client,
     caches,
     // Empty: nothing is backed up here.
-    backupCaches: new BackupCaches({ client, logger, clock, random, generation }),
+    backupCaches: new BackupCaches({ client, logger, clock, random, scope }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
     onLeft: ({ managed, instanceId }: Vanished) =>

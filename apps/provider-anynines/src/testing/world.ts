@@ -27,7 +27,7 @@ import type { Logger } from "@klutch/telemetry";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
-import { type Generation, generations } from "../generation.ts";
+import { type Scope, scopes } from "../scope.ts";
 import { refIn, team } from "./kinds.ts";
 import { runProvider } from "./run-provider.ts";
 
@@ -50,8 +50,8 @@ export interface World extends AsyncDisposable {
   readonly front: Front;
   /** Runs the provider in this process until the returned function is called. */
   run(options?: RunOptions): () => Promise<void>;
-  /** The kinds of one generation, with ProviderConfigs of the broker and of its backup manager. */
-  install(generation: Generation): Promise<void>;
+  /** The kinds of one scope, with ProviderConfigs of the broker and of its backup manager. */
+  install(scope: Scope): Promise<void>;
   /** The condition, when its status and message are as asked for. */
   condition(
     type: ResourceType,
@@ -84,15 +84,15 @@ export const managerConfigName = "postgresql-backup-manager";
 export interface WorldOptions {
   /** Whether the control plane has a controller manager, which collects garbage. Default false. */
   readonly controllerManager?: boolean | undefined;
-  /** The generations whose kinds are installed. Default: both. */
-  readonly installed?: readonly Generation[] | undefined;
+  /** The scopes whose kinds are installed. Default: both. */
+  readonly installed?: readonly Scope[] | undefined;
   /** Whether the provider talks to the broker through `front`. Default true. */
   readonly throughFront?: boolean | undefined;
 }
 
 /** Starts all; takes some seconds. */
 export async function startWorld(name: string, options: WorldOptions = {}): Promise<World> {
-  const { controllerManager = false, installed = generations, throughFront = true } = options;
+  const { controllerManager = false, installed = scopes, throughFront = true } = options;
   await using starting = new AsyncDisposableStack();
   const cluster = starting.use(await leaseCluster({ name, controllerManager }));
   const folder = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
@@ -100,10 +100,10 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
   const broker = starting.use(await startBroker(folder));
   const { postgres } = broker;
   const front = starting.use(await startFront(() => broker.port));
-  const install = (generation: Generation): Promise<void> =>
-    installGeneration(cluster.client, generation, throughFront ? front.port : broker.port);
+  const install = (scope: Scope): Promise<void> =>
+    installScope(cluster.client, scope, throughFront ? front.port : broker.port);
   await fill(cluster.client);
-  for (const generation of installed) await install(generation);
+  for (const scope of installed) await install(scope);
   const stack = starting.move();
   const sql = async (uri: string, statement: string): Promise<readonly unknown[]> => {
     const connected = new Client({ connectionString: uri });
@@ -146,11 +146,7 @@ async function fill(client: KubeClient): Promise<void> {
   });
 }
 
-async function installGeneration(
-  client: KubeClient,
-  { configs, ...managed }: Generation,
-  port: number,
-): Promise<void> {
+async function installScope(client: KubeClient, { configs, ...managed }: Scope, port: number): Promise<void> {
   const { group } = managed.instances;
   const crds = providerCrds.filter((crd) => textAt(crd, "spec", "group") === group);
   for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);

@@ -44,7 +44,7 @@ export interface Observation {
   readonly status?: Readonly<Record<string, unknown>> | undefined;
   /** Written to the Secret when given and not empty. */
   readonly connection?: ConnectionDetails | undefined;
-  /** What the Secret holds is not valid any more: it is removed before anything is made anew. */
+  /** What the Secret holds is not valid any more: it is removed before anything is created again. */
   readonly revoked?: boolean | undefined;
   /** When to observe again. Default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;

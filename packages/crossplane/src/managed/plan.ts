@@ -1,5 +1,5 @@
 /**
- * What a reconcile of a managed resource does, decided from what is known of it. No I/O.
+ * Decides what a reconcile of a managed resource does. No I/O.
  *
  * | managed resource                                            | begins with                                      |
  * |-------------------------------------------------------------|--------------------------------------------------|

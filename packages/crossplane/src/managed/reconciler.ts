@@ -1,8 +1,8 @@
 /**
  * Reconciles one kind of managed resources (Crossplane resource model v1).
  *
- * Observe → plan → execute → remember. The finalizer is there before anything is made, so a crash cannot leave something behind that
- * nobody remembers. Creating must be safe to repeat; nothing is ever frozen as undecided.
+ * Observe → plan → execute → remember. The finalizer is there before anything is made, so a crash cannot leave anything behind
+ * without a trace. Creating must be safe to repeat; nothing is ever frozen as undecided.
  */
 import { type Clock, isConflict, type KubeClient, type Random } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
@@ -28,7 +28,7 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly connect: Connect<M>;
   /** Whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
-  /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: nobody is told. */
+  /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: no one is told. */
   readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
   /** How often a resource that does not change is observed. Default 60 000; up to a fifth more, so that not all come at once. */
   readonly pollIntervalMs?: number | undefined;
@@ -126,7 +126,7 @@ class ManagedReconciler<M extends Managed> {
     return observed;
   }
 
-  /** Says what is there afterwards. */
+  /** Acts, and observes again. */
   async #execute(external: ExternalClient, action: Action): Promise<Observation> {
     await this.#step(action, () => external[action]({ signal: this.#signal }));
     return this.#step("observe", () => external.observe({ signal: this.#signal }));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type EffectFault, effectFaults } from "@klutch/kube-testing";
 import fc from "fast-check";
 import { BindingWorld } from "../../testing/binding-world.ts";
-import { bothGenerations, type TestKinds } from "../../testing/kinds.ts";
+import { bothScopes, type TestKinds } from "../../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
 const enoughMs = 700_000;
@@ -42,15 +42,15 @@ async function live(world: BindingWorld, kind: BrokerKind): Promise<void> {
   assert.equal(await world.password(), undefined, "the Secret");
   assert.deepEqual([...broker.logins.keys()], [], "logins that nobody knows");
   const ids = new Set(broker.binds.map(({ bindingId }) => bindingId));
-  assert.ok(ids.size <= 4, `${ids.size} ids for four generations`);
+  assert.ok(ids.size <= 4, `${ids.size} ids for four versions`);
 }
 
 async function liveWith(
   plan: ReadonlyMap<number, EffectFault>,
   kind: BrokerKind,
-  generation: TestKinds,
+  scope: TestKinds,
 ): Promise<BindingWorld> {
-  const world = new BindingWorld(plan, generation);
+  const world = new BindingWorld(plan, scope);
   await using _ = world;
   await live(world, kind);
   return world;
@@ -62,27 +62,27 @@ const kinds = [
   ["in a while", { isSlow: true, isRetrievable: true }],
 ] as const satisfies readonly (readonly [string, BrokerKind])[];
 
-const cases = bothGenerations.flatMap((generation) => kinds.map((kind) => [generation, ...kind] as const));
+const cases = bothScopes.flatMap((scope) => kinds.map((kind) => [scope, ...kind] as const));
 
 // Before any test: two worlds at once wait for each other at each step of their clocks.
 const undisturbed: (readonly [(typeof cases)[number], BindingWorld])[] = [];
 for (const one of cases) {
-  const [generation, , kind] = one;
-  undisturbed.push([one, await liveWith(new Map(), kind, generation)]);
+  const [scope, , kind] = one;
+  undisturbed.push([one, await liveWith(new Map(), kind, scope)]);
 }
 
-for (const [[generation, how, kind], { effects }] of undisturbed) {
-  test(`${generation.title}: a broker that binds ${how}: each bind is recorded before it`, () => {
+for (const [[scope, how, kind], { effects }] of undisturbed) {
+  test(`${scope.title}: a broker that binds ${how}: each bind is recorded before it`, () => {
     for (const [index, what] of effects.log.entries())
       if (what === "bind") assert.equal(effects.log[index - 1], "patch ServiceBinding metadata");
   });
 
-  test(`${generation.title}: a broker that binds ${how}: any fault at any effect leaves nothing and breaks no login`, async () => {
+  test(`${scope.title}: a broker that binds ${how}: any fault at any effect leaves nothing and breaks no login`, async () => {
     for (const [index, what] of effects.log.entries()) {
       for (const fault of effectFaults) {
         const where = `${fault} at effect ${index + 1}, ${what}`;
         try {
-          const world = await liveWith(new Map([[index + 1, fault]]), kind, generation);
+          const world = await liveWith(new Map([[index + 1, fault]]), kind, scope);
           assert.equal(world.starts, fault === "crash" ? 2 : 1, where);
         } catch (cause) {
           throw new Error(where, { cause });
@@ -91,7 +91,7 @@ for (const [[generation, how, kind], { effects }] of undisturbed) {
     }
   });
 
-  test(`${generation.title}: a broker that binds ${how}: many faults in any order leave nothing and break no login`, async () => {
+  test(`${scope.title}: a broker that binds ${how}: many faults in any order leave nothing and break no login`, async () => {
     const plan = fc.dictionary(
       fc.integer({ min: 1, max: 50 }).map(String),
       fc.constantFrom(...effectFaults),
@@ -102,7 +102,7 @@ for (const [[generation, how, kind], { effects }] of undisturbed) {
     await fc.assert(
       fc.asyncProperty(plan, async (steps) => {
         const entries = Object.entries(steps).map(([step, fault]) => [Number(step), fault] as const);
-        await liveWith(new Map(entries), kind, generation);
+        await liveWith(new Map(entries), kind, scope);
       }),
       { numRuns: 10 },
     );

@@ -1,38 +1,37 @@
 /**
- * What a rotation does next, decided from what is recorded and wanted. No I/O.
+ * Decides what a rotation does next. No I/O. The record of the next version is an operation (`operations/step.ts`).
  *
- * | next generation  | the claim's text                        | then                                                        |
- * |------------------|-----------------------------------------|-------------------------------------------------------------|
- * | none             | none, or the one that was answered      | –                                                           |
- * | none             | another                                 | bind, unless so many old ones are there already             |
- * | `calling`        | anything                                | bind: the same call again                                   |
- * | `polling`        | anything                                | poll                                                        |
- * | `made`           | anything                                | publish; then it is the current one                         |
- * | `discarding`     | anything                                | discard: it is unbound, or its unbinding is polled          |
- * | `failed`         | the one that was answered, or none      | drop                                                        |
- * | `failed`         | the one that failed                     | bind, after a while                                         |
- * | `failed`         | yet another                             | bind at once                                                |
+ * | next version                   | the claim's text                        | then                                             |
+ * |--------------------------------|-----------------------------------------|--------------------------------------------------|
+ * | none                           | none, or the one that was answered      | –                                                |
+ * | none                           | another                                 | begin, unless 5 old ones are there already       |
+ * | calling, polling, made, discard | anything                               | its operation goes on                            |
+ * | failed                         | the one that was answered, or none      | drop                                             |
+ * | failed                         | the one that failed                     | begin, after a while                             |
+ * | failed                         | yet another                             | begin at once                                    |
  *
- * A text that comes while the next generation is on its way is answered by it, too: nobody has seen its credentials yet. An old generation is
+ * A text that comes while the next version is on its way is answered by it, too: no one has seen its credentials yet. An old version is
  * unbound when its grace time is over; the grace time is the claim's as it is now.
  */
-import type { Generations, NextGeneration, OldGeneration } from "./record.ts";
+import type { BindingRotation } from "@klutch/api";
+import { wholeSeconds } from "@klutch/kube-core";
+import type { CredentialVersions, NextVersion, OldVersion } from "../../records/credential-versions.ts";
 
 /** How long old credentials work when the claim does not say, in seconds. */
 export const defaultGraceSeconds = 3_600;
-/** So many old generations wait at most: the record is bounded, and so are the logins at the service. */
+/** Limits the old versions that wait: the record is bounded, and so are the logins at the service. */
 export const mostOld = 5;
 
-/** What is wanted. */
+/** The rotation that the spec wants. */
 export interface RotationWish {
   readonly rotate?: string | undefined;
   readonly rotateGraceSeconds?: number | undefined;
 }
 
-/** One thing to do. */
+/** One thing to do: `goOn` with the next version, or `unbind` an old one. */
 export type RotationStep =
-  | { readonly do: "bind" | "poll" | "publish" | "discard" | "drop" }
-  | { readonly do: "unbind"; readonly old: OldGeneration };
+  | { readonly do: "begin" | "goOn" | "drop" }
+  | { readonly do: "unbind"; readonly old: OldVersion };
 
 /** What to do now, or when to look again. */
 export interface RotationPlan {
@@ -42,8 +41,8 @@ export interface RotationPlan {
 }
 
 /** `now`: milliseconds since the epoch. */
-export function planRotation(generations: Generations, wish: RotationWish, now: number): RotationPlan {
-  const due = [nextDue(generations, wish), ...generations.old.map((old) => oldDue(old, wish))].filter(
+export function planRotation(versions: CredentialVersions, wish: RotationWish, now: number): RotationPlan {
+  const due = [nextDue(versions, wish), ...versions.old.map((old) => oldDue(old, wish))].filter(
     (one) => one !== undefined,
   );
   const first = due.find(({ at }) => at <= now);
@@ -53,14 +52,14 @@ export function planRotation(generations: Generations, wish: RotationWish, now: 
 
 /** Until when credentials that were replaced work, in milliseconds since the epoch. */
 export function worksUntil(
-  { replacedAt }: Pick<OldGeneration, "replacedAt">,
+  { replacedAt }: Pick<OldVersion, "replacedAt">,
   { rotateGraceSeconds = defaultGraceSeconds }: RotationWish,
 ): number {
   return replacedAt + Math.max(rotateGraceSeconds, 0) * 1_000;
 }
 
 /** Whether new credentials are asked for. */
-export function isWanted({ request }: Generations, { rotate }: RotationWish): boolean {
+export function isWanted({ request }: CredentialVersions, { rotate }: RotationWish): boolean {
   return rotate !== undefined && rotate !== request;
 }
 
@@ -69,25 +68,60 @@ interface Due {
   readonly at: number;
 }
 
-const steps = { calling: "bind", polling: "poll", made: "publish", discarding: "discard" } as const;
-
-function nextDue(generations: Generations, wish: RotationWish): Due | undefined {
-  const { next, old } = generations;
-  const wanted = isWanted(generations, wish);
+function nextDue(versions: CredentialVersions, wish: RotationWish): Due | undefined {
+  const { next, old } = versions;
+  const wanted = isWanted(versions, wish);
   if (next === undefined) {
     const hasRoom = old.length < mostOld;
-    return wanted && hasRoom ? { step: { do: "bind" }, at: 0 } : undefined;
+    return wanted && hasRoom ? { step: { do: "begin" }, at: 0 } : undefined;
   }
-  if (next.phase !== "failed") return { step: { do: steps[next.phase] }, at: next.againAt ?? 0 };
+  const { phase, againAt = 0 } = next.operation;
+  if (phase !== "failed") return { step: { do: "goOn" }, at: againAt };
   if (!wanted) return { step: { do: "drop" }, at: 0 };
-  return { step: { do: "bind" }, at: retryAt(next, wish) };
+  return { step: { do: "begin" }, at: isSameRequest(next, wish) ? againAt : 0 };
 }
 
-/** A person who asks once more does not wait. */
-function retryAt({ request, againAt = 0 }: NextGeneration, { rotate }: RotationWish): number {
-  return rotate === request ? againAt : 0;
+/** Whether the text that failed is still wanted; a person who asks once more does not wait. */
+export function isSameRequest({ request }: NextVersion, { rotate }: RotationWish): boolean {
+  return rotate === request;
 }
 
-function oldDue(old: OldGeneration, wish: RotationWish): Due {
-  return { step: { do: "unbind", old }, at: Math.max(worksUntil(old, wish), old.againAt ?? 0) };
+function oldDue(old: OldVersion, wish: RotationWish): Due {
+  return { step: { do: "unbind", old }, at: Math.max(worksUntil(old, wish), old.operation.againAt ?? 0) };
+}
+
+/** Returns the status; undefined when credentials were never rotated and no rotation is wanted. */
+export function toldRotation(versions: CredentialVersions, wish: RotationWish): BindingRotation | undefined {
+  const { request, rotatedAt, old, next } = versions;
+  if (rotatedAt === undefined && next === undefined && !isWanted(versions, wish)) return undefined;
+  const last = old.at(-1);
+  const isPending = isWanted(versions, wish) || (next !== undefined && next.operation.phase !== "failed");
+  return {
+    request,
+    rotatedAt: rotatedAt === undefined ? undefined : wholeSeconds(rotatedAt),
+    oldCredentialsUntil: last === undefined ? undefined : wholeSeconds(worksUntil(last, wish)),
+    pending: isPending ? true : undefined,
+  };
+}
+
+/** What went wrong, and that the credentials in the Secret work; undefined when nothing did. `waitsFor`: why it cannot begin. */
+export function rotationFailure(
+  versions: CredentialVersions,
+  wish: RotationWish,
+  waitsFor: string | undefined,
+): string | undefined {
+  const { next, old } = versions;
+  const { failure, phase } = next?.operation ?? {};
+  if (failure !== undefined && (phase !== "failed" || isWanted(versions, wish)))
+    return `the credentials could not be rotated: ${failure}`;
+  if (waitsFor !== undefined) return `the credentials cannot be rotated now: ${waitsFor}`;
+  if (next === undefined && isWanted(versions, wish) && old.length >= mostOld) {
+    const until = Math.min(...old.map((one) => worksUntil(one, wish)));
+    return (
+      `the credentials cannot be rotated now: ${old.length} older ones still work; the first of them end at ${wholeSeconds(until)}, ` +
+      "or earlier with a smaller rotateGraceSeconds"
+    );
+  }
+  const left = old.find(({ operation }) => operation.failure !== undefined)?.operation.failure;
+  return left === undefined ? undefined : `old credentials could not be taken back: ${left}`;
 }

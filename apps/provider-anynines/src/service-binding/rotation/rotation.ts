@@ -1,54 +1,69 @@
 /**
- * Rotates the credentials of one binding: the next generation is bound, the Secret gets its credentials, and the generation before is
- * unbound after the grace time. Whatever goes wrong before the Secret has them leaves the old credentials as they are.
+ * Rotates the credentials of one binding: the next version is bound, the Secret gets its credentials, and the version before is unbound after
+ * the grace time. Whatever goes wrong before the Secret has them leaves the old credentials as they are. Each version is an operation
+ * (`operations/step.ts`) that records its failures instead of throwing them.
  */
 import { type CallOptions, type ConnectionDetails, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { type BindOutcome, isGone, isRefusal, type LastOperation } from "@klutch/osb";
-import { afterCreate } from "../../broker/after-create.ts";
-import { brokerText } from "../../broker/broker-error.ts";
+import { type BindOutcome, isConcurrency, isGone, isRefusal, OsbError, OsbTransportError } from "@klutch/osb";
 import type { Broker } from "../../broker/brokers.ts";
 import { maximumPollingSeconds } from "../../broker/plan-lookup.ts";
-import type { BindingRef, BindingState } from "../state.ts";
-import { flattenCredentials } from "../connection.ts";
-import { credentialsProblem } from "./credentials.ts";
-import { failureOf, pollAt, retryAt } from "./failure.ts";
-import { planRotation, type RotationPlan } from "./plan.ts";
+import { afterCall, brokerText, toExternalError } from "../../operations/answers.ts";
+import { type Kind, Operations, outcomeOf, pollOf, type Slot } from "../../operations/operations.ts";
+import type { Observed } from "../../operations/step.ts";
+import { bindingGenerationsAnnotation } from "../../records/annotations.ts";
 import {
   bindingIdOf,
-  type BoundPlan,
-  type Generations,
-  type NextGeneration,
-  type OldGeneration,
-} from "./record.ts";
+  type CredentialVersions,
+  type OldVersion,
+  versionsChange,
+} from "../../records/credential-versions.ts";
+import type { Operation } from "../../records/operation.ts";
+import { credentialsProblem, flattenCredentials } from "../connection.ts";
+import type { BindingRef, BindingState } from "../state.ts";
+import { isSameRequest, planRotation, type RotationPlan, type RotationStep } from "./plan.ts";
 
-/** What a rotation needs. */
+/** The service and plan that a version is bound with. */
+export interface BoundPlan {
+  readonly serviceId: string;
+  readonly planId: string;
+}
+
+/** Everything that a rotation needs. */
 export interface RotationOptions {
   readonly state: BindingState;
   readonly broker: Broker;
   readonly clock: Clock;
-  /** Binds a generation, the same each time; `predecessor` is told to brokers that rotate by themselves. */
+  /** Binds a version, the same each time; `predecessor` is told to brokers that rotate by themselves. */
   readonly bind: (
     ref: BindingRef,
     predecessor: string | undefined,
     options: CallOptions,
   ) => Promise<BindOutcome>;
-  /** The plan of the instance now. Throws `NotYetError` while nothing can be bound. */
+  /** Returns the plan of the instance now. Throws `NotYetError` while nothing can be bound. */
   readonly bindablePlan: () => BoundPlan;
-  /** What the Secret holds; undefined when there is none. */
+  /** Returns the Secret's content; undefined when there is none. */
   readonly published: (options: CallOptions) => Promise<ConnectionDetails | undefined>;
   /** Resolves when the Secret holds the details. */
   readonly publish: (details: ConnectionDetails, options: CallOptions) => Promise<void>;
 }
 
+type Credentials = Readonly<Record<string, unknown>>;
+
 /** An operation that does not end by itself is given up then, when the plan does not say (OSB: the platform chooses). */
 const longestPollSeconds = 3_600;
+/** A version that is deleted is polled until it is gone. */
+const untilGone = Number.POSITIVE_INFINITY;
+const busyMs = 2_000;
 
 /** Lives for one reconcile. */
 export class Rotation {
   readonly #options: RotationOptions;
   readonly #state: BindingState;
-  /** Why nothing can be bound now, in words. */
+  /** Good credentials of the next version, once this reconcile got them. */
+  #fresh: Credentials | undefined;
+  /** All versions once the next one is the current one. */
+  #advanced: CredentialVersions | undefined;
   #waitsFor: string | undefined;
 
   constructor(options: RotationOptions) {
@@ -57,262 +72,238 @@ export class Rotation {
   }
 
   get plan(): RotationPlan {
-    return planRotation(this.#generations, this.#state.wish, this.#now);
+    return planRotation(this.#versions, this.#state.wish, this.#now);
   }
 
-  /** Why the rotation that is wanted cannot begin yet. */
+  /** Why the rotation that is wanted cannot begin yet, in words. */
   get waitsFor(): string | undefined {
     return this.#waitsFor;
   }
 
   /** Does all that is due. What the broker refuses is recorded and tried again later; other errors are thrown. */
   async run(options: CallOptions): Promise<void> {
+    const { annotations } = this.#state;
     for (let { step } = this.plan; step !== undefined; { step } = this.plan) {
-      const before = this.#generations;
-      if (step.do === "unbind") await this.#unbindOld(step.old, options);
-      else if (step.do === "drop") await this.#keep(undefined);
-      else if (step.do === "bind") await this.#bind(options);
-      else if (before.next !== undefined) await this.#goOn(step.do, before.next, options);
-      if (this.#generations === before) return;
+      const before = annotations.get(bindingGenerationsAnnotation);
+      await this.#take(step, options);
+      if (annotations.get(bindingGenerationsAnnotation) === before) return;
     }
   }
 
-  /** Unbinds all generations but the current one, as far as the broker does that at once. Whether they are gone. */
+  /** Unbinds all versions but the current one, as far as the broker does that at once. Returns whether they are gone. Throws the broker's errors. */
   async end(options: CallOptions): Promise<boolean> {
-    const { next } = this.#generations;
-    if (next !== undefined && next.phase !== "failed") {
-      const key = next.phase === "discarding" ? next.key : undefined;
-      const left = await this.#unbind(this.#generations.current + 1, { ...next, key }, options);
-      await this.#keep(left === "gone" ? undefined : { ...next, phase: "discarding", ...left });
-    } else if (next !== undefined) await this.#keep(undefined);
-    for (const old of this.#generations.old) {
-      const left = await this.#unbind(old.number, old, options);
-      await this.#keepOld(old, left === "gone" ? undefined : { ...old, ...left });
-    }
-    return this.#generations.next === undefined && this.#generations.old.length === 0;
+    const throwing: Pick<Kind, "failure"> = {
+      failure: (error) => {
+        throw error;
+      },
+    };
+    const next = this.#next(throwing);
+    const { type, phase, serviceId, planId } = next.current ?? {};
+    if (type === "discard") await next.look(options);
+    else if (type === "create" && phase !== "failed")
+      await next.begin({ type: "discard", target: { serviceId, planId } }, options);
+    if (this.#versions.next?.operation.phase === "failed") await next.forget();
+    for (const old of this.#versions.old) await this.#old(old, throwing).look(options);
+    return this.#versions.next === undefined && this.#versions.old.length === 0;
   }
 
-  get #generations(): Generations {
-    return this.#state.generations;
+  get #versions(): CredentialVersions {
+    return this.#state.versions;
   }
 
   get #now(): number {
     return this.#options.clock.now();
   }
 
-  async #goOn(
-    step: "poll" | "publish" | "discard",
-    next: NextGeneration,
-    options: CallOptions,
-  ): Promise<void> {
-    try {
-      if (step === "poll") await this.#poll(next, options);
-      else if (step === "publish")
-        await this.#publish(next, await this.#credentialsOf(next, options), options);
-      else await this.#discard(next, options);
-    } catch (error) {
-      await this.#keep({ ...next, ...this.#failed(next, error) });
+  async #take(step: RotationStep, options: CallOptions): Promise<void> {
+    switch (step.do) {
+      case "begin":
+        return this.#begin(options);
+      case "drop":
+        return this.#next().forget();
+      case "unbind":
+        return void (await this.#old(step.old).look(options));
+      case "goOn":
+        return void (await this.#next().look(options));
     }
   }
 
-  /** The intent is written before the call, and after it what came of it. */
-  async #bind(options: CallOptions): Promise<void> {
-    const { next: before } = this.#generations;
-    const isRepeat = before?.phase === "calling";
-    const next = isRepeat ? before : this.#begin(before);
-    if (next === undefined) return;
-    await this.#keep(next);
-    let outcome: BindOutcome;
+  async #begin(options: CallOptions): Promise<void> {
     try {
-      outcome = await this.#bindAt(next, options);
-    } catch (error) {
-      const failed = { ...next, ...this.#failed(next, error) };
-      const then = isRepeat && isRefusal(error) ? "discard" : afterCreate(error, isRepeat);
-      const phase = ({ discard: "discarding", forget: "failed", repeat: "calling" } as const)[then];
-      // What may be left is deleted at once.
-      await this.#keep({ ...failed, phase, againAt: then === "discard" ? undefined : failed.againAt });
-      return;
-    }
-    if (outcome.kind === "done") return this.#accept(next, outcome.credentials, options);
-    const againAt = pollAt(next, this.#now, outcome.retryAfterMs);
-    await this.#keep({ ...next, phase: "polling", key: outcome.operation ?? "", againAt });
-  }
-
-  /** Undefined while nothing can be bound. */
-  #begin(before: NextGeneration | undefined): NextGeneration | undefined {
-    const { rotate: request } = this.#state.wish;
-    if (request === undefined) return undefined;
-    try {
-      const { bindablePlan } = this.#options;
-      const tries = before?.request === request ? before.tries : 0;
-      return { phase: "calling", request, startedAt: this.#now, ...bindablePlan(), tries };
+      const target = this.#options.bindablePlan();
+      await this.#next().begin({ type: "create", target }, options);
     } catch (error) {
       if (!(error instanceof NotYetError)) throw error;
       this.#waitsFor = error.message;
-      return undefined;
     }
+  }
+
+  #next(changes: Partial<Kind> = {}): Operations {
+    return new Operations({
+      ...this.#kind(this.#nextSlot(), () => this.#versions.current + 1),
+      also: () => (this.#advanced === undefined ? {} : { done: versionsChange(this.#advanced) }),
+      ...changes,
+    });
+  }
+
+  #old({ number }: OldVersion, changes: Partial<Kind> = {}): Operations {
+    return new Operations({ ...this.#kind(this.#oldSlot(number), () => number), ...changes });
+  }
+
+  #kind(slot: Slot, number: () => number): Kind {
+    return {
+      slot,
+      retries: true,
+      generation: this.#state.managed.metadata.generation,
+      clock: this.#options.clock,
+      explain: toExternalError,
+      failure: failureOf,
+      maxSeconds: async ({ type, planId }, options) => {
+        if (type !== "create") return untilGone;
+        return (await maximumPollingSeconds(this.#options.broker, planId, options)) ?? longestPollSeconds;
+      },
+      afterCall: (call, error, isRepeat) => {
+        if (call === "poll" || call === "publish") return "repeat";
+        return call === "create" && isRepeat && isRefusal(error)
+          ? "discard"
+          : afterCall(call, error, isRepeat);
+      },
+      call: async (call, { record }, options) => {
+        const { serviceId = "", planId = "", key, type } = record ?? {};
+        const ref = { ...this.#refOf(number()), serviceId, planId };
+        if (call === "create") return this.#bind(ref, options);
+        if (call === "publish") return this.#publish(ref, options);
+        if (call === "delete") return outcomeOf(await this.#options.broker.osb.unbind(ref, options));
+        const polled = await this.#poll(ref, key, options);
+        return type === "create" && polled.kind === "done" ? this.#fetch(ref, options) : polled;
+      },
+    };
   }
 
   /** At a broker that rotates by itself the current binding is named as the one before. */
-  async #bindAt({ serviceId, planId }: BoundPlan, options: CallOptions): Promise<BindOutcome> {
+  async #bindOnce(ref: BindingRef, options: CallOptions): Promise<BindOutcome> {
     const { broker, bind } = this.#options;
     const { services } = await broker.catalog(options);
     const plans = services.flatMap((service) => service.plans);
-    const isRotatable = plans.find(({ id }) => id === planId)?.bindingRotatable === true;
-    const ref = { ...this.#refOf(this.#generations.current + 1), serviceId, planId };
+    const isRotatable = plans.find(({ id }) => id === ref.planId)?.bindingRotatable === true;
     return bind(ref, isRotatable ? this.#state.ref.bindingId : undefined, options);
   }
 
+  async #bind(ref: BindingRef, options: CallOptions): Promise<Observed> {
+    const outcome = await this.#bindOnce(ref, options);
+    return outcome.kind === "done" ? this.#judge(outcome.credentials, options) : outcomeOf(outcome);
+  }
+
+  async #fetch({ instanceId, bindingId }: BindingRef, options: CallOptions): Promise<Observed> {
+    const { credentials } = await this.#options.broker.osb.fetchBinding(instanceId, bindingId, options);
+    return this.#judge(credentials, options);
+  }
+
   /** Credentials are looked at before anything is done with them. */
-  async #accept(
-    next: NextGeneration,
-    credentials: Readonly<Record<string, unknown>> | undefined,
-    options: CallOptions,
-  ): Promise<void> {
+  async #judge(credentials: Credentials | undefined, options: CallOptions): Promise<Observed> {
     const published = await this.#options.published(options);
     const problem = credentialsProblem(flattenCredentials(credentials ?? {}), published);
-    if (problem !== undefined || credentials === undefined) return this.#giveUp(next, problem ?? "");
-    const made = { ...next, phase: "made", key: undefined, againAt: undefined } as const;
-    await this.#keep(made);
-    await this.#publish(made, credentials, options);
+    if (problem !== undefined) return { kind: "failed", description: problem };
+    this.#fresh = credentials;
+    return { kind: "made" };
   }
 
-  async #poll(next: NextGeneration, options: CallOptions): Promise<void> {
-    const { broker } = this.#options;
-    const maxSeconds = (await maximumPollingSeconds(broker, next.planId, options)) ?? longestPollSeconds;
-    if (this.#now - next.startedAt > maxSeconds * 1_000)
-      return this.#giveUp(next, `the broker did not finish within ${maxSeconds} s`);
-    const last = await this.#lastOperation(this.#generations.current + 1, next, options);
-    if (last === "gone")
-      return this.#keep({ ...next, ...this.#said(next, "the broker does not know it"), phase: "failed" });
-    if (last.state === "failed") return this.#giveUp(next, last.description || "the broker gave no reason");
-    if (last.state === "in progress") {
-      const againAt = pollAt(next, this.#now, last.retryAfterMs);
-      return this.#keep({ ...next, againAt });
-    }
-    const { instanceId, bindingId } = this.#refOf(this.#generations.current + 1);
-    const { credentials } = await broker.osb.fetchBinding(instanceId, bindingId, options);
-    return this.#accept(next, credentials, options);
-  }
-
-  /** Of a generation that was good once. */
-  async #credentialsOf(
-    next: NextGeneration,
+  async #poll(
+    { bindingId, instanceId, serviceId, planId }: BindingRef,
+    operation: string | undefined,
     options: CallOptions,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const { broker } = this.#options;
-    const { services } = await broker.catalog(options);
-    if (services.find(({ id }) => id === next.serviceId)?.bindingsRetrievable === true) {
-      const { instanceId, bindingId } = this.#refOf(this.#generations.current + 1);
-      const { credentials } = await broker.osb.fetchBinding(instanceId, bindingId, options);
-      if (credentials !== undefined) return credentials;
+  ): Promise<Observed> {
+    const plan = { serviceId: serviceId || undefined, planId: planId || undefined };
+    const request = { instanceId, bindingId, operation, ...plan };
+    try {
+      return pollOf(await this.#options.broker.osb.lastOperation(request, options));
+    } catch (error) {
+      if (isGone(error)) return { kind: "gone" };
+      throw error;
     }
-    const outcome = await this.#bindAt(next, options);
-    if (outcome.kind === "done") return outcome.credentials;
-    throw new NotYetError("the broker makes what it had made already", { requeueAfterMs: 1_000 });
   }
 
-  /** The Secret first, then the record: from then on the grace time of the one before runs. */
-  async #publish(
-    next: NextGeneration,
-    credentials: Readonly<Record<string, unknown>>,
-    options: CallOptions,
-  ): Promise<void> {
+  /** The Secret first, then the record: from then on the grace time of the version before runs. */
+  async #publish(ref: BindingRef, options: CallOptions): Promise<Observed> {
+    const credentials = this.#fresh ?? (await this.#credentialsOf(ref, options));
     await this.#options.publish(flattenCredentials(credentials), options);
-    const { current: number, old } = this.#generations;
+    const { current: number, old, next } = this.#versions;
     const { serviceId, planId } = this.#state.ref;
     const now = this.#now;
-    await this.#state.writeGenerations({
+    const operation = { type: "delete", phase: "calling", startedAt: now, serviceId, planId } as const;
+    this.#advanced = {
       current: number + 1,
-      request: this.#state.wish.rotate ?? next.request,
+      request: this.#state.wish.rotate ?? next?.request,
       rotatedAt: now,
-      old: [...old, { number, replacedAt: now, serviceId, planId, tries: 0 }],
-    });
-    this.#state.updateAtProvider({ serviceID: next.serviceId, planID: next.planId });
+      old: [...old, { number, replacedAt: now, operation }],
+    };
+    this.#state.updateAtProvider({ serviceID: ref.serviceId, planID: ref.planId });
     this.#state.adopt(credentials);
+    return { kind: "done" };
   }
 
-  async #giveUp(next: NextGeneration, words: string): Promise<void> {
-    await this.#keep({ ...next, ...this.#said(next, words), phase: "discarding", againAt: undefined });
-  }
-
-  async #discard(next: NextGeneration, options: CallOptions): Promise<void> {
-    const left = await this.#unbind(this.#generations.current + 1, next, options);
-    const againAt = retryAt(next.tries, this.#now);
-    await this.#keep(
-      left === "gone" ? { ...next, phase: "failed", key: undefined, againAt } : { ...next, ...left },
-    );
-  }
-
-  async #unbindOld(old: OldGeneration, options: CallOptions): Promise<void> {
-    try {
-      const left = await this.#unbind(old.number, old, options);
-      await this.#keepOld(old, left === "gone" ? undefined : { ...old, ...left });
-    } catch (error) {
-      await this.#keepOld(old, { ...old, ...this.#failed(old, error) });
+  /** Returns the credentials of a version that were good once. */
+  async #credentialsOf(ref: BindingRef, options: CallOptions): Promise<Credentials> {
+    const { broker } = this.#options;
+    const { services } = await broker.catalog(options);
+    if (services.find(({ id }) => id === ref.serviceId)?.bindingsRetrievable === true) {
+      const { credentials } = await broker.osb.fetchBinding(ref.instanceId, ref.bindingId, options);
+      if (credentials !== undefined) return credentials;
     }
-  }
-
-  /** Unbinds, or asks how the unbinding goes on. */
-  async #unbind(
-    number: number,
-    one: BoundPlan & { readonly key?: string | undefined },
-    options: CallOptions,
-  ): Promise<"gone" | { readonly key: string | undefined; readonly againAt: number }> {
-    const { osb } = this.#options.broker;
-    const { serviceId, planId } = one;
-    if (one.key !== undefined) {
-      const last = await this.#lastOperation(number, one, options);
-      if (last === "gone" || last.state === "succeeded") return "gone";
-      const key = last.state === "failed" ? undefined : one.key;
-      return { key, againAt: this.#now + (last.retryAfterMs ?? 5_000) };
-    }
-    try {
-      const outcome = await osb.unbind({ ...this.#refOf(number), serviceId, planId }, options);
-      if (outcome.kind === "done") return "gone";
-      return { key: outcome.operation ?? "", againAt: this.#now + (outcome.retryAfterMs ?? 1_000) };
-    } catch (error) {
-      if (isGone(error)) return "gone";
-      throw error;
-    }
-  }
-
-  async #lastOperation(
-    number: number,
-    { key, serviceId, planId }: BoundPlan & { readonly key?: string | undefined },
-    options: CallOptions,
-  ): Promise<LastOperation | "gone"> {
-    const { instanceId, bindingId } = this.#refOf(number);
-    const plan = { serviceId: serviceId || undefined, planId: planId || undefined };
-    const request = { instanceId, bindingId, operation: key === "" ? undefined : key, ...plan };
-    try {
-      return await this.#options.broker.osb.lastOperation(request, options);
-    } catch (error) {
-      if (isGone(error)) return "gone";
-      throw error;
-    }
+    const outcome = await this.#bindOnce(ref, options);
+    if (outcome.kind === "done") return outcome.credentials;
+    throw new NotYetError("the broker makes what it had made already", { requeueAfterMs: 1_000 });
   }
 
   #refOf(number: number): BindingRef {
     return { ...this.#state.ref, bindingId: bindingIdOf(this.#state.managed, number) };
   }
 
-  /** Throws what is no answer of the broker. */
-  #failed(one: { readonly tries: number }, error: unknown): ReturnType<typeof failureOf> {
-    return failureOf(one, error, this.#now);
+  #nextSlot(): Slot {
+    const state = this.#state;
+    const current = (): Operation | undefined => {
+      const { next } = state.versions;
+      // Another request than the one that failed starts to count again.
+      const isOld = next?.operation.phase === "failed" && !isSameRequest(next, state.wish);
+      return isOld ? undefined : next?.operation;
+    };
+    return {
+      get current() {
+        return current();
+      },
+      async write(operation, also) {
+        const { next, ...versions } = state.versions;
+        const isNew = next === undefined || next.operation.phase === "failed";
+        const request = (isNew ? state.wish.rotate : next.request) ?? "";
+        const kept = operation === undefined ? undefined : { request, operation };
+        await state.annotations.write({ ...versionsChange({ ...versions, next: kept }), ...also });
+      },
+    };
   }
 
-  #said({ tries }: { readonly tries: number }, words: string): ReturnType<typeof failureOf> {
-    return { tries: tries + 1, failure: brokerText(words), againAt: retryAt(tries + 1, this.#now) };
+  #oldSlot(number: number): Slot {
+    const state = this.#state;
+    return {
+      get current() {
+        return state.versions.old.find((old) => old.number === number)?.operation;
+      },
+      async write(operation) {
+        const others = state.versions.old.flatMap((old) => {
+          if (old.number !== number) return [old];
+          return operation === undefined ? [] : [{ ...old, operation }];
+        });
+        await state.annotations.write(versionsChange({ ...state.versions, old: others }));
+      },
+    };
   }
+}
 
-  async #keep(next: NextGeneration | undefined): Promise<void> {
-    await this.#state.writeGenerations({ ...this.#generations, next });
-  }
-
-  async #keepOld(old: OldGeneration, then: OldGeneration | undefined): Promise<void> {
-    const others = this.#generations.old.flatMap((one) => (one.number === old.number ? [then] : [one]));
-    const kept = others.filter((one) => one !== undefined);
-    await this.#state.writeGenerations({ ...this.#generations, old: kept });
-  }
+/** Words and wait of what the broker answered, or did not. Throws any other error as it is. */
+function failureOf(error: unknown): { readonly failure: string; readonly retryAfterMs?: number | undefined } {
+  const isKnown =
+    error instanceof OsbError || error instanceof OsbTransportError || error instanceof NotYetError;
+  if (!isKnown) throw error;
+  const waitMs = isConcurrency(error) ? busyMs : undefined;
+  const retryAfterMs = (error instanceof OsbError ? error.retryAfterMs : undefined) ?? waitMs;
+  return { failure: brokerText(error.message), retryAfterMs };
 }

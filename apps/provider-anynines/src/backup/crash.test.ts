@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type EffectFault, effectFaults, Effects } from "@klutch/kube-testing";
+import fc from "fast-check";
+import { BackupWorld } from "../testing/backup-world.ts";
+import { bothScopes, type TestKinds } from "../testing/kinds.ts";
+
+/** Virtual time in which everything must be settled, retries and polls included. */
+const enoughMs = 1_200_000;
+
+/** Backup, lost rows, restore, new rows, and the end of all. Checks what must be so after each phase. */
+async function live(world: BackupWorld): Promise<void> {
+  const { manager, clock } = world;
+  const { instances, backups, restores } = world.types;
+  await world.addInstance();
+  world.start();
+  await clock.advance(10_000);
+  await world.addBackup("b");
+  await clock.advance(enoughMs);
+  assert.equal(await world.condition(backups, "b"), "True Available");
+  manager.rows.set("db-id", "destroyed");
+  await world.addRestore("r");
+  await clock.advance(enoughMs);
+  assert.equal(await world.condition(restores, "r"), "True Available Restore completed successfully");
+  assert.equal(manager.rows.get("db-id"), "rows");
+  manager.rows.set("db-id", "written afterwards");
+  // All at once, as with a namespace.
+  await world.delete(instances, "db");
+  await world.delete(backups, "b");
+  await world.delete(restores, "r");
+  await clock.advance(enoughMs);
+  assert.equal(await world.find(restores, "r"), undefined, "the restore");
+  assert.equal(await world.find(backups, "b"), undefined, "the backup");
+  assert.equal(await world.find(instances, "db"), undefined, "the instance");
+  assert.equal(manager.rows.get("db-id"), "written afterwards");
+  assert.deepEqual(
+    [...manager.backups.values()].map(({ state }) => state),
+    ["deleted"],
+    "one backup, and nothing of it is left",
+  );
+  assert.equal(manager.restores.size, 1, "restores");
+}
+
+async function liveWith(plan: ReadonlyMap<number, EffectFault>, kinds: TestKinds): Promise<BackupWorld> {
+  const world = new BackupWorld(new Effects(plan), kinds);
+  await using _ = world;
+  await live(world);
+  return world;
+}
+
+// Before any test: two worlds at once wait for each other at each step of their clocks.
+const undisturbed: (readonly [TestKinds, BackupWorld])[] = [];
+for (const kinds of bothScopes) undisturbed.push([kinds, await liveWith(new Map(), kinds)]);
+
+for (const [kinds, { effects }] of undisturbed) {
+  test(`${kinds.title}: each call that creates is recorded before it, and its number in one write after it`, () => {
+    for (const call of ["createBackup", "createRestore"]) {
+      const at = effects.log.indexOf(call);
+      assert.match(effects.log[at - 1] ?? "", /^patch (Backup|Restore) metadata$/);
+      assert.match(effects.log[at + 1] ?? "", /^patch (Backup|Restore) metadata$/);
+      assert.equal(effects.log.lastIndexOf(call), at);
+    }
+  });
+
+  for (const [index, what] of effects.log.entries()) {
+    test(`${kinds.title}: any fault at effect ${index + 1}, ${what}, makes nothing twice and leaves nothing`, async () => {
+      for (const fault of effectFaults) {
+        const world = await liveWith(new Map([[index + 1, fault]]), kinds);
+        assert.equal(world.effects.log[index], what, fault);
+        assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
+      }
+    });
+  }
+
+  test(`${kinds.title}: many faults in any order make nothing twice and leave nothing`, async () => {
+    const step = fc.integer({ min: 1, max: 40 }).map(String);
+    const plan = fc.dictionary(step, fc.constantFrom(...effectFaults), { maxKeys: 12 });
+    await fc.assert(
+      fc.asyncProperty(plan, async (steps) => {
+        const entries = Object.entries(steps).map(([at, fault]) => [Number(at), fault] as const);
+        await liveWith(new Map(entries), kinds);
+      }),
+      { numRuns: 30 },
+    );
+  });
+}
