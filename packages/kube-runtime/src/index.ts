@@ -4,6 +4,7 @@ export { certificateFollower, type FollowCertificate } from "./certificate-follo
 export {
   Controller,
   type ControllerOptions,
+  type EnqueueOptions,
   type Reconcile,
   type ReconcileContext,
   type ReconcileResult,
@@ -80,4 +81,4 @@ export {
   readServedCertificate,
   type ServedCertificate,
 } from "./served-certificate.ts";
-export { type Priority } from "./queue/work-queue.ts";
+export type { Priority, WakeReason } from "./queue/wake.ts";

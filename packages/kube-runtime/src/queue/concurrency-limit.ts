@@ -1,6 +1,6 @@
 /** How many keys a controller works on at the same time, found from how long their requests take. */
 import { type Clock, systemClock } from "@klutch/kube";
-import type { Priority } from "./work-queue.ts";
+import type { Priority } from "./wake.ts";
 
 /** Where to start, and never fewer: a server with two cores is busy with them. */
 const fewest = 8;

@@ -17,6 +17,7 @@ import { type RotatingClient, rotatingClient } from "../../provider-connection/r
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 /** Where the kubeconfig of the app cluster is. */
 export interface AppClusterSecret {
@@ -89,7 +90,7 @@ export class AppClusterSecretReconciler implements Part {
       if (signal.aborted) return;
       throw error;
     }
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.started });
     await startAll([this.#controller, this.#status], signal);
   }
 

@@ -19,6 +19,7 @@ import { type Sample, syncMetrics } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
@@ -67,7 +68,7 @@ export class BindingStatus implements Startable {
     if (jsonEqual(conditions.get(condition.type), condition)) return;
     conditions.set(condition.type, condition);
     retracted.delete(condition.type);
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
     for (const handler of this.#handlers) handler(key);
   }
 
@@ -77,7 +78,7 @@ export class BindingStatus implements Startable {
     conditions.delete(type);
     if (retracted.has(type)) return;
     retracted.add(type);
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
   /** Reports what the provider calls itself. */
@@ -86,7 +87,7 @@ export class BindingStatus implements Startable {
     const facts = this.#factsOf(key);
     if (facts.prettyName === prettyName) return;
     facts.prettyName = prettyName;
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
   /** What was last reported. */

@@ -3,11 +3,13 @@ import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "@klutch/kube-runtime";
+import type { EventRecorder, ReconcileContext } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
+import { providerTypeOf } from "../object/bound-resource.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
@@ -79,24 +81,24 @@ export class BoundObjects implements AsyncDisposable {
     crd: DynamicObject,
     { spec, isIgnored }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
-    signal: AbortSignal,
+    { signal, logger }: ReconcileContext,
   ): Promise<StartedObjects> {
     const { name = "" } = binding.metadata;
     const synced = syncedType(crd, spec, isIgnored);
     if (synced === undefined) {
-      await this.stop(name);
+      await this.stop(name, logger);
       return { isSynced: false };
     }
     const { client } = this.#options.provider;
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
-    await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide });
+    await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide }, logger);
     if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
   }
 
-  async stop(name: string): Promise<void> {
-    await this.#end(name);
+  async stop(name: string, logger: Logger): Promise<void> {
+    await this.#end(name, logger);
     this.#holds.forget(name);
   }
 
@@ -126,26 +128,26 @@ export class BoundObjects implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((name) => this.stop(name)));
+    const { logger } = this.#options.runtime;
+    await Promise.all([...this.#running.keys()].map((name) => this.stop(name, logger)));
   }
 
-  async #ensure(name: string, bindingKey: string, shape: SyncShape): Promise<void> {
+  async #ensure(name: string, bindingKey: string, shape: SyncShape, logger: Logger): Promise<void> {
     const signature = jsonHash(shape);
     if (this.#running.get(name)?.signature === signature) return;
-    await this.#end(name);
+    await this.#end(name, logger);
     const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
     this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
-    const { logger } = this.#options.runtime;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
   }
 
-  async #end(name: string): Promise<void> {
+  async #end(name: string, logger: Logger): Promise<void> {
     const running = this.#running.get(name);
     if (running === undefined) return;
     this.#running.delete(name);
     await running.reconciler[Symbol.asyncDispose]();
-    this.#options.runtime.logger.info("no longer syncing", { resource: name });
+    logger.info("no longer syncing", { resource: name });
   }
 
   #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
@@ -153,6 +155,7 @@ export class BoundObjects implements AsyncDisposable {
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
       type: synced.type,
+      providerType: providerTypeOf(synced.type, isolation),
       statusSubresource: synced.statusSubresource,
       view: synced.view,
       isolation,

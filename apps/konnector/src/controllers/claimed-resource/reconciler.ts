@@ -12,6 +12,7 @@ import {
   objectsIn,
   type Priority,
   StaleCacheError,
+  type WakeReason,
 } from "@klutch/kube-runtime";
 import {
   type ClaimedPlan,
@@ -26,6 +27,7 @@ import {
 } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { Part } from "../../lifecycle.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { ClaimedType } from "./claimed-type.ts";
@@ -92,7 +94,7 @@ export class ClaimedResourceReconciler implements Part {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: ({ object }, priority) => this.#enqueueFor(object, priority),
+      onChange: ({ object }, priority, reason) => this.#enqueueFor(object, priority, reason),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     this.#quota = new CopyQuota(timing.providerObjectsLimit);
@@ -127,8 +129,10 @@ export class ClaimedResourceReconciler implements Part {
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
     if (next === "anyone")
-      for (const object of this.#providerInformer.objects()) this.#enqueueFor(object, "low");
-    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
+      for (const object of this.#providerInformer.objects())
+        this.#enqueueFor(object, "low", wakeReasons.quotaFreed);
+    else if (next !== undefined)
+      this.#controller.enqueue(next.key, { priority: "low", reason: wakeReasons.quotaFreed });
   }
 
   /** Undefined while nothing can be decided, and for what is not ours. */
@@ -237,24 +241,24 @@ export class ClaimedResourceReconciler implements Part {
     this.#subscriptions.use(
       cache.onMissedDelete((key) => {
         this.#quota.remove(key);
-        this.#controller.enqueue(key);
+        this.#controller.enqueue(key, { reason: wakeReasons.consumerVanished });
       }),
     );
     this.#subscriptions.use(
       this.#options.namespaces.onChange((namespace) => {
         for (const copy of objectsIn(cache, namespace))
-          this.#controller.enqueue(keyOf(copy), { priority: "low" });
+          this.#controller.enqueue(keyOf(copy), { priority: "low", reason: wakeReasons.namespaceMapped });
       }),
     );
   }
 
   /** Another tenant's object, or one whose namespace has no counterpart, wakes nobody. */
-  #enqueueFor(provider: DynamicObject, priority: Priority): void {
+  #enqueueFor(provider: DynamicObject, priority: Priority, reason: WakeReason): void {
     const key =
       provider.metadata.namespace === undefined
         ? consumerNameOf(this.#options.provider.tenant, provider)
         : this.#options.namespaces.consumerKeyOf(provider.metadata);
-    if (key !== undefined) this.#controller.enqueue(key, { priority });
+    if (key !== undefined) this.#controller.enqueue(key, { priority, reason });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
@@ -263,7 +267,7 @@ export class ClaimedResourceReconciler implements Part {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
-        this.#controller.enqueue(key, { priority: "low" });
+        this.#controller.enqueue(key, { priority: "low", reason: wakeReasons.providerAbsent });
     }
   }
 

@@ -20,11 +20,17 @@ import {
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
-import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type ReadYourWritesCache,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 import { ProviderSecretWatch } from "./provider-secret-watch.ts";
 import { statusOf } from "./status.ts";
 
@@ -61,7 +67,7 @@ export class ClusterBindingReconciler implements Part {
       logger,
       clock,
       random,
-      reconcile: (_key, { signal }) => this.#reconcile(signal),
+      reconcile: (_key, call) => this.#reconcile(call),
     });
     this.#providerSecret = new ProviderSecretWatch(
       options.provider,
@@ -77,7 +83,7 @@ export class ClusterBindingReconciler implements Part {
     using _one = this.#controller.watch(own.informer, key);
     using _two =
       credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
-    this.#controller.enqueue(clusterBindingName);
+    this.#controller.enqueue(clusterBindingName, { reason: wakeReasons.started });
     await this.#controller.start({ signal });
   }
 
@@ -85,7 +91,7 @@ export class ClusterBindingReconciler implements Part {
     await this.#providerSecret[Symbol.asyncDispose]();
   }
 
-  async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #reconcile(call: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { provider, clusterBindings: own, runtime, report, reportPrettyName } = this.#options;
     const cached = own.get(`${provider.tenant.namespace}/${clusterBindingName}`);
     if (cached === undefined) {
@@ -95,9 +101,9 @@ export class ClusterBindingReconciler implements Part {
     const binding = parseClusterBinding(cached);
     if (binding.prettyName !== undefined) reportPrettyName(binding.prettyName);
     try {
-      const secretValid = await this.#bringCredential(binding, signal);
+      const secretValid = await this.#bringCredential(binding, call);
       if (secretValid === "unknown") return undefined;
-      await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], signal);
+      await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], call.signal);
     } catch (error) {
       report(failed(this.#describe(error)));
       throw error;
@@ -109,9 +115,9 @@ export class ClusterBindingReconciler implements Part {
   /** What there is to say of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
   async #bringCredential(
     { kubeconfigSecretRef }: ForeignClusterBinding,
-    signal: AbortSignal,
+    { signal, logger }: ReconcileContext,
   ): Promise<readonly NewCondition[] | "unknown"> {
-    const { consumer, provider, connection, credentials, runtime } = this.#options;
+    const { consumer, provider, connection, credentials } = this.#options;
     if (credentials === undefined) return [];
     if (kubeconfigSecretRef === undefined) {
       const message = `spec.kubeconfigSecretRef of ClusterBinding ${provider.tenant.namespace}/${clusterBindingName} does not name a Secret and a key of it. The credential in use is kept`;
@@ -121,7 +127,6 @@ export class ClusterBindingReconciler implements Part {
     const hint = await this.#providerSecret.open(name);
     const { secretRef, cache } = credentials;
     if (!hint.informer.synced || !cache.informer.synced) return "unknown";
-    const { logger } = runtime;
     return [
       await bringCredential(
         { consumer, provider, connection, hint, name, key, secretRef, cache, logger },

@@ -75,7 +75,7 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
     const consumerRefs = [{ namespace: "app", name }];
     return collector.reconcile(
       { type, providerType: type, key: `app/${name}`, consumerRefs, orphan, breaker, crd: guard },
-      new AbortController().signal,
+      { signal: new AbortController().signal, logger: runtime.logger },
     );
   };
   return { clock, done, breaker, reconcile };

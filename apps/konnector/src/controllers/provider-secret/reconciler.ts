@@ -10,6 +10,7 @@ import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 /** What the connections take. */
 export interface ProviderSecretOptions {
@@ -167,7 +168,7 @@ export class ProviderSecretReconciler implements Part {
     const secret: NamedSecret = { handle, subscription, provider: undefined, textHash: undefined };
     this.#secrets.set(secretKey, secret);
     handle.cache.informer.whenSynced().then(
-      () => this.#controller.enqueue(secretKey),
+      () => this.#controller.enqueue(secretKey, { reason: wakeReasons.cacheFilled }),
       (error: unknown) => runtime.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
     return secret;

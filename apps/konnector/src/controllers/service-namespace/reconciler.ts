@@ -5,7 +5,14 @@
  */
 import { apiServiceNamespaces } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
-import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  Controller,
+  findSurely,
+  type ReadYourWritesCache,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
@@ -41,7 +48,7 @@ export class ServiceNamespaceReconciler implements Startable {
       logger,
       clock,
       random,
-      reconcile: (name, { signal }) => this.#reconcile(name, signal),
+      reconcile: (name, call) => this.#reconcile(name, call),
     });
   }
 
@@ -52,7 +59,7 @@ export class ServiceNamespaceReconciler implements Startable {
     await this.#controller.start({ signal });
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { consumerNamespaces, runtime } = this.#options;
     const { graceMs } = runtime.timing;
     const mapping = this.#mapping(name);
@@ -71,7 +78,7 @@ export class ServiceNamespaceReconciler implements Startable {
       return undefined;
     }
     if (plan !== "checkLive") return { requeueAfterMs: plan.waitMs };
-    if (await this.#exists(name, signal)) {
+    if (await this.#exists(name, call.signal)) {
       this.#missingSince.delete(name);
       return { requeueAfterMs: graceMs };
     }
@@ -79,8 +86,8 @@ export class ServiceNamespaceReconciler implements Startable {
       this.#missingSince.set(name, runtime.clock.monotonic());
       return { requeueAfterMs: graceMs };
     }
-    if (this.#holdsSomething(name, mapping)) return { requeueAfterMs: graceMs };
-    await this.#release(name, mapping, signal);
+    if (this.#holdsSomething(name, mapping, call.logger)) return { requeueAfterMs: graceMs };
+    await this.#release(name, mapping, call);
     return undefined;
   }
 
@@ -99,24 +106,24 @@ export class ServiceNamespaceReconciler implements Startable {
   }
 
   /** With the mapping goes all that is in the service namespace. What is left there is released as orphans first, which has its breaker. */
-  #holdsSomething(name: string, mapping: DynamicObject): boolean {
-    const { provider, namespaces: map, runtime } = this.#options;
+  #holdsSomething(name: string, mapping: DynamicObject, logger: Logger): boolean {
+    const { provider, namespaces: map } = this.#options;
     const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
     if (isUnseen) return true;
     const mapped = mappingOf(mapping);
     const objects = mapped.state === "ready" ? provider.pool.countDigested(mapped.providerNamespace) : 0;
     if (objects === 0) return false;
-    runtime.logger.debug("the namespace is gone, but not what it had on the provider", {
+    logger.debug("the namespace is gone, but not what it had on the provider", {
       namespace: name,
       objects,
     });
     return true;
   }
 
-  async #release(name: string, mapping: DynamicObject, signal: AbortSignal): Promise<void> {
-    const { provider, runtime } = this.#options;
+  async #release(name: string, mapping: DynamicObject, { signal, logger }: ReconcileContext): Promise<void> {
+    const { provider } = this.#options;
     this.#missingSince.delete(name);
-    runtime.logger.info("the namespace is gone, releasing its mapping", { namespace: name });
+    logger.info("the namespace is gone, releasing its mapping", { namespace: name });
     const ref = { namespace: provider.tenant.namespace, name };
     const { uid } = mapping.metadata;
     await provider.client.delete(apiServiceNamespaces, ref, { preconditions: { uid }, signal });
