@@ -177,47 +177,56 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   return { steps: [{ do: "removeFinalizer", ref, uid, confirmGone }] };
 }
 
+/**
+ * Asks once what keeps the claim's spec from being sent, once what is to be written upstream, and once what the claim's status has to show.
+ * The status of a spec that is not sent is news only when that takes long; then it says why.
+ */
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
-  const { ref, provider, mapping, tenant, rule, isolation, isOverdue } = observed;
+  const { provider, isOverdue = false } = observed;
   const target = targetOf(observed);
-  if (target === undefined) {
-    const { namespace = "" } = ref;
-    const ask: Step = { do: "createMapping", consumerNamespace: namespace };
-    return planWait(observed, consumer, "mapping", mapping.state === "missing" ? [ask] : []);
-  }
-  if (isForeign(observed)) return planWait(observed, consumer, "foreignObject", []);
-  if (provider !== undefined && isDeleting(provider)) {
-    const waiting = "providerReplacement";
-    return { steps: planStatus(observed, consumer, provider, waitingWords[waiting]), waiting };
-  }
-  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(isolation, provider));
-  const marks = planMarks(observed, consumer);
-  const writes = planUpstream(observed, target, wanted);
-  const waiting = observed.second === undefined ? {} : ({ waiting: "secondObject" } as const);
-  if (provider === undefined || writes.length > 0) {
-    // What the provider says of it follows from its answer. It is waited for only when that is long in coming.
-    const unsent = isOverdue === true ? planStatus(observed, consumer, undefined, unsentWords) : [];
-    return { steps: [...marks, ...unsent, ...writes], ...waiting };
-  }
-  const status = planStatus(observed, consumer, provider, wrongMark(observed, provider));
-  if (status.length === 0 || isOverdue === true || !isFirst(consumer, provider))
-    return { steps: [...marks, ...status], ...waiting };
-  return { steps: marks, ...waiting, awaitsStatus: true };
+  const obstacle = obstacleOf(observed, target);
+  const isFree = target !== undefined && obstacle === undefined;
+  const writes = isFree ? planUpstream(observed, consumer, target) : [];
+  const isSent = isFree && provider !== undefined && writes.length === 0;
+  const isUnsent = isFree && !isSent;
+  const shown = isSent || obstacle === "providerReplacement" ? provider : undefined;
+  const notSent = obstacle === undefined ? unsentWords : waitingWords[obstacle];
+  // The status of a spec that is being sent follows from the provider's answer.
+  const status =
+    isUnsent && !isOverdue
+      ? []
+      : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent);
+  const isNews = isOverdue || obstacle === "providerReplacement" || (isSent && !isFirst(consumer, provider));
+  const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
+  return {
+    steps: [
+      ...(isFree ? planMarks(observed, consumer) : planMapping(observed, obstacle)),
+      ...(isNews ? status : []),
+      ...writes,
+    ],
+    ...(waiting === undefined ? {} : { waiting }),
+    ...(status.length > 0 && !isNews ? { awaitsStatus: true } : {}),
+  };
 }
 
 const unsentWords = "the provider has not taken this change yet; it is tried again";
 
-/** A claim whose spec cannot be sent yet. That is no news for its status before it takes long. */
-function planWait(
+/** Returns what keeps the claim's spec from being sent to the provider. */
+function obstacleOf(
   observed: ObservedPair,
-  consumer: DynamicObject,
-  waiting: Waiting,
-  steps: readonly Step[],
-): PairPlan {
-  const status = planStatus(observed, consumer, undefined, waitingWords[waiting]);
-  if (status.length === 0) return { steps, waiting };
-  if (observed.isOverdue === true) return { steps: [...steps, ...status], waiting };
-  return { steps, waiting, awaitsStatus: true };
+  target: ObjectRef | undefined,
+): "mapping" | "foreignObject" | "providerReplacement" | undefined {
+  if (target === undefined) return "mapping";
+  if (isForeign(observed)) return "foreignObject";
+  const { provider } = observed;
+  return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
+}
+
+/** Asks for the namespace on the provider, once. */
+function planMapping({ ref, mapping }: ObservedPair, obstacle: Waiting | undefined): readonly Step[] {
+  const { namespace: consumerNamespace = "" } = ref;
+  const isMissing = obstacle === "mapping" && mapping.state === "missing";
+  return isMissing ? [{ do: "createMapping", consumerNamespace }] : [];
 }
 
 /** Our marks on the claim. */
@@ -229,11 +238,13 @@ function planMarks({ ref }: ObservedPair, { metadata }: DynamicObject): readonly
   return steps;
 }
 
+/** Writes that bring the claim's content to the provider; none when it has it. */
 function planUpstream(
-  { provider, applied }: ObservedPair,
+  { provider, applied, tenant, rule, isolation }: ObservedPair,
+  consumer: DynamicObject,
   target: ObjectRef,
-  wanted: DynamicObject,
 ): readonly Step[] {
+  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(isolation, provider));
   const steps: Step[] = [];
   const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
   if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });
