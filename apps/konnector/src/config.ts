@@ -16,7 +16,7 @@ import {
   toggle,
   type ValuesOf,
   wholeNumber,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { Timing } from "./clusters.ts";
 

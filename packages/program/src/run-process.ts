@@ -1,11 +1,11 @@
 /** What every `main.ts` does around its own parts. */
 import { randomUUID } from "node:crypto";
 import { createLogger, createMetrics, type LogLevel } from "@klutch/telemetry";
-import { type Runtime, systemRuntime } from "../manager/runtime.ts";
-import { type SignalSource, stopOnSignals } from "../manager/stop-signals.ts";
+import { type Runtime, systemRuntime } from "@klutch/kube-runtime";
 import { helpText, type ProgramDescription } from "./help.ts";
 import { tuneMemory } from "./memory.ts";
 import { ConfigError, type FlagSource } from "./read-flags.ts";
+import { type SignalSource, stopOnSignals } from "./stop-signals.ts";
 
 /** What a program reads its configuration from. */
 export interface ConfigSource extends FlagSource {
