@@ -3,10 +3,10 @@ import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
-import { syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
+import { declarations } from "../metrics.ts";
 import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
 import { Renewal } from "./renewal.ts";
@@ -60,7 +60,7 @@ export class ProviderConnection implements Part {
     this.#renewal = this.#createRenewal();
     this.#expiry = expiryOf(config);
     const { host } = new URL(config.server);
-    this.#shown = runtime.metrics.registry.read(syncMetrics.credentialExpiration, () =>
+    this.#shown = runtime.metrics.registry.read(declarations.credentialExpiration, () =>
       this.#expiry === undefined ? [] : [{ labels: { host }, value: this.#expiry }],
     );
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());

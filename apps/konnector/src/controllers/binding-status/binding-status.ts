@@ -15,10 +15,11 @@ import {
   setConditions,
 } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import { type Sample, syncMetrics } from "@klutch/telemetry";
+import type { Sample } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
+import { declarations } from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
 interface Facts {
@@ -55,7 +56,7 @@ export class BindingStatus implements Startable {
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
-    using _shown = this.#runtime.metrics.registry.read(syncMetrics.bindings, () =>
+    using _shown = this.#runtime.metrics.registry.read(declarations.bindings, () =>
       countStates([...this.#bindings.informer.list()].map(asBinding)),
     );
     await this.#controller.start({ signal });

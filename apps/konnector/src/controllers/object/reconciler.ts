@@ -10,8 +10,9 @@ import {
   planUnbind,
   type Step,
 } from "@klutch/sync";
-import { type Histogram, type Sample, syncMetrics } from "@klutch/telemetry";
+import type { Histogram, Sample } from "@klutch/telemetry";
 import type { Part } from "../../lifecycle.ts";
+import { declarations } from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import type { BoundResource } from "./bound-resource.ts";
 import { CrdGuard } from "./crd-guard.ts";
@@ -102,7 +103,7 @@ export class ObjectReconciler implements Part {
       if (!signal.aborted) throw error;
     }
     const { metrics } = this.#bound.runtime;
-    using _shown = metrics.registry.read(syncMetrics.claims, () => this.#countClaims());
+    using _shown = metrics.registry.read(declarations.claims, () => this.#countClaims());
     await this.#controller.start({ signal });
   }
 
