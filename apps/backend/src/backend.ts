@@ -40,7 +40,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
-import { declarations } from "./metrics.ts";
+import * as declarations from "./metrics.ts";
 
 /** What the backend runs with. */
 export interface BackendOptions {

@@ -3,7 +3,7 @@ import type { GaugeDeclaration, ProcessName } from "@klutch/telemetry";
 
 const ofBackend: readonly ProcessName[] = ["backend"];
 
-const clusterBindings: GaugeDeclaration = {
+export const clusterBindings: GaugeDeclaration = {
   name: "klutch_cluster_bindings",
   type: "gauge",
   help: "App clusters that are bound to this control plane",
@@ -11,19 +11,10 @@ const clusterBindings: GaugeDeclaration = {
   processes: ofBackend,
 };
 
-const serviceNamespaces: GaugeDeclaration = {
+export const serviceNamespaces: GaugeDeclaration = {
   name: "klutch_service_namespaces",
   type: "gauge",
   help: "Namespaces of app clusters that are mapped to this control plane",
   labels: [],
   processes: ofBackend,
-};
-
-/** Declarations of the backend's own metrics. */
-export const declarations: {
-  readonly clusterBindings: typeof clusterBindings;
-  readonly serviceNamespaces: typeof serviceNamespaces;
-} = {
-  clusterBindings,
-  serviceNamespaces,
 };

@@ -4,7 +4,7 @@ import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import type { ClusterCaches } from "./digests.ts";
-import type { KonnectorMetrics } from "./metrics.ts";
+import type { KonnectorMetrics } from "./counters.ts";
 
 /** The app cluster. */
 export interface ConsumerCluster {

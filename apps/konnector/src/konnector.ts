@@ -26,7 +26,7 @@ import { ProviderSecretReconciler } from "./controllers/provider-secret/reconcil
 import { asDynamic } from "./decode.ts";
 import type { ClusterCaches } from "./digests.ts";
 import { KindTooNewError } from "./errors.ts";
-import { konnectorMetrics } from "./metrics.ts";
+import { konnectorMetrics } from "./counters.ts";
 
 /** What the agent needs besides the Manager's runtime. */
 export interface AgentPartOptions {

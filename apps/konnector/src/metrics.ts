@@ -1,18 +1,14 @@
-/** Metrics of the konnector: declarations, and how its parts count. Labels hold kinds and results, never names. */
+/** Metrics of the konnector, beside those of requests and reconciles. Labels hold kinds and results, never names. */
 import type {
-  Counter,
   CounterDeclaration,
   GaugeDeclaration,
-  Histogram,
   HistogramDeclaration,
-  Labelled,
-  Metrics,
   ProcessName,
 } from "@klutch/telemetry";
 
 const processes: readonly ProcessName[] = ["konnector"];
 
-const bindings: GaugeDeclaration<"state"> = {
+export const bindings: GaugeDeclaration<"state"> = {
   name: "klutch_bindings",
   type: "gauge",
   help: "APIServiceBindings of this agent by state, as the process that holds the lease sees them",
@@ -21,7 +17,7 @@ const bindings: GaugeDeclaration<"state"> = {
   processes,
 };
 
-const claims: GaugeDeclaration<"resource" | "state"> = {
+export const claims: GaugeDeclaration<"resource" | "state"> = {
   name: "klutch_claims",
   type: "gauge",
   help: "Objects of bound APIs in the app cluster by resource and state",
@@ -31,7 +27,7 @@ const claims: GaugeDeclaration<"resource" | "state"> = {
   processes,
 };
 
-const syncWrites: CounterDeclaration<"resource" | "step"> = {
+export const syncWrites: CounterDeclaration<"resource" | "step"> = {
   name: "klutch_sync_writes_total",
   type: "counter",
   help: "Writes of the sync, by resource and step",
@@ -40,7 +36,7 @@ const syncWrites: CounterDeclaration<"resource" | "step"> = {
   processes,
 };
 
-const syncLag: HistogramDeclaration<"resource"> = {
+export const syncLag: HistogramDeclaration<"resource"> = {
   name: "klutch_sync_lag_seconds",
   type: "histogram",
   help: "How long an object and its counterpart differed, from the moment it was seen until they were in sync",
@@ -49,7 +45,7 @@ const syncLag: HistogramDeclaration<"resource"> = {
   processes,
 };
 
-const claimedRefusals: CounterDeclaration<"resource" | "reason"> = {
+export const claimedRefusals: CounterDeclaration<"resource" | "reason"> = {
   name: "klutch_claimed_refusals_total",
   type: "counter",
   help: "Objects of permission claims that did not cross, by resource and reason",
@@ -58,7 +54,7 @@ const claimedRefusals: CounterDeclaration<"resource" | "reason"> = {
   processes,
 };
 
-const credentialRotations: CounterDeclaration = {
+export const credentialRotations: CounterDeclaration = {
   name: "klutch_credential_rotations_total",
   type: "counter",
   help: "Credentials of clusters that were taken over while the agent ran",
@@ -66,7 +62,7 @@ const credentialRotations: CounterDeclaration = {
   processes,
 };
 
-const credentialExpiration: GaugeDeclaration<"host"> = {
+export const credentialExpiration: GaugeDeclaration<"host"> = {
   name: "klutch_credential_expiration_timestamp_seconds",
   type: "gauge",
   help: "When the credential for a provider expires, in seconds since the epoch; of several the earliest",
@@ -75,47 +71,3 @@ const credentialExpiration: GaugeDeclaration<"host"> = {
   combine: "min",
   processes,
 };
-
-/** Declarations of the konnector's own metrics. */
-export const declarations: {
-  readonly bindings: typeof bindings;
-  readonly claims: typeof claims;
-  readonly syncWrites: typeof syncWrites;
-  readonly syncLag: typeof syncLag;
-  readonly claimedRefusals: typeof claimedRefusals;
-  readonly credentialRotations: typeof credentialRotations;
-  readonly credentialExpiration: typeof credentialExpiration;
-} = {
-  bindings,
-  claims,
-  syncWrites,
-  syncLag,
-  claimedRefusals,
-  credentialRotations,
-  credentialExpiration,
-};
-
-/** Metrics of the agent. */
-export interface KonnectorMetrics {
-  /** Registry, for controllers and clients. */
-  readonly registry: Metrics;
-  readonly writes: Labelled<"resource" | "step", Counter>;
-  readonly lag: Labelled<"resource", Histogram>;
-  readonly refusals: Labelled<"resource" | "reason", Counter>;
-  /** Credentials that were replaced while the agent ran. */
-  readonly rotations: Counter;
-  /** Number of reconciled pairs, over all resources; not exported. */
-  readonly reconcileCount: { count: number };
-}
-
-/** Creates the metrics in a registry. */
-export function konnectorMetrics(registry: Metrics): KonnectorMetrics {
-  return {
-    registry,
-    writes: registry.counter(syncWrites),
-    lag: registry.histogram(syncLag),
-    refusals: registry.counter(claimedRefusals),
-    rotations: registry.counter(credentialRotations).labels({}),
-    reconcileCount: { count: 0 },
-  };
-}

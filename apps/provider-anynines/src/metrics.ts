@@ -9,7 +9,7 @@ import type {
 const ofProvider: readonly ProcessName[] = ["provider-anynines"];
 const brokerBuckets: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-const brokerRequests: CounterDeclaration<"operation" | "code"> = {
+export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
   name: "klutch_broker_requests_total",
   type: "counter",
   help: "Number of requests to service brokers and backup managers, by operation and status code",
@@ -19,7 +19,7 @@ const brokerRequests: CounterDeclaration<"operation" | "code"> = {
   processes: ofProvider,
 };
 
-const brokerRequestDuration: HistogramDeclaration<"operation"> = {
+export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
   name: "klutch_broker_request_duration_seconds",
   type: "histogram",
   help: "Latency of requests to service brokers and backup managers in seconds, by operation",
@@ -28,21 +28,10 @@ const brokerRequestDuration: HistogramDeclaration<"operation"> = {
   processes: ofProvider,
 };
 
-const vanishedInstances: GaugeDeclaration = {
+export const vanishedInstances: GaugeDeclaration = {
   name: "klutch_vanished_instances",
   type: "gauge",
   help: "Instances that are left at their brokers because their managed resources vanished without being deleted",
   labels: [],
   processes: ofProvider,
-};
-
-/** Declarations of the provider's own metrics. */
-export const declarations: {
-  readonly brokerRequests: typeof brokerRequests;
-  readonly brokerRequestDuration: typeof brokerRequestDuration;
-  readonly vanishedInstances: typeof vanishedInstances;
-} = {
-  brokerRequests,
-  brokerRequestDuration,
-  vanishedInstances,
 };

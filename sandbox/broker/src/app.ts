@@ -7,7 +7,7 @@ import { operationOf } from "@klutch/osb";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { findPlan } from "./catalog.ts";
 import { badRequest, BrokerError, identifierIn, objectIn } from "./errors.ts";
-import { declarations } from "./metrics.ts";
+import * as declarations from "./metrics.ts";
 import type { BrokerService } from "./service.ts";
 
 /** Options of `createApp`. */

@@ -3,7 +3,7 @@ import type { CounterDeclaration, HistogramDeclaration, ProcessName } from "@klu
 
 const ofBroker: readonly ProcessName[] = ["broker"];
 
-const brokerServed: CounterDeclaration<"operation" | "code"> = {
+export const brokerServed: CounterDeclaration<"operation" | "code"> = {
   name: "klutch_broker_served_requests_total",
   type: "counter",
   help: "Requests that the broker answered, by operation and status code",
@@ -13,20 +13,11 @@ const brokerServed: CounterDeclaration<"operation" | "code"> = {
   processes: ofBroker,
 };
 
-const brokerServedDuration: HistogramDeclaration<"operation"> = {
+export const brokerServedDuration: HistogramDeclaration<"operation"> = {
   name: "klutch_broker_served_request_duration_seconds",
   type: "histogram",
   help: "How long the broker took to answer in seconds, by operation",
   labels: ["operation"],
   buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   processes: ofBroker,
-};
-
-/** Declarations of the broker's own metrics. */
-export const declarations: {
-  readonly brokerServed: typeof brokerServed;
-  readonly brokerServedDuration: typeof brokerServedDuration;
-} = {
-  brokerServed,
-  brokerServedDuration,
 };

@@ -6,7 +6,7 @@ import type { Digest } from "@klutch/sync";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
-import { declarations } from "../metrics.ts";
+import * as declarations from "../metrics.ts";
 import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
 import { Renewal } from "./renewal.ts";

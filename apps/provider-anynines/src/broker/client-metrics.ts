@@ -1,6 +1,6 @@
 /** Counts requests to backends. */
 import type { Metrics } from "@klutch/telemetry";
-import { declarations } from "../metrics.ts";
+import * as declarations from "../metrics.ts";
 
 /** Is told of each request: which operation, the status of the answer or undefined when none came, and how long it took. */
 export type ObserveCall = (operation: string, status: number | undefined, tookMs: number) => void;

@@ -25,7 +25,7 @@ import { configNameOf } from "../config-reference.ts";
 import { instanceIdOf, provisionedAs } from "../critical-annotations.ts";
 import { wasNeverProvisioned } from "../existence.ts";
 import { recordedOperation } from "../operation.ts";
-import { declarations } from "../metrics.ts";
+import * as declarations from "../metrics.ts";
 
 /** An instance that may be left at its broker. */
 export interface Vanished {

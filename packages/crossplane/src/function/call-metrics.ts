@@ -1,7 +1,7 @@
 /** Counts the calls of a function, with the names and labels of gRPC's own Prometheus middleware. */
 import type { Counter, Metrics } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
-import { declarations } from "./metrics.ts";
+import * as declarations from "./metrics.ts";
 
 /** How a call ended, in gRPC's words. */
 export type CallCode = "OK" | "Internal";

@@ -3,7 +3,7 @@ import type { CounterDeclaration, HistogramDeclaration, ProcessName } from "@klu
 
 const ofFunction: readonly ProcessName[] = ["function-klutch"];
 
-const grpcStarted: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_method"> = {
+export const grpcStarted: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_method"> = {
   name: "grpc_server_started_total",
   type: "counter",
   help: "Total number of RPCs started on the server",
@@ -12,7 +12,7 @@ const grpcStarted: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_metho
   processes: ofFunction,
 };
 
-const grpcHandled: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_method" | "grpc_code"> = {
+export const grpcHandled: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_method" | "grpc_code"> = {
   name: "grpc_server_handled_total",
   type: "counter",
   help: "Total number of RPCs completed on the server, by code",
@@ -20,22 +20,11 @@ const grpcHandled: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_metho
   processes: ofFunction,
 };
 
-const grpcHandling: HistogramDeclaration<"grpc_type" | "grpc_service" | "grpc_method"> = {
+export const grpcHandling: HistogramDeclaration<"grpc_type" | "grpc_service" | "grpc_method"> = {
   name: "grpc_server_handling_seconds",
   type: "histogram",
   help: "Response latency of RPCs that were handled by the server, in seconds",
   labels: ["grpc_type", "grpc_service", "grpc_method"],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   processes: ofFunction,
-};
-
-/** Declarations of a function's own metrics. */
-export const declarations: {
-  readonly grpcStarted: typeof grpcStarted;
-  readonly grpcHandled: typeof grpcHandled;
-  readonly grpcHandling: typeof grpcHandling;
-} = {
-  grpcStarted,
-  grpcHandled,
-  grpcHandling,
 };

@@ -4,10 +4,11 @@
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
-import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
+import { CachePool, type Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { ClusterCaches } from "../../digests.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
@@ -69,16 +70,9 @@ export class AppClusterSecretReconciler implements Part {
       fieldSelector: `metadata.name=${mode.secretName}`,
     });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
-    const { logger, clock, random } = runtime;
-    this.#controller = new Controller({
-      name: "app-cluster",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (_key, { signal }) => this.#reconcile(signal),
-    });
+    this.#controller = createController(runtime, "app-cluster", (_key, { signal }) =>
+      this.#reconcile(signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {

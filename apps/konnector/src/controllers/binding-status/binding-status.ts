@@ -14,12 +14,13 @@ import {
   refOf,
   setConditions,
 } from "@klutch/kube-core";
-import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { Controller, ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Sample } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
-import { declarations } from "../../metrics.ts";
+import * as declarations from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
 interface Facts {
@@ -42,16 +43,9 @@ export class BindingStatus implements Startable {
     this.#cluster = cluster;
     this.#bindings = bindings;
     this.#runtime = runtime;
-    const { logger, clock, random } = runtime;
-    this.#controller = new Controller({
-      name: "binding-status",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, { signal }) => this.#write(key, signal),
-    });
+    this.#controller = createController(runtime, "binding-status", (key, { signal }) =>
+      this.#write(key, signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {

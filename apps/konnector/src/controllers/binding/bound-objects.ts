@@ -2,8 +2,7 @@
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder, ReconcileContext } from "@klutch/kube-runtime";
+import type { ReconcileContext } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
@@ -11,20 +10,13 @@ import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
 import { providerTypeOf } from "../object/bound-resource.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 
-/** What the reconcilers share. */
-export interface BoundObjectsOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMappings;
+/** Values that the reconcilers share. */
+export interface BoundObjectsOptions extends ProviderParts {
   readonly status: BindingStatus;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** What an export says of its API. */
@@ -151,9 +143,9 @@ export class BoundObjects implements AsyncDisposable {
   }
 
   #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
+      ...this.#options,
       type: synced.type,
       providerType: providerTypeOf(synced.type, isolation),
       statusSubresource: synced.statusSubresource,
@@ -161,14 +153,8 @@ export class BoundObjects implements AsyncDisposable {
       isolation,
       unbinding,
       clusterWide,
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
       orphans: this.#orphans,
       breaker,
-      events,
-      runtime,
     });
   }
 }

@@ -17,20 +17,15 @@ import {
   isTrue,
   keyOf,
 } from "@klutch/kube-core";
-import {
+import type {
   Controller,
-  type EventRecorder,
-  type ReadYourWritesCache,
-  type ReconcileContext,
-  type ReconcileResult,
+  ReadYourWritesCache,
+  ReconcileContext,
+  ReconcileResult,
 } from "@klutch/kube-runtime";
 import { unbindPolicyOf } from "@klutch/sync";
-import type {
-  BindingCluster,
-  ConsumerCluster,
-  ProviderCluster,
-  RuntimeDependencies,
-} from "../../clusters.ts";
+import type { BindingCluster } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
@@ -39,7 +34,7 @@ import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
@@ -49,22 +44,15 @@ import { checkClaims } from "./permission-claims.ts";
 import { type BindingPlan, cannotRelease, planBinding } from "./plan.ts";
 import { watchStalls } from "./stalls.ts";
 
-/** What binding an API takes. */
-export interface BindingReconcilerOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+/** Options of the reconciler. */
+export interface BindingReconcilerOptions extends ProviderParts {
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
   readonly bindingCluster: BindingCluster;
-  /** Those of all providers. */
+  /** The bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
-  readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 type PlanOf<D extends BindingPlan["do"]> = Extract<BindingPlan, { readonly do: D }>;
@@ -84,38 +72,13 @@ export class BindingReconciler implements Part {
   readonly #objects: BoundObjects;
 
   constructor(options: BindingReconcilerOptions) {
-    const { consumer, provider, confirmProvider, bindings, namespaces, status, events, runtime } = options;
-    const { logger, clock, random } = runtime;
+    const { consumer, runtime } = options;
     this.#options = options;
-    this.#controller = new Controller({
-      name: "bound-apis",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (name, call) => this.#reconcile(name, call),
-    });
-    this.#crds = new BoundCrds(consumer.pool, this.#controller, logger);
+    this.#controller = createController(runtime, "bound-apis", (name, call) => this.#reconcile(name, call));
+    this.#crds = new BoundCrds(consumer.pool, this.#controller, runtime.logger);
     this.#claimedTypes = new ClaimedTypes(consumer.client);
-    this.#claimedResources = new ClaimedResources({
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
-      bindings,
-      events,
-      runtime,
-    });
-    this.#objects = new BoundObjects({
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
-      status,
-      events,
-      runtime,
-    });
+    this.#claimedResources = new ClaimedResources(options);
+    this.#objects = new BoundObjects(options);
   }
 
   /** The bindings to this provider, as keys `namespace/name`; a binding has the name of its API. */

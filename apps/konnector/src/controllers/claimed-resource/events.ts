@@ -3,7 +3,7 @@ import { crossingSecretTypes } from "@klutch/api";
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import type { ClaimedPlan } from "@klutch/sync";
 import type { EventRecorder } from "@klutch/kube-runtime";
-import type { KonnectorMetrics } from "../../metrics.ts";
+import type { KonnectorMetrics } from "../../counters.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 
 /** Where the events of one claimed resource go. */

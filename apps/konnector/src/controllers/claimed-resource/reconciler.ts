@@ -6,8 +6,7 @@ import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/ap
 import { ApiError } from "@klutch/kube";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
-  Controller,
-  type EventRecorder,
+  type Controller,
   type InformerHandle,
   objectsIn,
   type Priority,
@@ -25,32 +24,25 @@ import {
   providerRefOf,
   unrestrictedClaim,
 } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { Part } from "../../lifecycle.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
 import { type ClaimedExecution, executeClaimed } from "./execute.ts";
 
-/** Which resource is claimed, and between whom. */
-export interface ClaimedResourceOptions {
+/** Names the claimed resource, and what its parts share. */
+export interface ClaimedResourceOptions extends ProviderParts {
   readonly type: ClaimedType;
   /** Of all accepted claims on this resource; never empty. */
   readonly permissionClaims: readonly CompiledPermissionClaim[];
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMappings;
-  /** Whether an object of the app cluster is the agent's own and stays there. */
+  /** Returns true for the agent's own objects, which stay in the app cluster. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** One object on both sides, as the caches or a live read show it. */
@@ -76,17 +68,14 @@ export class ClaimedResourceReconciler implements Part {
 
   constructor(options: ClaimedResourceOptions) {
     const { type, consumer, provider, namespaces, runtime, clusterWide } = options;
-    const { logger, clock, random, metrics, timing } = runtime;
+    const { logger, metrics, timing } = runtime;
     this.#options = options;
-    this.#controller = new Controller({
-      name: `claims ${type.plural}.${type.group}`,
-      workers: "adaptive",
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, { signal }) => this.#reconcile(key, signal),
-    });
+    this.#controller = createController(
+      runtime,
+      `claimed-resource ${crdNameOf({ resource: type.plural, group: type.group })}`,
+      (key, { signal }) => this.#reconcile(key, signal),
+      "adaptive",
+    );
     this.#handle = openConsumerCache(options);
     this.#providerInformer = new MultiNamespaceInformer({
       open: (permissionClaim) => provider.pool.acquire(permissionClaim),

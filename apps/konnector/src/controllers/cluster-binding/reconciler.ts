@@ -20,13 +20,14 @@ import {
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
-import {
+import type {
   Controller,
-  type ReadYourWritesCache,
-  type ReconcileContext,
-  type ReconcileResult,
+  ReadYourWritesCache,
+  ReconcileContext,
+  ReconcileResult,
 } from "@klutch/kube-runtime";
 import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
@@ -59,21 +60,12 @@ export class ClusterBindingReconciler implements Part {
 
   constructor(options: ClusterBindingOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.runtime;
-    this.#controller = new Controller({
-      name: "heartbeat",
-      workers: 1,
-      metrics: options.runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (_key, call) => this.#reconcile(call),
-    });
+    this.#controller = createController(options.runtime, "heartbeat", (_key, call) => this.#reconcile(call));
     this.#providerSecret = new ProviderSecretWatch(
       options.provider,
       this.#controller,
       clusterBindingName,
-      logger,
+      options.runtime.logger,
     );
   }
 

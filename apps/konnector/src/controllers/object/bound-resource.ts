@@ -1,16 +1,15 @@
 /** One bound API, as all parts of its sync see it. */
 import type { ResourceType } from "@klutch/kube-core";
-import type { EventRecorder, ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Isolation, StatusView, UnbindPolicy } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
 
-/** Names the synced resource, both clusters, and what its parts share. Never changes: another shape needs another reconciler. */
-export interface BoundResource {
+/** Names the synced resource, and what its parts share. Never changes: another shape needs another reconciler. */
+export interface BoundResource extends ProviderParts {
   /** The resource in the app cluster. */
   readonly type: ResourceType;
   /** The resource on the provider: it has another scope than `type` under isolation Namespaced. */
@@ -25,15 +24,8 @@ export interface BoundResource {
   readonly view: StatusView;
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMappings;
   readonly orphans: OrphanCollector;
   readonly breaker: DeletionBreaker;
-  /** Throws when the provider is not the one that the binding was made with. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** The caches of both clusters, as reads and writes of single objects use them. */

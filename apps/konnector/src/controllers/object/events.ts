@@ -93,9 +93,10 @@ export class PairEvents {
     { target, second, mapping }: PairObservation,
     claim: DynamicObject,
     waiting: Waiting,
-    waitedMs: number,
+    { since, now }: { readonly since: number; readonly now: number },
   ): Promise<ReconcileResult | undefined> {
-    const leftMs = this.#recordAfterMs - waitedMs;
+    // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
+    const leftMs = since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
       const text = `${mapping.why}, so it is not used; ask the provider`;

@@ -5,7 +5,7 @@ import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { defaultTiming, type RuntimeDependencies } from "../../clusters.ts";
-import { konnectorMetrics } from "../../metrics.ts";
+import { konnectorMetrics } from "../../counters.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import { DeletionBreaker } from "./deletion-breaker.ts";
 import { OrphanCollector } from "./orphan-collector.ts";

@@ -66,13 +66,30 @@ test("a pair that is gone is not measured, and its next first status is recorded
 test("a wait is recorded when it is long, and starts again after the pair waited for nothing", async () => {
   const { progress, events, recorded } = start();
   const wait = (now: number): Promise<unknown> =>
-    events.waits(pair, claim, "providerDeletion", progress.ended(key, waits, now).waitedMs ?? -1);
+    events.waits(pair, claim, "providerDeletion", {
+      since: progress.ended(key, waits, now).waitingSince ?? Number.NaN,
+      now,
+    });
   progress.differs(key, 0);
   assert.deepEqual(await wait(0), { requeueAfterMs: 5_000 });
   assert.deepEqual(await wait(3_000), { requeueAfterMs: 2_000 });
   progress.ended(key, differs, 3_000);
   assert.deepEqual(await wait(3_000), { requeueAfterMs: 5_000 });
   assert.equal(await wait(8_000), undefined);
+  assert.deepEqual(recorded, ["WaitingForDeletion"]);
+});
+
+test("a wait ends at its time although times have fractions that do not add up", async () => {
+  const { progress, events, recorded } = start();
+  let now = 7_300.414300914058;
+  progress.differs(key, now);
+  for (let round = 0; round < 5 && recorded.length === 0; round++) {
+    const since = progress.ended(key, waits, now).waitingSince ?? Number.NaN;
+    const result = await events.waits(pair, claim, "providerDeletion", { since, now });
+    const next = now + (result?.requeueAfterMs ?? 1);
+    assert.ok(next > now, "time stands still");
+    now = next;
+  }
   assert.deepEqual(recorded, ["WaitingForDeletion"]);
 });
 

@@ -10,12 +10,12 @@ export interface PairOutcome {
   readonly isWaiting: boolean;
 }
 
-/** Durations that a reconcile needs, in milliseconds; undefined where they do not apply. */
-export interface PairDurations {
+/** Times that a reconcile needs, in milliseconds; undefined where they do not apply. */
+export interface PairTimes {
   /** How long the pair differed. */
   readonly lagMs: number | undefined;
-  /** How long the pair has waited. */
-  readonly waitedMs: number | undefined;
+  /** Monotonic time since which the pair has waited. */
+  readonly waitingSince: number | undefined;
   /** Time until the claim's status is to say that its answer is overdue. */
   readonly overdueInMs: number | undefined;
 }
@@ -56,7 +56,7 @@ export class PairProgress {
   }
 
   /** Notes the outcome of a reconcile that did not fail. */
-  ended(key: string, { isSynced, awaitsStatus, isWaiting }: PairOutcome, now: number): PairDurations {
+  ended(key: string, { isSynced, awaitsStatus, isWaiting }: PairOutcome, now: number): PairTimes {
     const difference = this.#differences.get(key);
     if (isSynced) this.#differences.delete(key);
     else if (difference !== undefined)
@@ -65,7 +65,7 @@ export class PairProgress {
     else if (!this.#unansweredSince.has(key)) this.#unansweredSince.set(key, now);
     return {
       lagMs: isSynced && difference !== undefined ? now - difference.since : undefined,
-      waitedMs: isWaiting ? now - (difference?.waitingSince ?? now) : undefined,
+      waitingSince: isWaiting ? (difference?.waitingSince ?? now) : undefined,
       overdueInMs: awaitsStatus ? this.#overdueInMs(key, now) : undefined,
     };
   }

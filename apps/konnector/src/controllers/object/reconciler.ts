@@ -1,6 +1,6 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
 import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube-core";
-import { Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
+import type { Controller, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   isBound,
   type PairPlan,
@@ -11,8 +11,9 @@ import {
   type Step,
 } from "@klutch/sync";
 import type { Histogram, Sample } from "@klutch/telemetry";
+import { createController } from "../../controller.ts";
 import type { Part } from "../../lifecycle.ts";
-import { declarations } from "../../metrics.ts";
+import * as declarations from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import type { BoundResource } from "./bound-resource.ts";
 import { CrdGuard } from "./crd-guard.ts";
@@ -21,7 +22,7 @@ import { PairEvents } from "./events.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import { NaivePairStore } from "./naive-store.ts";
 import { PairCaches } from "./pair-caches.ts";
-import { type PairDurations, type PairOutcome, PairProgress } from "./pair-progress.ts";
+import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
 
 /** Runs observe → plan → execute → remember for each pair. Writes nothing after its work has ended. */
@@ -38,21 +39,18 @@ export class ObjectReconciler implements Part {
 
   constructor(bound: BoundResource) {
     const { type, consumer, runtime } = bound;
-    const { logger, clock, random, metrics, timing } = runtime;
+    const { clock, metrics, timing } = runtime;
     this.#bound = bound;
     this.#crd = new CrdGuard(consumer, type, clock);
     this.#lag = metrics.lag.labels({ resource: type.plural });
     this.#progress = new PairProgress(timing.overdueAfterMs);
     this.#events = new PairEvents(bound.events, this.#progress, timing.recordAfterMs);
-    this.#controller = new Controller({
-      name: `sync ${type.plural}.${type.group}`,
-      workers: "adaptive",
-      metrics: metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, context) => this.#measured(key, context),
-    });
+    this.#controller = createController(
+      runtime,
+      `sync ${type.plural}.${type.group}`,
+      (key, context) => this.#measured(key, context),
+      "adaptive",
+    );
     const caches = new PairCaches(bound, (key, priority, reason) =>
       this.#controller.enqueue(key, { priority, reason }),
     );
@@ -224,17 +222,22 @@ export class ObjectReconciler implements Part {
     }
     orphans.forget(type, key);
     const isWaiting = waiting !== undefined && consumer !== undefined;
-    const { overdueInMs, waitedMs = 0 } = this.#ended(key, { isSynced, awaitsStatus, isWaiting });
+    const now = this.#now();
+    const { overdueInMs, waitingSince: since = now } = this.#ended(
+      key,
+      { isSynced, awaitsStatus, isWaiting },
+      now,
+    );
     const answer = overdue(overdueInMs);
     if (!isWaiting) return answer;
-    return sooner(answer, await this.#events.waits(observed, consumer, waiting, waitedMs));
+    return sooner(answer, await this.#events.waits(observed, consumer, waiting, { since, now }));
   }
 
-  #ended(key: string, outcome: PairOutcome): PairDurations {
-    const durations = this.#progress.ended(key, outcome, this.#now());
-    const { lagMs } = durations;
+  #ended(key: string, outcome: PairOutcome, now: number = this.#now()): PairTimes {
+    const times = this.#progress.ended(key, outcome, now);
+    const { lagMs } = times;
     if (lagMs !== undefined) this.#lag.observe(lagMs / 1000);
-    return durations;
+    return times;
   }
 
   #now(): number {

@@ -1,8 +1,9 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
-import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
+import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
@@ -41,18 +42,11 @@ export class ProviderSecretReconciler implements Part {
   constructor(options: ProviderSecretOptions) {
     this.#options = options;
     const { bindingCluster, runtime } = options;
-    const { logger, clock, random } = runtime;
     this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
-    this.#controller = new Controller({
-      name: "providers",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (secretKey, { signal }) => this.#reconcile(secretKey, signal),
-    });
+    this.#controller = createController(runtime, "providers", (secretKey, { signal }) =>
+      this.#reconcile(secretKey, signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {

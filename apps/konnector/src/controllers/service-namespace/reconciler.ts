@@ -6,7 +6,7 @@
 import { apiServiceNamespaces } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import {
-  Controller,
+  type Controller,
   findSurely,
   type ReadYourWritesCache,
   type ReconcileContext,
@@ -16,6 +16,7 @@ import type { Logger } from "@klutch/telemetry";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "./namespace-mappings.ts";
 
@@ -40,16 +41,9 @@ export class ServiceNamespaceReconciler implements Startable {
 
   constructor(options: ServiceNamespaceOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.runtime;
-    this.#controller = new Controller({
-      name: "mappings",
-      workers: 1,
-      metrics: options.runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (name, call) => this.#reconcile(name, call),
-    });
+    this.#controller = createController(options.runtime, "mappings", (name, call) =>
+      this.#reconcile(name, call),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
