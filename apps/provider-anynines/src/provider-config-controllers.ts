@@ -43,7 +43,8 @@ export function createUsersController(options: UsersControllerOptions): Controll
       const changed = now
         .filter((key) => !before.includes(key))
         .concat(before.filter((key) => !now.includes(key)));
-      for (const key of changed) controller.enqueue(key, { afterMs: countMs });
+      for (const key of changed)
+        controller.enqueue(key, { afterMs: countMs, reason: "users of the ProviderConfig changed" });
     });
   }
   return controller;
