@@ -11,7 +11,7 @@
  * when it is made until it is disposed.
  */
 
-/** What works until its signal aborts; the same method as that of a `Controller`. */
+/** Part that works until its signal aborts; has the same method as a `Controller`. */
 export interface Startable {
   /** Call it once. */
   start(options: { readonly signal: AbortSignal }): Promise<void>;

@@ -45,11 +45,11 @@ export interface ObservedPair {
   readonly mapping: Mapping;
   readonly tenant: Tenant;
   readonly rule: MetadataRule;
-  /** What the claim's schema lets its status say. */
+  /** View of the generations that the claim's schema lets its status show. */
   readonly view: StatusView;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
-  /** What the claim waits for takes so long that its status is to say so. Default false. */
+  /** The claim has waited so long that its status is to say so. Default false. */
   readonly isOverdue?: boolean | undefined;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
@@ -63,7 +63,7 @@ export interface ObservedPair {
   readonly second?: ObjectRef | undefined;
   /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
   readonly deletionsHeld?: boolean | undefined;
-  /** What earlier writes of this process left behind. */
+  /** Results of earlier writes of this process. */
   readonly applied?: AppliedRecord | undefined;
   readonly lastWrittenStatus?: AppliedRecord | undefined;
 }
@@ -91,7 +91,7 @@ export type Step =
     }
   | { readonly do: "writeStatus"; readonly ref: ObjectRef; readonly uid: string; readonly status: unknown }
   | { readonly do: "createConsumer"; readonly content: DynamicObject }
-  /** Of a claim that we made, all but our marks becomes nobody's, so that its user can apply it. */
+  /** Releases the fields of a claim that we created, except our marks, so that its user can apply it. */
   | { readonly do: "handOverConsumer"; readonly ref: ObjectRef; readonly uid: string }
   /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
   | { readonly do: "unmarkConsumer"; readonly ref: ObjectRef; readonly uid: string }
@@ -178,7 +178,7 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
 }
 
 /**
- * Asks once what keeps the claim's spec from being sent, once what is to be written upstream, and once what the claim's status has to show.
+ * Asks once for the obstacle that keeps the claim's spec from being sent, once for the upstream writes, and once for the claim's status.
  * The status of a spec that is not sent is news only when that takes long; then it says why.
  */
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
@@ -274,7 +274,7 @@ function planStatus(
   return [writeStatus(ref, consumer, status)];
 }
 
-/** Whether the provider has not said anything yet, and the claim does not show anything. */
+/** Returns true if the provider has no status yet, and the claim shows none. */
 function isFirst(consumer: DynamicObject, provider: DynamicObject): boolean {
   return provider.status === undefined && (consumer.status === undefined || isFresh(consumer.status));
 }

@@ -20,7 +20,7 @@ export interface CredentialStore {
   readonly cache: ReadYourWritesCache;
 }
 
-/** What a connection is made of. */
+/** Options of a connection. */
 export interface ProviderConnectionOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
@@ -32,7 +32,7 @@ export interface ProviderConnectionOptions {
   readonly runtime: RuntimeDependencies;
 }
 
-/** What two kubeconfigs must share so that one may replace the other without a new connection. */
+/** Returns the part that two kubeconfigs must share so that one may replace the other without a new connection. */
 export function addressOf(config: ClusterConfig): string {
   return `${config.server} ${config.namespace ?? ""}`;
 }
@@ -118,7 +118,7 @@ export class ProviderConnection implements Part {
     return this.#renewal?.offer(url, signal);
   }
 
-  /** What the provider did to a request of ours, in words. */
+  /** Describes in words how a request to the provider failed. */
   describe(error: unknown): string {
     const { config, credentials } = this.#options;
     const holder =

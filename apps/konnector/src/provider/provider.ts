@@ -30,7 +30,7 @@ import { annotateOutage, reportOutage } from "./outage.ts";
 import { openProviderCaches, type ProviderCaches } from "./provider-caches.ts";
 import { ProviderStatus } from "./provider-status.ts";
 
-/** What a provider is made of. */
+/** Options of a provider. */
 export interface ProviderOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
@@ -38,7 +38,7 @@ export interface ProviderOptions {
   readonly credentials?: CredentialStore | undefined;
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
-  /** Those of all providers. */
+  /** Bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly runtime: RuntimeDependencies;
@@ -52,9 +52,9 @@ export class Provider implements Part {
   readonly #events: EventRecorder;
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
-  /** What the provider has too many of. */
+  /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
-  /** Whether the provider cannot be reached, and the bindings say so. */
+  /** True while the provider cannot be reached and the bindings say so. */
   #isOut = false;
 
   constructor(options: ProviderOptions) {
@@ -88,7 +88,7 @@ export class Provider implements Part {
     this.#status.setBindings(keys);
   }
 
-  /** What keeps the provider's caches from being current. */
+  /** Returns the problems that keep the provider's caches from being current. */
   problems(): string[] {
     const own = this.#connection.pool.problems().map((scope) => `${this.address}: ${scope}`);
     return this.#bindings === undefined ? [`${this.address}: not connected yet`, ...own] : own;

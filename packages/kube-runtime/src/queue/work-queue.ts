@@ -235,7 +235,7 @@ export class WorkQueue<K extends string = string> {
     queueMicrotask(() => this.#handOut());
   }
 
-  /** Ends each `get` with undefined, and ignores what is added later. */
+  /** Ends each `get` with undefined, and ignores later additions. */
   shutDown(): void {
     this.#isShutDown = true;
     this.#cancelTimer?.();

@@ -27,7 +27,7 @@ export interface AppClusterSecret {
   readonly secretKey: string;
 }
 
-/** What the connection takes. */
+/** Options of the connection. */
 export interface AppClusterSecretOptions {
   readonly mode: AppClusterSecret;
   readonly bindingCluster: BindingCluster;
@@ -88,7 +88,7 @@ export class AppClusterSecretReconciler implements Part {
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the connection from being current. */
+  /** Returns the problems that keep the connection from being current. */
   problems(): string[] {
     return this.#connection === undefined
       ? ["app cluster: not connected yet"]

@@ -85,7 +85,7 @@ export class BindingStatus implements Startable {
     this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
-  /** What was last reported. */
+  /** Returns the last report. */
   reported(key: string, type: string): NewCondition | undefined {
     return this.#facts.get(key)?.conditions.get(type);
   }
@@ -171,7 +171,7 @@ const expected = [
   "PermissionClaimsValid",
 ];
 
-/** What nobody has said anything about yet, neither now nor before a restart: without it, `Ready` would come too early. */
+/** Conditions that were not reported yet, neither now nor before a restart: without them, `Ready` would come too early. */
 function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {
   return expected
     .filter(

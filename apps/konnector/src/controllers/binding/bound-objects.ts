@@ -19,7 +19,7 @@ export interface BoundObjectsOptions extends ProviderParts {
   readonly status: BindingStatus;
 }
 
-/** What an export says of its API. */
+/** API as its export describes it. */
 export interface ExportedApi {
   readonly spec: APIServiceExportSpec;
   /** As in sync's `StatusView`. */
@@ -36,7 +36,7 @@ interface SyncShape {
   readonly clusterWide: boolean;
 }
 
-/** What came of a start. */
+/** Result of a start. */
 export interface StartedObjects {
   /** False when there is no version that both sides serve; then nothing is synced. */
   readonly isSynced: boolean;

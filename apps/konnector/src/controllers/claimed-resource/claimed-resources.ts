@@ -85,7 +85,7 @@ export class ClaimedResources implements AsyncDisposable {
     });
   }
 
-  /** Whether the Secret is the way to a provider, this one or another. */
+  /** Returns true if the Secret holds a provider's kubeconfig, of this provider or another. */
   #isKubeconfig(ref: ObjectRef): boolean {
     const key = keyOfRef(ref);
     return [...this.#options.bindings.informer.list()].some(

@@ -37,7 +37,7 @@ import { type ClaimedExecution, executeClaimed } from "./execute.ts";
 /** Names the claimed resource, and what its parts share. */
 export interface ClaimedResourceOptions extends ProviderParts {
   readonly type: ClaimedType;
-  /** Of all accepted claims on this resource; never empty. */
+  /** All accepted claims on this resource; never empty. */
   readonly permissionClaims: readonly CompiledPermissionClaim[];
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
@@ -124,7 +124,7 @@ export class ClaimedResourceReconciler implements Part {
       this.#controller.enqueue(next.key, { priority: "low", reason: wakeReasons.quotaFreed });
   }
 
-  /** Undefined while nothing can be decided, and for what is not ours. */
+  /** Returns the pair; undefined while nothing can be decided, and for objects that are not ours. */
   #observe(key: string): ObservedPair | undefined {
     const consumerRef = refOf(key);
     const providerRef = this.#providerRefOf(consumerRef);
@@ -195,7 +195,7 @@ export class ClaimedResourceReconciler implements Part {
     }
   }
 
-  /** The watch shows only our copies: what is in the way is read before it is decided again. */
+  /** Reads the object that is in the way, before it is decided again: the watch shows only our copies. */
   async #withExisting(step: ClaimedStep, pair: ObservedPair, signal: AbortSignal): Promise<ObservedPair> {
     const { type } = this.#options;
     const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
@@ -241,7 +241,7 @@ export class ClaimedResourceReconciler implements Part {
     );
   }
 
-  /** Another tenant's object, or one whose namespace has no counterpart, wakes nobody. */
+  /** Enqueues the copy of a provider's object; ignores another tenant's object, or one whose namespace has no counterpart. */
   #enqueueFor(provider: DynamicObject, priority: Priority, reason: WakeReason): void {
     const key =
       provider.metadata.namespace === undefined
@@ -250,7 +250,7 @@ export class ClaimedResourceReconciler implements Part {
     if (key !== undefined) this.#controller.enqueue(key, { priority, reason });
   }
 
-  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  /** Enqueues the copies whose source a filled cache lacks: it is absent from now on. The others were enqueued by their events. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
     for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
@@ -285,7 +285,7 @@ function openConsumerCache({
   return consumer.pool.acquire({ type, labelSelector, payloadOf });
 }
 
-/** Whether the consumer's object is a copy, or one that a claim names. */
+/** Returns true if the consumer's object is a copy, or one that a claim names. */
 function isCovered(permissionClaims: readonly CompiledPermissionClaim[], object: DynamicObject): boolean {
   const { namespace, name = "", annotations } = object.metadata;
   if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;

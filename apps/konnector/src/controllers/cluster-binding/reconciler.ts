@@ -35,12 +35,12 @@ import { wakeReasons } from "../../wake-reasons.ts";
 import { ProviderSecretWatch } from "./provider-secret-watch.ts";
 import { statusOf } from "./status.ts";
 
-/** What the heartbeat needs. */
+/** Options of the heartbeat. */
 export interface ClusterBindingOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
-  /** Those of this tenant. */
+  /** ClusterBindings of this tenant. */
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
@@ -104,7 +104,7 @@ export class ClusterBindingReconciler implements Part {
     return { requeueAfterMs: runtime.timing.heartbeatMs };
   }
 
-  /** What there is to say of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
+  /** Returns the conditions of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
   async #bringCredential(
     { kubeconfigSecretRef }: ForeignClusterBinding,
     { signal, logger }: ReconcileContext,

@@ -20,7 +20,7 @@ export interface BoundResource extends ProviderParts {
   readonly unbinding?: UnbindPolicy | undefined;
   /** Status is written through the subresource; without it, with the object. */
   readonly statusSubresource: boolean;
-  /** What the claims' schema lets their status say. */
+  /** View of the generations that the claims' schema lets their status show. */
   readonly view: StatusView;
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;

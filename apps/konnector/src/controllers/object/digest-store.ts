@@ -29,7 +29,7 @@ import {
   type WriteRecords,
 } from "./pair-store.ts";
 
-/** Of one pair; lost without harm on restart. */
+/** Memory of one pair; lost without harm on restart. */
 interface PairMemory extends WriteRecords {
   /** The contents of both sides with which there was nothing to write to the provider. */
   synced: LastSynced | undefined;
@@ -121,7 +121,7 @@ export class DigestPairStore implements PairStore {
       this.#bound.unbinding !== undefined && placed.consumer?.metadata.deletionTimestamp === undefined;
     const isStatusDue = isOverdue && !isPlain(this.#bound.view);
     const needs = isLetGo ? noContent : neededContent(placed, isProviderKnown, isStatusDue);
-    // At once: what is kept of this version goes when a later one comes.
+    // At once: the payload of this version goes when a later one comes.
     return Promise.all([
       needs.consumer ? this.#readConsumer(placed, signal) : this.#stub(placed.consumer),
       needs.provider ? this.#readUpstream(placed, signal) : this.#stub(placed.provider),
@@ -198,7 +198,7 @@ function neededContent(
   return { consumer: true, provider: !isProviderKnown };
 }
 
-/** Whether a claim's status can say that its provider has not said anything. */
+/** Returns true if a claim's status can say that its provider has not answered. */
 function saysMissing({ hasNumber, mayBeUnknown }: StatusView): boolean {
   return hasNumber || mayBeUnknown;
 }

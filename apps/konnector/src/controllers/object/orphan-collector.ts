@@ -88,7 +88,7 @@ export class OrphanCollector {
         limit: timing.breakerLimit,
       });
       orphan.breaker.hold(
-        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and nobody was seen to delete them`,
+        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and no one was seen to delete them`,
       );
       return { requeueAfterMs: minuteMs };
     }

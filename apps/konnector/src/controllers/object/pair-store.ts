@@ -22,7 +22,7 @@ import type { PairPlaces, PlacedPair } from "./pair-places.ts";
  */
 export interface PairStore {
   /**
-   * `unknown`: nothing can be said before a cache is filled, or it is nobody's. `gone`: neither object is there. `awaitsStatus`: nothing is to
+   * `unknown`: nothing can be decided before a cache is filled, or the object is not this tenant's. `gone`: neither object is there. `awaitsStatus`: nothing is to
    * be written before `isOverdue`. Throws `StaleCacheError` when an object is no longer what its cache shows.
    */
   observe(key: string, signal: AbortSignal, isOverdue: boolean): Promise<Observation>;

@@ -13,7 +13,7 @@ import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
-/** What the connections take. */
+/** Options of the connections. */
 export interface ProviderSecretOptions {
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
@@ -63,7 +63,7 @@ export class ProviderSecretReconciler implements Part {
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the connections from being current. */
+  /** Returns the problems that keep the connections from being current. */
   problems(): string[] {
     return this.#secrets
       .values()

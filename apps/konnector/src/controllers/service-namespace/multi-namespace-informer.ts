@@ -44,7 +44,7 @@ interface Part<T extends Cached> {
 
 const wholeCluster = "";
 
-/** What it does not show need not be absent: ask `isSynced` first. */
+/** Follows one resource in the tenant's namespaces. An object that it lacks may exist: ask `isSynced` first. */
 export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable {
   readonly #options: MultiNamespaceInformerOptions<T>;
   /** By consumer namespace. */
@@ -64,12 +64,12 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     for (const [namespace] of options.namespaces.ready()) this.#follow(namespace);
   }
 
-  /** Whether absence from the cache of this provider namespace means anything yet. */
+  /** Returns true if an object that the cache of this provider namespace lacks is absent. */
   isSynced(providerNamespace: string | undefined): boolean {
     return this.#cacheOf(providerNamespace)?.informer.synced === true;
   }
 
-  /** Whether every part is filled. */
+  /** Returns true if every part is filled. */
   isComplete(): boolean {
     return this.#parts.values().every(({ handle }) => handle.cache.informer.synced);
   }
@@ -105,7 +105,7 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.handle.cache;
   }
 
-  /** What came before its namespace was known or open could not be copied. */
+  /** Shows existing objects again: those that came before their namespace was known or open could not be copied. */
   #showAgain(consumerNamespace: string): void {
     const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);

@@ -3,7 +3,7 @@ import type { EventRecorder } from "@klutch/kube-runtime";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { NamespaceMappings } from "./namespace-mappings.ts";
 
-/** Names both clusters, and what is shared between them. */
+/** Names both clusters, and the values shared between them. */
 export interface ProviderParts {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;

@@ -20,7 +20,7 @@ import { createController } from "../../controller.ts";
 import type { Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "./namespace-mappings.ts";
 
-/** What is needed for it. */
+/** Options of the reconciler. */
 export interface ServiceNamespaceOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
@@ -99,7 +99,7 @@ export class ServiceNamespaceReconciler implements Startable {
     return (await findSurely(client, namespaces, { name }, signal)) !== undefined;
   }
 
-  /** With the mapping goes all that is in the service namespace. What is left there is released as orphans first, which has its breaker. */
+  /** Returns true while the service namespace holds objects, which would be deleted with the mapping. They are released as orphans first, under the breaker. */
   #holdsSomething(name: string, mapping: DynamicObject, logger: Logger): boolean {
     const { provider, namespaces: map } = this.#options;
     const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;

@@ -14,7 +14,7 @@ export type RecordWarning = (
   message: string,
 ) => Promise<void>;
 
-/** What the mirror needs. */
+/** Options of the mirror. */
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMappings;
@@ -27,7 +27,7 @@ interface Followed {
   readonly running: Promise<void>;
 }
 
-/** One watch for each service namespace: nobody may see the events of the whole provider cluster. */
+/** One watch for each service namespace: a tenant may not see the events of the whole provider cluster. */
 export class WarningMirror implements Startable {
   readonly #options: WarningMirrorOptions;
   /** By provider namespace. */
