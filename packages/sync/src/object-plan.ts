@@ -182,25 +182,27 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
  * The status of a spec that is not sent is news only when that takes long; then it says why.
  */
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
-  const { provider, isOverdue = false } = observed;
+  const { ref, provider, mapping, isOverdue = false } = observed;
   const target = targetOf(observed);
   const obstacle = obstacleOf(observed, target);
   const isFree = target !== undefined && obstacle === undefined;
   const writes = isFree ? planUpstream(observed, consumer, target) : [];
   const isSent = isFree && provider !== undefined && writes.length === 0;
-  const isUnsent = isFree && !isSent;
   const shown = isSent || obstacle === "providerReplacement" ? provider : undefined;
   const notSent = obstacle === undefined ? unsentWords : waitingWords[obstacle];
   // The status of a spec that is being sent follows from the provider's answer.
   const status =
-    isUnsent && !isOverdue
+    isFree && !isSent && !isOverdue
       ? []
       : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent);
   const isNews = isOverdue || obstacle === "providerReplacement" || (isSent && !isFirst(consumer, provider));
   const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
   return {
     steps: [
-      ...(isFree ? planMarks(observed, consumer) : planMapping(observed, obstacle)),
+      ...(isFree ? planMarks(observed, consumer) : []),
+      ...(obstacle === "mapping" && mapping.state === "missing"
+        ? [{ do: "createMapping", consumerNamespace: ref.namespace ?? "" } as const]
+        : []),
       ...(isNews ? status : []),
       ...writes,
     ],
@@ -220,13 +222,6 @@ function obstacleOf(
   if (isForeign(observed)) return "foreignObject";
   const { provider } = observed;
   return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
-}
-
-/** Asks for the namespace on the provider, once. */
-function planMapping({ ref, mapping }: ObservedPair, obstacle: Waiting | undefined): readonly Step[] {
-  const { namespace: consumerNamespace = "" } = ref;
-  const isMissing = obstacle === "mapping" && mapping.state === "missing";
-  return isMissing ? [{ do: "createMapping", consumerNamespace }] : [];
 }
 
 /** Our marks on the claim. */

@@ -10,7 +10,7 @@ import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import type { ClusterCaches } from "../../digests.ts";
-import { type Part, Running, startAll } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
@@ -78,12 +78,7 @@ export class AppClusterSecretReconciler implements Part {
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _one = this.#controller.watch(this.#bindings.cache.informer, () => [key]);
     using _two = this.#controller.watch(this.#secret.cache.informer, () => [key]);
-    try {
-      await this.#bindings.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
+    if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
     this.#controller.enqueue(key, { reason: wakeReasons.started });
     await startAll([this.#controller, this.#status], signal);
   }

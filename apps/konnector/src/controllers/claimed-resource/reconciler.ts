@@ -25,7 +25,7 @@ import {
   unrestrictedClaim,
 } from "@klutch/sync";
 import { createController } from "../../controller.ts";
-import type { Part } from "../../lifecycle.ts";
+import { isFilled, type Part } from "../../lifecycle.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
@@ -99,11 +99,7 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    try {
-      await this.#handle.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await isFilled(this.#handle.cache.informer, signal);
     await this.#controller.start({ signal });
   }
 

@@ -26,25 +26,22 @@ import type {
   ReconcileContext,
   ReconcileResult,
 } from "@klutch/kube-runtime";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { ProviderSecretWatch } from "./provider-secret-watch.ts";
 import { statusOf } from "./status.ts";
 
 /** Options of the heartbeat. */
-export interface ClusterBindingOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
+export interface ClusterBindingOptions extends ProviderParts {
   readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
   /** ClusterBindings of this tenant. */
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
-  readonly runtime: RuntimeDependencies;
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;

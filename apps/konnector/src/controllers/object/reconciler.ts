@@ -12,7 +12,7 @@ import {
 } from "@klutch/sync";
 import type { Histogram, Sample } from "@klutch/telemetry";
 import { createController } from "../../controller.ts";
-import type { Part } from "../../lifecycle.ts";
+import { isFilled, type Part } from "../../lifecycle.ts";
 import * as declarations from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import type { BoundResource } from "./bound-resource.ts";
@@ -93,13 +93,8 @@ export class ObjectReconciler implements Part {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    try {
-      const { informer } = this.#caches.claims;
-      await informer.whenSynced({ signal });
-      this.#bound.breaker.setInitial(informer.size);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    const { informer } = this.#caches.claims;
+    if (await isFilled(informer, signal)) this.#bound.breaker.setInitial(informer.size);
     const { metrics } = this.#bound.runtime;
     using _shown = metrics.registry.read(declarations.claims, () => this.#countClaims());
     await this.#controller.start({ signal });

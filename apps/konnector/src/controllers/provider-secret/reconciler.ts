@@ -5,7 +5,7 @@ import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-r
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
-import { type Part, Running, startAll } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
@@ -54,12 +54,7 @@ export class ProviderSecretReconciler implements Part {
       const secretKey = keyOfRef(asBinding(object).spec.kubeconfigSecretRef);
       return [secretKey];
     });
-    try {
-      await this.#bindings.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
+    if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
     await startAll([this.#controller, this.#status], signal);
   }
 

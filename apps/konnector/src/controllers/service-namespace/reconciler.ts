@@ -15,21 +15,15 @@ import {
 import type { Logger } from "@klutch/telemetry";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import type { Startable } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "./namespace-mappings.ts";
+import type { ProviderParts } from "./provider-parts.ts";
 
 /** Options of the reconciler. */
-export interface ServiceNamespaceOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
+export interface ServiceNamespaceOptions extends ProviderParts {
   /** The APIServiceNamespaces of this tenant. */
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
-  /** The mappings as far as they count. */
-  readonly namespaces: NamespaceMappings;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** Mappings are asked for where a claim needs one (object/execute.ts), never here. */
