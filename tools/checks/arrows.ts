@@ -55,7 +55,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/oci": pure,
   "sandbox/engines": pure,
   "sandbox/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
-  "sandbox/data-servers": { parts: ["certificates", "engines", "program", "kube-runtime"], thirdParty: ["pg"] },
+  "sandbox/data-servers": {
+    parts: ["certificates", "engines", "program", "kube-runtime"],
+    thirdParty: ["pg"],
+  },
   "sandbox/nodes": {
     parts: ["kube-testing", "kube", "kube-core", "oci", "engines", "certificates"],
     thirdParty: [],
