@@ -17,6 +17,7 @@ const anything = [
   "sync",
   "kube",
   "kube-runtime",
+  "program",
   "kube-testing",
   "telemetry",
   "http-client",
@@ -41,6 +42,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
+  "packages/program": { parts: ["kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "proof/osb-conformance": { parts: ["osb", "osb/internal", "http-client"], thirdParty: [] },
   "proof/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/http-client": { parts: [], thirdParty: ["undici"] },
@@ -53,14 +55,20 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/oci": pure,
   "sandbox/engines": pure,
   "sandbox/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
-  "sandbox/data-servers": { parts: ["certificates", "engines", "kube-runtime"], thirdParty: ["pg"] },
+  "sandbox/data-servers": {
+    parts: ["certificates", "engines", "program", "kube-runtime"],
+    thirdParty: ["pg"],
+  },
   "sandbox/nodes": {
     parts: ["kube-testing", "kube", "kube-core", "oci", "engines", "certificates"],
     thirdParty: [],
   },
-  "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube", "kube-core"], thirdParty: [] },
+  "apps/konnector": {
+    parts: ["sync", "api", "program", "kube-runtime", "kube", "kube-core"],
+    thirdParty: [],
+  },
   "apps/backend": {
-    parts: ["api", "kube-runtime", "kube", "kube-core"],
+    parts: ["api", "program", "kube-runtime", "kube", "kube-core"],
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
@@ -68,19 +76,29 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
-    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb", "backup-manager"],
+    parts: [
+      "services",
+      "api",
+      "crossplane",
+      "program",
+      "kube-runtime",
+      "kube",
+      "kube-core",
+      "osb",
+      "backup-manager",
+    ],
     thirdParty: [],
   },
   "apps/function-klutch": {
-    parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
+    parts: ["services", "api", "crossplane", "program", "kube-runtime", "kube-core"],
     thirdParty: [],
   },
   "sandbox/broker": {
-    parts: ["api", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
+    parts: ["api", "program", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg"],
   },
   "sandbox/a8s-operator": {
-    parts: ["api", "schema", "data-servers", "engines", "kube-runtime", "kube", "kube-core"],
+    parts: ["api", "schema", "data-servers", "engines", "program", "kube-runtime", "kube", "kube-core"],
     thirdParty: ["pg"],
   },
   "sandbox/launcher": {

@@ -5,7 +5,7 @@ import { brokerProgram } from "@klutch/broker";
 import { type CommandDescription, commandTree } from "@klutch/cli";
 import { functionProgram } from "@klutch/function-klutch";
 import { konnectorProgram } from "@klutch/konnector";
-import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/kube-runtime";
+import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/program";
 import { providerProgram } from "@klutch/provider-anynines";
 
 const programs: readonly ProgramDescription[] = [

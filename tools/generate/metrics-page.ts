@@ -1,5 +1,6 @@
 /** The page of all metrics, from their declarations. */
-import { catalogue, type MetricDeclaration } from "@klutch/telemetry";
+import type { MetricDeclaration } from "@klutch/telemetry";
+import { catalogue } from "./metrics-catalogue.ts";
 
 const intro = `# Metrics
 

@@ -17,7 +17,7 @@ import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
-import { controlPlaneMetrics, type Logger, type Metrics } from "@klutch/telemetry";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
   type AnyInformer,
@@ -40,6 +40,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
+import * as declarations from "./metrics.ts";
 
 /** What the backend runs with. */
 export interface BackendOptions {
@@ -112,8 +113,8 @@ export function createBackend(options: BackendOptions): Backend {
 }
 
 function showSizes(metrics: Metrics, { bindings, mappings }: Caches): void {
-  metrics.read(controlPlaneMetrics.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
-  metrics.read(controlPlaneMetrics.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
+  metrics.read(declarations.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
+  metrics.read(declarations.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
 }
 
 /** Asks until the identity provider answers, so that a wrong issuer shows before the first login. */

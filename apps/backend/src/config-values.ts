@@ -1,7 +1,7 @@
 /** Kinds of flags that only the backend has. */
 import { readFileSync } from "node:fs";
 import { parseDuration } from "@klutch/kube-core";
-import { type Flag, FlagFault, type FlagWords } from "@klutch/kube-runtime";
+import { type Flag, FlagFault, type FlagWords } from "@klutch/program";
 import { Secret } from "@klutch/telemetry";
 import { urlFault } from "./secure-url.ts";
 

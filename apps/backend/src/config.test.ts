@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError } from "@klutch/kube-runtime";
+import { ConfigError } from "@klutch/program";
 import { readConfig } from "./config.ts";
 
 const key = Buffer.alloc(32, 1).toString("base64");

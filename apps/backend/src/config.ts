@@ -1,9 +1,9 @@
 /** The configuration of the backend. All faults are reported at once. */
 import { randomUUID } from "node:crypto";
 import { artefact, type ClusterScopedIsolation, type InformerScope, klutchVersion } from "@klutch/api";
+import { CertificateError, readServedCertificate, type ServedCertificate } from "@klutch/kube-runtime";
 import {
   address,
-  CertificateError,
   ConfigError,
   identityFlag,
   kubeconfigFlag,
@@ -12,13 +12,11 @@ import {
   port,
   type Program,
   readFlags,
-  readServedCertificate,
-  type ServedCertificate,
   text,
   toggle,
   type ValuesOf,
   wholeNumber,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import {

@@ -1,5 +1,6 @@
 /** The backend as a process. */
-import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
+import { ClusterConnection, Manager } from "@klutch/kube-runtime";
+import { ownCluster, runProcess } from "@klutch/program";
 import { createBackend } from "./backend.ts";
 import { backendProgram } from "./config.ts";
 import { httpServer } from "./http-server.ts";

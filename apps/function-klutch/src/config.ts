@@ -1,14 +1,6 @@
 /** Flags and environment of the composition function. */
 import { klutchVersion } from "@klutch/api";
-import {
-  type Address,
-  address,
-  probesFlag,
-  type Program,
-  requireFlags,
-  text,
-  toggle,
-} from "@klutch/kube-runtime";
+import { type Address, address, probesFlag, type Program, requireFlags, text, toggle } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 
 /** How the function runs. */

@@ -1,6 +1,7 @@
 /** The composition function as a process. */
 import { serveFunction } from "@klutch/crossplane";
-import { Manager, runProcess, untilAborted } from "@klutch/kube-runtime";
+import { Manager, untilAborted } from "@klutch/kube-runtime";
+import { runProcess } from "@klutch/program";
 import { compose } from "./compose.ts";
 import { functionProgram } from "./config.ts";
 

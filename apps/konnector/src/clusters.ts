@@ -4,7 +4,7 @@ import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import type { ClusterCaches } from "./digests.ts";
-import type { KonnectorMetrics } from "./metrics.ts";
+import type { KonnectorMetrics } from "./counters.ts";
 
 /** The app cluster. */
 export interface ConsumerCluster {
@@ -36,7 +36,7 @@ export interface ProviderCluster {
 
 /** Times in milliseconds, and limits. */
 export interface Timing {
-  /** Between two live reads before something is deleted on the provider that nobody was seen to delete. Default 10 000. */
+  /** Between two live reads before something is deleted on the provider whose claim no one was seen to delete. Default 10 000. */
   readonly graceMs: number;
   /** Unannounced upstream deletions within a minute and provider; more are held. Default 25. */
   readonly breakerLimit: number;
@@ -55,7 +55,7 @@ export interface Timing {
   readonly syncTimeoutMs: number;
   /** A claim's wait is recorded as an event when it lasts longer. Default 5 000. */
   readonly recordAfterMs: number;
-  /** A claim that nobody has answered for so long says so in its status. Default 1 second. */
+  /** A claim without an answer for this long says so in its status. Default 1 second. */
   readonly overdueAfterMs: number;
   /** A schema that waits for claims to fit is held against them again after this. Default 60 000. */
   readonly heldSchemaMs: number;
@@ -75,7 +75,7 @@ export const defaultTiming: Timing = {
   heldSchemaMs: 60_000,
 };
 
-/** What every part of the agent gets. */
+/** Dependencies of every part of the agent. */
 export interface RuntimeDependencies {
   readonly logger: Logger;
   readonly metrics: KonnectorMetrics;

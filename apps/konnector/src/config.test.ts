@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError } from "@klutch/kube-runtime";
+import { ConfigError } from "@klutch/program";
 import { parseConfig } from "./config.ts";
 
 const parse = (args: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseConfig> =>

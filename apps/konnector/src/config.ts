@@ -16,7 +16,7 @@ import {
   toggle,
   type ValuesOf,
   wholeNumber,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { Timing } from "./clusters.ts";
 
@@ -42,9 +42,9 @@ export interface KonnectorConfig {
   /** Default 8080, which the shipped manifests probe; 0 chooses a free one. */
   readonly probePort: number;
   readonly logLevel: LogLevel;
-  /** Whether the APIServiceBinding CRD is created when it is absent. Default true. */
+  /** Creates the APIServiceBinding CRD when it is absent. Default true. */
   readonly installCrd: boolean;
-  /** What flags set of it; the rest has its default. */
+  /** Times and limits that flags set; the others have their defaults. */
   readonly timing: Partial<Timing>;
   readonly controlPlane: ControlPlaneMode | undefined;
 }

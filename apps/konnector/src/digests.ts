@@ -1,4 +1,4 @@
-/** What the caches of the two clusters keep of bound objects in place of their content. */
+/** Digests that the caches of the two clusters keep of bound objects in place of their content. */
 import {
   type CachePool,
   type DigestedObject,
@@ -22,7 +22,7 @@ export type BoundDigest = DigestedObject<Digest>;
 /** The caches of one of the two clusters. */
 export type ClusterCaches = CachePool<Digest>;
 
-/** Of claims whose statuses are seen so. */
+/** Rules for claims with this view. */
 export function consumerDigests(view: StatusView): DigestRules<Digest> {
   return {
     digest: (object) => consumerDigest(object, defaultMetadataRule, view),
@@ -31,10 +31,10 @@ export function consumerDigests(view: StatusView): DigestRules<Digest> {
   };
 }
 
-/** Of upstream objects. Which fields our apply holds is read from `managedFields`, so a part of them stays. */
+/** Rules for upstream objects. Part of `managedFields` stays, because it names the fields that our apply owns. */
 export function providerDigests(view: StatusView): DigestRules<Digest> {
   return { digest: (object) => providerDigest(object, view), strip: reduceManagedFields, isMarked: isBound };
 }
 
-/** So many objects of one kind are taken from a provider in one scope, which is a namespace or the whole cluster. */
+/** Most objects of one kind that are read from a provider in one scope, which is a namespace or the whole cluster. */
 export const providerObjectsOfOneKind = 200_000;

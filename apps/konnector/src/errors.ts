@@ -1,4 +1,4 @@
-/** What can go wrong in the konnector, apart from what its API servers answer. */
+/** Errors of the konnector, apart from the answers of its API servers. */
 
 /** The app cluster is not the one that this agent started with (restored or swapped): nothing may be deleted because of what it says. */
 export class WrongClusterError extends Error {
@@ -12,7 +12,7 @@ export class WrongClusterError extends Error {
   }
 }
 
-/** The provider is not the one that the binding was made with (set up anew, or restored under other UIDs). */
+/** The provider is not the one that the binding was made with (set up again, or restored under other UIDs). */
 export class WrongProviderError extends Error {
   readonly code = "WrongProvider";
 
@@ -24,7 +24,7 @@ export class WrongProviderError extends Error {
   }
 }
 
-/** A cluster did not list what is needed in time. */
+/** A cluster did not list the needed objects in time. */
 export class NotFilledError extends Error {
   readonly code = "NotFilled";
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@klutch/kube";
 
-/** What is needed to know when. */
+/** Options of the collection. */
 export interface IdleGcOptions {
   readonly clock: Clock;
   /** Reconciles of pairs so far. */

@@ -2,3 +2,4 @@
 export type { Timing } from "./clusters.ts";
 export { type KonnectorConfig, konnectorProgram } from "./config.ts";
 export { type AgentRunOptions, runAgent } from "./konnector.ts";
+export * as metrics from "./metrics.ts";

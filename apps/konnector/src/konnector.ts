@@ -26,9 +26,9 @@ import { ProviderSecretReconciler } from "./controllers/provider-secret/reconcil
 import { asDynamic } from "./decode.ts";
 import type { ClusterCaches } from "./digests.ts";
 import { KindTooNewError } from "./errors.ts";
-import { konnectorMetrics } from "./metrics.ts";
+import { konnectorMetrics } from "./counters.ts";
 
-/** What the agent needs besides the Manager's runtime. */
+/** Options of the agent, besides the Manager's runtime. */
 export interface AgentPartOptions {
   readonly config: Pick<KonnectorConfig, "installCrd" | "timing" | "controlPlane">;
   /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
@@ -43,7 +43,7 @@ export interface AgentPart {
   readonly reconciles: () => number;
 }
 
-/** What `connectKonnector` needs. */
+/** Options of `connectKonnector`. */
 export interface KonnectorConnectionOptions extends Runtime {
   readonly config: Pick<KonnectorConfig, "leaseName" | "leaseNamespace" | "identity" | "controlPlane">;
   readonly cluster: ClusterConfig;
@@ -61,7 +61,7 @@ export function connectKonnector(options: KonnectorConnectionOptions): ClusterCo
   });
 }
 
-/** Adds the agent, which is made anew for each term of the lease: what one term knew is not trusted in the next. */
+/** Adds the agent, which is created again for each term of the lease: state of one term is not trusted in the next. */
 export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart {
   const { config, connection } = options;
   const { logger, metrics, clock, random } = manager.runtime;
@@ -94,7 +94,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   return { reconciles: () => runtime.metrics.reconcileCount.count };
 }
 
-/** What `runAgent` needs. */
+/** Options of `runAgent`. */
 export interface AgentRunOptions
   extends Omit<KonnectorConnectionOptions, "config">,
     Pick<ManagerOptions, "probes" | "onListening"> {

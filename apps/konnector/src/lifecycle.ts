@@ -10,8 +10,9 @@
  * A part that takes nothing when it is made has just `start`. What only remembers (mappings, counts) has no `start`: it is current from
  * when it is made until it is disposed.
  */
+import type { Cached, Informer } from "@klutch/kube-runtime";
 
-/** What works until its signal aborts; the same method as that of a `Controller`. */
+/** Part that works until its signal aborts; has the same method as a `Controller`. */
 export interface Startable {
   /** Call it once. */
   start(options: { readonly signal: AbortSignal }): Promise<void>;
@@ -51,4 +52,18 @@ export async function startAll(parts: readonly Startable[], signal: AbortSignal)
   };
   await Promise.all(parts.map(start));
   if (failed.signal.aborted) throw failed.signal.reason;
+}
+
+/** Resolves to true when the cache is filled, and to false when the signal aborts before. */
+export async function isFilled(
+  informer: Pick<Informer<Cached>, "whenSynced">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await informer.whenSynced({ signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
 }

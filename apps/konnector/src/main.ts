@@ -1,5 +1,6 @@
 /** The konnector as a process. */
-import { collectGarbage, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
+import { Manager } from "@klutch/kube-runtime";
+import { collectGarbage, ownCluster, runProcess } from "@klutch/program";
 import { konnectorProgram } from "./config.ts";
 import { collectWhenIdle } from "./idle-gc.ts";
 import { addAgent, connectKonnector } from "./konnector.ts";

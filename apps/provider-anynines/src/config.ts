@@ -11,7 +11,7 @@ import {
   requireFlags,
   toggle,
   wholeNumber,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 
 /** How the provider runs. */
 export interface ProviderProcessConfig extends ControllersConfig {

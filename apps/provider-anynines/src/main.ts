@@ -1,5 +1,6 @@
 /** The provider as a process. */
-import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
+import { ClusterConnection, Manager } from "@klutch/kube-runtime";
+import { ownCluster, runProcess } from "@klutch/program";
 import { providerProgram } from "./config.ts";
 import { addProvider } from "./provider.ts";
 

@@ -75,7 +75,8 @@ export function watchConfigs(
       const changed = now
         .filter((key) => !before.includes(key))
         .concat(before.filter((key) => !now.includes(key)));
-      for (const key of changed) controller.enqueue(key, { afterMs: countMs });
+      for (const key of changed)
+        controller.enqueue(key, { afterMs: countMs, reason: "users of the ProviderConfig changed" });
     });
   }
 }

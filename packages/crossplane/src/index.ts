@@ -1,4 +1,5 @@
 /** Crossplane from the outside: managed resources and composition functions. */
+export * as functionMetrics from "./function/metrics.ts";
 export { type FunctionServer, serveFunction, type ServeFunctionOptions } from "./function/server.ts";
 export type {
   Compose,

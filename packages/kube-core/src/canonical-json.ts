@@ -21,7 +21,7 @@ export function jsonHash(value: unknown): string {
   return hash("sha256", canonicalJson(value), "base64url").slice(0, 22);
 }
 
-/** Whether all keys are sorted already, as servers send them: then the platform writes the text in one go. */
+/** Returns true if all keys are sorted already, as servers send them: then the platform writes the text in one go. */
 function isOrdered(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isOrdered);
   if (!isRecord(value)) return true;

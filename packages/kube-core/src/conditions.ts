@@ -1,4 +1,4 @@
-/** Conditions: what is known about an object, one entry for each aspect. In Cluster API's style, with a severity. */
+/** Conditions: observations about an object, one entry for each aspect. In Cluster API's style, with a severity. */
 import { isRecord } from "./is-record.ts";
 import { wholeSeconds } from "./time.ts";
 import { listAt } from "./value-at.ts";
@@ -66,7 +66,7 @@ export function findCondition<C extends NewCondition>(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the condition of this type is True. One that is not there is not. */
+/** Returns true if the condition of this type has status True; false when it does not exist. */
 export function isTrue(conditions: readonly NewCondition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === "True";
 }
@@ -89,7 +89,7 @@ function isCondition(value: unknown): value is NewCondition {
 
 /**
  * The list with `condition` in it: `Ready` first, then by type. The time moves only when status, reason, severity or message do,
- * so setting what is already there gives an equal list. `now` is in milliseconds since the epoch.
+ * so setting an existing condition gives an equal list. `now` is in milliseconds since the epoch.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -146,7 +146,7 @@ function isAlarm({ status, severity }: NewCondition): boolean {
 }
 
 function rank({ status, severity }: NewCondition): number {
-  // Whoever writes False without a severity did not say that it is harmless.
+  // False without a severity does not mean that it is harmless.
   const key =
     status === "False" ? `False/${severity === undefined || severity === "" ? "Error" : severity}` : status;
   const index = order.indexOf(key);

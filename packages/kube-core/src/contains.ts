@@ -1,4 +1,4 @@
-/** Whether a live value already has all of what is wanted of it. */
+/** Compares a live value with the part of it that is wanted. */
 import { isRecord } from "./is-record.ts";
 import { jsonEqual } from "./json-equal.ts";
 

@@ -7,7 +7,7 @@ export const maxSubdomainLength = 253;
 
 const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
-/** Whether the text is a DNS label (RFC 1123) in lower case, as names of namespaces are. */
+/** Returns true if the text is a DNS label (RFC 1123) in lower case, like names of namespaces. */
 export function isDnsLabel(text: string): boolean {
   return text.length <= maxLabelLength && label.test(text);
 }

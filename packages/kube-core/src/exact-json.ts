@@ -15,7 +15,7 @@ const exactJson = JSON as unknown as {
 
 /**
  * Parses JSON text. A whole number that a double cannot hold (int64 beyond 2^53) becomes a frozen raw value that `JSON.stringify` prints
- * digit by digit, so that an object can be forwarded unchanged; do not compute with it. Throws `SyntaxError` for what is not JSON.
+ * digit by digit, so that an object can be forwarded unchanged; do not compute with it. Throws `SyntaxError` for text that is not JSON.
  */
 export function parseExactJson(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text);

@@ -1,6 +1,6 @@
 /** A binary heap, for whatever waits for its turn. */
 
-/** What lies in a heap. Only the heap writes `index`; what it says outside of a heap means nothing. */
+/** Entry of a heap. Only the heap writes `index`, which is meaningless outside of a heap. */
 export interface HeapEntry {
   index: number;
 }

@@ -1,6 +1,6 @@
 /** The one guard that reads of foreign JSON begin with. */
 
-/** Whether `value` is a JSON object. */
+/** Returns true if `value` is a JSON object. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly unknown[] | undefined;
 }
 
-/** What every object has. A typed kind is an interface with narrower `spec` and `status`. */
+/** Object of any kind. A typed kind is an interface with narrower `spec` and `status`. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -40,7 +40,7 @@ export interface KubeObject {
 /** An object of a kind that is known only at run time: every top-level field can be read by name. */
 export type DynamicObject = KubeObject & { readonly [field: string]: unknown };
 
-/** Whether the object's deletion has begun. It may stay for as long as it has finalizers. */
+/** Returns true if the object is being deleted. It may stay for as long as it has finalizers. */
 export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }

@@ -7,7 +7,7 @@ interface WithMetadata {
 }
 
 /**
- * A reference to an owner of this type. A namespaced owner must be in the namespace of what it owns; nobody checks that before the garbage
+ * A reference to an owner of this type. A namespaced owner must be in the namespace of what it owns; nothing checks that before the garbage
  * collector deletes what it takes for lost.
  */
 export function ownerReference(
@@ -26,18 +26,18 @@ export function controllerReference({ apiVersion, kind, metadata }: KubeObject):
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Whether an owner of the object has this UID. False for an object that is not there, and for no UID. */
+/** Returns true if an owner of the object has this UID; false without an object or a UID. */
 export function isOwnedBy(object: WithMetadata | undefined, uid: string | undefined): boolean {
   return uid !== undefined && object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
-/** Whether the owner with this UID controls the object. */
+/** Returns true if the owner with this UID controls the object. */
 export function isControlledBy(object: WithMetadata | undefined, uid: string | undefined): boolean {
   const controller = object?.metadata.ownerReferences?.find((owner) => owner.controller === true);
   return uid !== undefined && controller?.uid === uid;
 }
 
-/** Whether the reference is to an owner of this kind, in whatever version of its group. */
+/** Returns true if the reference names an owner of this kind, in any version of its group. */
 export function isOwnerOfKind(
   { apiVersion, kind }: OwnerReference,
   type: Pick<ResourceType, "group" | "kind">,

@@ -20,7 +20,7 @@ export function objectPath(type: ResourceType, ref: ObjectRef, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** A name as one part of a path. What Kubernetes allows in no name means another path to whoever resolves it. */
+/** A name as one part of a path. A character that Kubernetes allows in no name means another path when it is resolved. */
 function segment(name: string): string {
   if (name === "" || name === "." || name === ".." || /[/%]/.test(name))
     throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is not a valid name of an object`);

@@ -28,7 +28,7 @@ export function parseQuantity(value: unknown): number | undefined {
   return match === null ? undefined : Number(match[1]) * (suffixes[match[2] ?? ""] ?? 1);
 }
 
-/** Whether both are quantities of one amount, however they are written: a server writes `1000m` as `1`. */
+/** Returns true if both quantities are the same amount, in any notation: a server writes `1000m` as `1`. */
 export function sameQuantity(left: unknown, right: unknown): boolean {
   const [a, b] = [parseQuantity(left), parseQuantity(right)];
   return a !== undefined && b !== undefined && Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));

@@ -81,7 +81,7 @@ export const validatingAdmissionPolicies: ResourceType = admission(
   "ValidatingAdmissionPolicy",
   "validatingadmissionpolicies",
 );
-/** What puts a ValidatingAdmissionPolicy into force; cluster-scoped. Served by Kubernetes 1.30 and newer. */
+/** Puts a ValidatingAdmissionPolicy into force; cluster-scoped. Served by Kubernetes 1.30 and newer. */
 export const validatingAdmissionPolicyBindings: ResourceType = admission(
   "ValidatingAdmissionPolicyBinding",
   "validatingadmissionpolicybindings",

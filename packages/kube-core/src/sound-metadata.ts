@@ -18,7 +18,7 @@ const isListOf =
 const isOwner = (value: unknown): boolean =>
   isRecord(value) && ["apiVersion", "kind", "name", "uid"].every((name) => isText(value[name]));
 
-/** What each field must be. Others are nobody's business here. */
+/** Types of the checked fields. Other fields are not checked. */
 const checks: readonly (readonly [keyof ObjectMeta, (value: unknown) => boolean])[] = [
   ["name", isText],
   ["namespace", isText],

@@ -1,4 +1,4 @@
-/** What is written is of the type that it is written as. */
+/** Stamps written objects with the type that they are written as. */
 import type { KubeObject } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resource-type.ts";
 

@@ -17,12 +17,12 @@ const shortForms: Readonly<Record<string, string>> = {
   "\t": String.raw`\t`,
 };
 
-/** Of a piece of foreign text in a line of ours. */
+/** Longest piece of foreign text in one of our lines. */
 const defaultMaxLength = 1000;
 
 /** The text on one line, without control characters, and not longer than `limit` characters. Default 1024. */
 export function plainText(text: string, limit = 1024): string {
-  // What is cut off anyway is not cleaned.
+  // Text that is cut off anyway is not cleaned.
   const plain = text
     .slice(0, limit * 2)
     .toWellFormed()

@@ -7,7 +7,7 @@ import { serverMetrics } from "@klutch/telemetry";
 import type { Runtime } from "./manager/runtime.ts";
 import { readServedCertificate, type ServedCertificate } from "./served-certificate.ts";
 
-/** Follows until the signal aborts. What is renewed is given to `take`; when that throws, what was served before stays. */
+/** Follows until the signal aborts. Gives each renewed certificate to `take`; when that throws, the previous one stays. */
 export type FollowCertificate = (
   first: ServedCertificate,
   take: (renewed: ServedCertificate) => void,

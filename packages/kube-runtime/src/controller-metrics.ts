@@ -1,4 +1,4 @@
-/** What a controller and its queue count, with the names and labels of controller-runtime and client-go. */
+/** Metrics of a controller and its queue, with the names and labels of controller-runtime and client-go. */
 import type { Clock } from "@klutch/kube";
 import { controllerMetrics as declared, type Counter, type Histogram, type Metrics } from "@klutch/telemetry";
 import type { QueueObserver } from "./queue/work-queue.ts";
@@ -6,7 +6,7 @@ import type { QueueObserver } from "./queue/work-queue.ts";
 /** How a reconcile ended. `aborted`: the lease or the process ended meanwhile. */
 export type ReconcileOutcome = "success" | "requeue_after" | "error" | "terminal_error" | "aborted";
 
-/** What is read of a controller when the metrics are scraped. */
+/** Readings of a controller at each scrape. */
 export interface ControllerGauges {
   /** Keys that could be taken. */
   readonly depth: () => number;

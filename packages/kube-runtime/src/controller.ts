@@ -6,23 +6,27 @@ import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
 import type { Cached, Change } from "./cache/store.ts";
 import { ConcurrencyLimit } from "./queue/concurrency-limit.ts";
-import { type Priority, WorkQueue } from "./queue/work-queue.ts";
+import type { WakeReason } from "./queue/wake.ts";
+import { type AddOptions, WorkQueue } from "./queue/work-queue.ts";
+import { ReconcileRun, wakeReasons } from "./reconcile-run.ts";
 
-/** What a reconcile may ask for. */
+/** Requests of a reconcile to its controller. */
 export interface ReconcileResult {
-  /** Reconcile again after this time, although nothing changed. */
+  /** Reconcile again after this time, even if nothing changes. */
   readonly requeueAfterMs?: number | undefined;
-  /** What failed before was not tried again: the wait after its next failure goes on growing. */
+  /** Reason of that reconcile. Default `requeued after a wait`. */
+  readonly reason?: WakeReason | undefined;
+  /** Keeps the back-off, because the operation that failed before was not tried again. */
   readonly keepsBackOff?: boolean | undefined;
 }
 
-/** What a reconcile gets besides the key. */
+/** Context of one reconcile. Log through its `logger`: its lines say which reconcile wrote them, and why it ran. */
 export interface ReconcileContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
 }
 
-/** Makes the world fit the object named by the key. Throw to be called again later; level-driven, so the key is all it gets. */
+/** Brings the object named by the key to its desired state. Level-driven: it gets the key and no event. Throw to be called again later. */
 // oxlint-disable-next-line typescript/no-invalid-void-type
 export type Reconcile = (
   key: string,
@@ -33,7 +37,7 @@ export type Reconcile = (
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time; "adaptive": what the servers take, learned from the requests that `observeLatency` sees. Default 4. */
+  /** Number of keys worked on at the same time; "adaptive" learns it from the latency of requests sent through `observeLatency`. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
   /** First wait after an error other than a conflict; it doubles with each further one, up to `maxDelayMs`. Default 5. */
   readonly baseDelayMs?: number | undefined;
@@ -45,7 +49,13 @@ export interface ControllerOptions {
   readonly random?: Random | undefined;
 }
 
-/** One queue, some workers, one reconcile function. */
+/** Options of `Controller.enqueue`. */
+export interface EnqueueOptions extends AddOptions {
+  /** Wait before the reconcile, in milliseconds. Default: none. */
+  readonly afterMs?: number | undefined;
+}
+
+/** Runs one reconcile function over one queue with some workers. */
 export class Controller {
   readonly name: string;
   readonly #reconcile: Reconcile;
@@ -79,35 +89,35 @@ export class Controller {
     });
   }
 
-  /** Keys that wait, for tests and metrics. */
+  /** Number of keys that wait or are worked on, for tests and metrics. */
   get pending(): number {
     return this.#queue.size + this.#queue.workingSize;
   }
 
-  enqueue(
-    key: string,
-    options: { readonly priority?: Priority | undefined; readonly afterMs?: number | undefined } = {},
-  ): void {
+  /** Requests a reconcile of the key, at once or after `afterMs`. */
+  enqueue(key: string, options: EnqueueOptions = {}): void {
     if (options.afterMs === undefined) this.#queue.add(key, options);
     else this.#queue.addAfter(key, options.afterMs, options);
   }
 
   /**
-   * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default priority: `normal`, of what was
-   * there before `low`.
+   * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default priority: `normal`, of objects that
+   * existed before `low`. Default reasons: the kind with `listed`, `added`, `updated` or `deleted`, such as `Secret updated`.
    */
   watch<T extends Cached>(
     informer: Informer<T>,
     keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
-    options: { readonly priority?: Priority | undefined } = {},
+    options: AddOptions = {},
   ): Disposable {
+    const reasonOf = changeReasons(informer.type.kind);
     return informer.onChange((change, isInInitialList) => {
       const { priority = isInInitialList ? "low" : "normal" } = options;
-      for (const key of keysOf(change)) this.#queue.add(key, { priority });
+      const reason = options.reason ?? reasonOf(change, isInInitialList);
+      for (const key of keysOf(change)) this.#queue.add(key, { priority, reason });
     });
   }
 
-  /** Sends a request and notes how long it took. `kind`: as `ConcurrencyLimit.observe`. */
+  /** Sends a request and measures how long it takes. `kind`: see `ConcurrencyLimit.observe`. */
   async observeLatency<T>(kind: string, send: () => Promise<T>): Promise<T> {
     const startedAt = this.#clock.monotonic();
     const answer = await send();
@@ -136,38 +146,35 @@ export class Controller {
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const base = this.#logger;
-    let child: Logger | undefined;
-    const context = {
-      signal,
-      // Most reconciles have nothing to say.
-      get logger() {
-        return (child ??= base.child({ key }));
-      },
-    };
+    const run = new ReconcileRun(this.#logger, key, this.#queue.wakeOf(key), signal);
     const started = this.#clock.monotonic();
     let outcome: ReconcileOutcome = "success";
     try {
-      const result = await this.#reconcile(key, context);
+      const result = await this.#reconcile(key, run);
       if (result?.keepsBackOff !== true) this.#queue.forget(key);
-      if (result?.requeueAfterMs !== undefined) {
+      const afterMs = result?.requeueAfterMs;
+      if (afterMs !== undefined) {
         outcome = "requeue_after";
-        this.#queue.addAfter(key, result.requeueAfterMs);
+        this.#queue.addAfter(key, afterMs, { reason: result?.reason ?? wakeReasons.requeue });
       }
+      run.logEnd(outcome, this.#clock.monotonic() - started, afterMs);
     } catch (error) {
-      outcome = this.#failed(key, error, context);
+      outcome = this.#failed(key, error, run, started);
     }
     this.#metrics?.reconciled(outcome, (this.#clock.monotonic() - started) / 1000);
   }
 
-  #failed(key: string, error: unknown, { signal, logger }: ReconcileContext): ReconcileOutcome {
-    if (signal.aborted || error instanceof FencedError) {
-      // For the next term; nobody takes keys until then.
-      this.#queue.addRateLimited(key);
+  /** Decides about the retry, and writes the line that closes the reconcile. */
+  #failed(key: string, error: unknown, run: ReconcileRun, started: number): ReconcileOutcome {
+    if (run.signal.aborted || error instanceof FencedError) {
+      // For the next term; no key is taken until then.
+      this.#queue.addRateLimited(key, { reason: wakeReasons.nextTerm });
+      run.logEnd("aborted", this.#clock.monotonic() - started);
       return "aborted";
     }
+    const { logger } = run;
     if (error instanceof TerminalError) {
-      logger.error("reconcile failed, waiting for a change", { error });
+      logger.error("reconcile failed, waiting for a change", { error, outcome: "terminal_error" });
       this.#queue.forget(key);
       return "terminal_error";
     }
@@ -175,10 +182,19 @@ export class Controller {
     const atLeastMs = saysWhen ? error.retryAfterMs : undefined;
     const conflict = isConflict(error);
     const baseMs = conflict ? undefined : this.#baseDelayMs;
-    const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs, baseMs }));
-    // Somebody else was faster: expected, and cured by reconciling again.
-    if (conflict) logger.debug("object changed meanwhile, trying again", { retryInMs });
-    else logger.warn("reconcile failed, trying again", { error, retryInMs });
-    return "error";
+    const reason = conflict ? wakeReasons.conflict : wakeReasons.retry;
+    const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs, baseMs, reason }));
+    const outcome = "error";
+    // Another writer was faster: expected, and resolved by reconciling again.
+    if (conflict) logger.debug("object changed meanwhile, trying again", { outcome, retryInMs });
+    else logger.warn("reconcile failed, trying again", { error, outcome, retryInMs });
+    return outcome;
   }
+}
+
+/** Returns the reasons of changes of one kind: four texts, made once. */
+function changeReasons(kind: string): (change: Change<Cached>, isInInitialList: boolean) => string {
+  const texts = { added: `${kind} added`, updated: `${kind} updated`, deleted: `${kind} deleted` };
+  const listed = `${kind} listed`;
+  return ({ type }, isInInitialList) => (isInInitialList ? listed : texts[type]);
 }

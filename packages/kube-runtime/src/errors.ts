@@ -10,7 +10,7 @@ export class TooManyObjectsError extends Error {
   }
 }
 
-/** The reconcile failed in a way that trying again cannot fix; the next change of the object tries anew. */
+/** The reconcile failed in a way that trying again cannot fix; the next change of the object tries again. */
 export class TerminalError extends Error {
   readonly code = "Terminal";
 

@@ -2,7 +2,7 @@
 import type { Clock, KubeClient } from "@klutch/kube";
 import { type Lease, leases } from "@klutch/kube-core";
 
-/** What is waited for. */
+/** Lease that is waited for. */
 export interface HeldLease {
   readonly client: Pick<KubeClient, "watch">;
   readonly clock: Clock;

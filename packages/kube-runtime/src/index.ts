@@ -4,6 +4,7 @@ export { certificateFollower, type FollowCertificate } from "./certificate-follo
 export {
   Controller,
   type ControllerOptions,
+  type EnqueueOptions,
   type Reconcile,
   type ReconcileContext,
   type ReconcileResult,
@@ -48,31 +49,6 @@ export type { ManagedCache, ManagerPart, Runnable } from "./manager/runnable.ts"
 export { type Runtime, systemRuntime } from "./manager/runtime.ts";
 export { type HealthCheck } from "./probes.ts";
 export { untilAborted } from "./manager/until-aborted.ts";
-export {
-  type Address,
-  address,
-  duration,
-  type Flag,
-  FlagFault,
-  type FlagTable,
-  type FlagWords,
-  ignored,
-  oneOf,
-  optional,
-  optionalText,
-  port,
-  text,
-  toggle,
-  type ValuesOf,
-  wholeNumber,
-} from "./program/flag.ts";
-export { controllersConfig, type ControllersConfig, controllersFlags } from "./program/controllers-config.ts";
-export { type ProgramDescription, titleOfFlag } from "./program/help.ts";
-export { collectGarbage } from "./program/memory.ts";
-export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
-export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";
-export { identityFlag, probesFlag } from "./program/shared-flags.ts";
-export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
 export {
   CertificateError,
@@ -80,4 +56,4 @@ export {
   readServedCertificate,
   type ServedCertificate,
 } from "./served-certificate.ts";
-export { type Priority } from "./queue/work-queue.ts";
+export type { Priority, WakeReason } from "./queue/wake.ts";

@@ -42,7 +42,7 @@ const distrustMs = 600_000;
 
 /**
  * Competes for the lease while `run` runs, and gives it back at the end. It does not stop the work of a process that lost the lease:
- * `signal` aborts, writes are refused, and whoever runs the work ends it.
+ * `signal` aborts, writes are refused, and the caller ends the work.
  */
 export class LeaderElector implements WriteGuard {
   readonly #options: LeaderElectorOptions;
@@ -56,10 +56,10 @@ export class LeaderElector implements WriteGuard {
   #held: Lease | undefined;
   #term: AbortController | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
-  /** What was last seen of a foreign lease, by our own clock: other machines' clocks are not trusted. */
+  /** Last observation of another holder's lease, by our own clock: other machines' clocks are not trusted. */
   #observed: { readonly version: string; readonly at: number; readonly durationMs: number } | undefined;
   #waiters: ((signal: AbortSignal) => void)[] = [];
-  /** The lease of another process as it was last read; undefined when nobody else was seen to hold it. */
+  /** The lease of another process as it was last read; undefined when no other process was seen to hold it. */
   #foreign: Lease | undefined;
   /** Why a watch just said that there is something to do. */
   #wokenBy: WaitEnd | undefined;
@@ -85,7 +85,7 @@ export class LeaderElector implements WriteGuard {
     if (!this.isLeader()) throw new FencedError(`not writing: the lease ${this.#options.name} is not ours`);
   }
 
-  /** Of the present term; aborted when there is none. */
+  /** Signal of the present term; aborted when there is none. */
   get signal(): AbortSignal {
     return (
       this.#term?.signal ?? AbortSignal.abort(new FencedError(`the lease ${this.#options.name} is not ours`))
@@ -145,7 +145,7 @@ export class LeaderElector implements WriteGuard {
     this.#watchAgainAt = this.#clock.monotonic() + distrustMs;
   }
 
-  /** Whether the server answered. */
+  /** Tries once to take or renew the lease; returns true if the server answered. */
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
     const started = this.#clock.monotonic();
     const timeout = new AbortController();
@@ -183,7 +183,7 @@ export class LeaderElector implements WriteGuard {
     return this.#write(lease, signal);
   }
 
-  /** Whether the lease is ours now; false when somebody else was faster. */
+  /** Takes the lease; returns false when another process was faster. */
   async #write(previous: Lease | undefined, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options;
     const lease = this.#leaseObject(previous);
@@ -207,7 +207,7 @@ export class LeaderElector implements WriteGuard {
     return this.#untilExpiryMs() < 0;
   }
 
-  /** Of the lease that was last seen; below zero when it has expired. */
+  /** Returns the time until the last observed lease expires; below zero when it has expired. */
   #untilExpiryMs(): number {
     if (this.#observed === undefined) return Number.NEGATIVE_INFINITY;
     const { at, durationMs } = this.#observed;
@@ -253,7 +253,7 @@ export class LeaderElector implements WriteGuard {
     this.#renewedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Lets the next process start at once. Whoever writes must have stopped before. */
+  /** Lets the next process start at once. All writers must have stopped before. */
   async #release(): Promise<void> {
     if (this.#term === undefined) return;
     this.#end("stopping");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { createMetrics, syncMetrics } from "@klutch/telemetry";
+import { createMetrics, serverMetrics } from "@klutch/telemetry";
 import { type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
 
 async function serve(options: Partial<ProbeOptions> = {}): Promise<ProbeServer> {
@@ -57,11 +57,11 @@ test("a query does not matter", async () => {
 
 test("metrics are served as Prometheus reads them, and a collector that fails is an error and no half page", async () => {
   const metrics = createMetrics();
-  metrics.counter(syncMetrics.credentialRotations).labels({}).inc();
+  metrics.counter(serverMetrics.certificateReads).labels({}).inc();
   await using server = await serve({ metrics });
   const response = await fetch(`http://127.0.0.1:${server.port}/metrics`);
   assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
-  assert.match(await response.text(), /^klutch_credential_rotations_total 1$/m);
+  assert.match(await response.text(), /^certwatcher_read_certificate_total 1$/m);
   await using failing = await serve({
     metrics: { ...metrics, text: async () => Promise.reject(new Error("a secret detail")) },
   });

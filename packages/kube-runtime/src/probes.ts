@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { Metrics } from "@klutch/telemetry";
 import { ListenError } from "./errors.ts";
 
-/** Says what is wrong, or undefined when all is well. */
+/** Returns the problem; undefined when there is none. */
 export type HealthCheck = () => string | undefined;
 
 /** Options of `startProbes`. */

@@ -9,7 +9,7 @@ export interface CertificateFiles {
   /** The server's own certificate first, then those between it and its authority. */
   readonly cert: string;
   readonly key: string;
-  /** Of authorities that clients' certificates come from. Default: none. */
+  /** File with the authorities of clients' certificates. Default: none. */
   readonly ca?: string | undefined;
 }
 
@@ -22,11 +22,11 @@ export interface ServedCertificate {
   readonly ca: string;
   /** In milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Of all that was read: the same bytes have the same one. */
+  /** Digest of all files: the same bytes have the same digest. */
   readonly digest: string;
 }
 
-/** The files cannot be served. The message names the file, and never what is in it. */
+/** The files cannot be served. The message names the file, and never its content. */
 export class CertificateError extends Error {
   readonly code = "Certificate";
   /** Which of the files. */
@@ -97,7 +97,7 @@ function privateKeyOf({ key: path }: CertificateFiles, pem: string): KeyObject {
   }
 }
 
-/** What is refused although it fits, such as a key that is too short. */
+/** Throws for a certificate that fits and is refused all the same, such as one with a short key. */
 function requireServable({ cert: path }: CertificateFiles, cert: string, key: string): void {
   try {
     createSecureContext({ cert, key });

@@ -10,7 +10,7 @@ import { TransportError } from "./errors.ts";
 /** Gives the Authorization header, or undefined when the connection itself authenticates. */
 export interface AuthSource {
   header(): Promise<string | undefined>;
-  /** Called after a 401: forget what is cached. */
+  /** Forgets the cached credential; called after a 401. */
   invalidate(): void;
 }
 

@@ -3,9 +3,9 @@ import { TransportError } from "./errors.ts";
 
 /** Longest bodies in bytes. */
 export interface BodyLimits {
-  /** Of anything but a page of a list. Default 16 MiB: an object has at most some 1.5 MiB in etcd. */
+  /** Limit for anything but a page of a list. Default 16 MiB: an object has at most about 1.5 MiB in etcd. */
   readonly object?: number | undefined;
-  /** Of one page of a list. Default 64 MiB. A longer page is asked for again with fewer objects. */
+  /** Limit for one page of a list. Default 64 MiB. A longer page is requested again with fewer objects. */
   readonly page?: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function boundedText(
   return Buffer.concat(chunks, length).toString("utf8");
 }
 
-/** What is thrown for a body that is longer than allowed. */
+/** Returns the error for a body that is longer than allowed. */
 export function tooLarge(limitBytes: number, action: string): TransportError {
   return new TransportError("TooLarge", `${action}: the answer is longer than ${limitBytes} bytes`);
 }

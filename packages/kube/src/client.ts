@@ -25,7 +25,7 @@ import { createTransport } from "./transport.ts";
 import type { KubeClient, ListOptions, Scope, WatchOptions, WriteGuard, WriteOptions } from "./types.ts";
 import { decodeWatch } from "./watch.ts";
 
-/** What a client may be given. */
+/** Options of a client. */
 export interface KubeClientOptions {
   /** Default `klutch`. */
   readonly userAgent?: string | undefined;
@@ -37,7 +37,7 @@ export interface KubeClientOptions {
   readonly random?: Random | undefined;
   /** Asked before every write. Default: writes are always allowed. */
   readonly writeGuard?: WriteGuard | undefined;
-  /** What may be read of an answer. */
+  /** Limits of an answer's body. */
   readonly bodyLimits?: BodyLimits | undefined;
   /** `false` sends everything at once. Default: adaptive. */
   readonly flowControl?: FlowControlOptions | false | undefined;
@@ -269,7 +269,7 @@ function watchQuery(options: WatchOptions): URLSearchParams {
   return query;
 }
 
-/** Unless told to ignore unknown fields, the server decodes the body a second time, for a warning that nobody would read (KEP-2885). */
+/** Unless told to ignore unknown fields, the server decodes the body a second time, for a warning that no one would read (KEP-2885). */
 function writeQuery(options: WriteOptions & { force?: boolean | undefined }): string {
   const query = new URLSearchParams({ fieldValidation: "Ignore" });
   if (options.fieldManager !== undefined) query.set("fieldManager", options.fieldManager);

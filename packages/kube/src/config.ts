@@ -1,4 +1,4 @@
-/** What a client needs to know of a cluster, and the in-cluster source of it. */
+/** Configuration of a client for one cluster, and its in-cluster source. */
 import { readFile } from "node:fs/promises";
 import type { Secret } from "@klutch/telemetry";
 import { processEnvironment } from "./environment.ts";

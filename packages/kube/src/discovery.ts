@@ -1,9 +1,9 @@
-/** What a cluster serves. */
+/** Discovery of the resources that a cluster serves. */
 import { isRecord, type KubeObject, recordsAt, type ResourceType, valueAt } from "@klutch/kube-core";
 import { isNotFound } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
 
-/** What is known of the resource that is searched for. */
+/** Search criteria for a resource. */
 export interface ResourceQuery {
   readonly group: string;
   /** Default: the group's preferred version. */

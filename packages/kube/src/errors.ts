@@ -1,4 +1,4 @@
-/** What can go wrong when talking to an API server. */
+/** Errors of the requests to an API server. */
 
 /** Fields of a `Status` answer (Kubernetes API conventions, "Response Status Kind"). */
 export interface ApiErrorFields {

@@ -5,7 +5,7 @@ import type { KubeClient, ReadOptions } from "./types.ts";
 
 /**
  * The object as it stands, made by `make` when there is none. Of those who make it at the same time all get the one that was
- * first. What is there is never changed.
+ * first. An existing object is never changed.
  */
 export async function findOrCreate<T extends KubeObject>(
   client: KubeClient,

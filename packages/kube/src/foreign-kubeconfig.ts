@@ -1,5 +1,5 @@
 /**
- * Kubeconfigs that came over the network or from a Secret. Whoever wrote them must not be able to run programs, read files,
+ * Kubeconfigs that came over the network or from a Secret. Their author must not be able to run programs, read files,
  * impersonate, or route our traffic through a proxy, so only a closed set of fields is taken and the rest refused.
  */
 import { textAt } from "@klutch/kube-core";

@@ -71,7 +71,7 @@ export async function loadKubeconfig(given: LoadKubeconfigOptions = {}): Promise
   return resolveConfig(context, contextEntry, cluster, user, options);
 }
 
-/** What a kubeconfig has entries for. */
+/** Names of a kubeconfig's entries, by section. */
 interface KubeconfigNames {
   readonly contexts: readonly string[];
   readonly clusters: readonly string[];
@@ -169,7 +169,7 @@ function mergeParts(parts: readonly KubeconfigParts[]): KubeconfigParts {
   };
 }
 
-/** The entry called `name`. Throws `KubeconfigError` naming what is missing. */
+/** Returns the entry called `name`. Throws `KubeconfigError` that names the missing entry. */
 export function entryOf(entries: ReadonlyMap<string, Entry>, name: string, what: string): Entry {
   const entry = entries.get(name);
   if (entry === undefined) {

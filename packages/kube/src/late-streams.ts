@@ -1,6 +1,6 @@
 /**
  * Response headers may arrive just after their request was aborted. Node then makes another stream for them, which neither the caller nor
- * undici knows: nobody listens to its errors, so that an unclean end of its connection would end the process.
+ * undici knows: no one listens to its errors, so that an unclean end of its connection would end the process.
  */
 import type { ClientHttp2Stream } from "node:http2";
 

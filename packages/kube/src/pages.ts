@@ -10,7 +10,7 @@ const wantedLength = 2 * 1024 * 1024;
 
 /**
  * Yields the pages of a list, all of one version. The next page is on its way while the caller works on the last one. Without `limit`
- * each page is asked for so many objects as had made about two mebibytes of the one before.
+ * each page requests the number of objects that made about two mebibytes of the page before.
  */
 export async function* listPages<T extends KubeObject>(
   client: Pick<KubeClient, "list">,

@@ -5,7 +5,7 @@ import type { FlowControl } from "./flow-control.ts";
 /** Takes note of one request. `status` is undefined when no answer came. */
 export type Measure = (method: string, status: number | undefined, latencyMs: number) => void;
 
-/** What counts for one client; disposed with it. */
+/** Counts for one client; disposed with it. */
 export interface RequestMetrics extends Disposable {
   readonly measure: Measure;
 }

@@ -29,7 +29,7 @@ export interface SendRequest {
 /** Resolves to the body's text of a 2xx answer; throws `ApiError`, `TransportError` or `FencedError`. */
 export type Send = (request: SendRequest) => Promise<string>;
 
-/** A refused request (429) has had no effect, so sending it again is safe; after so many times the caller decides. */
+/** A refused request (429) has had no effect, so sending it again is safe; after this many times the caller decides. */
 const maxThrottledTries = 5;
 const defaultRetryAfterMs = 1000;
 

@@ -78,7 +78,7 @@ export function createTransport(
       const first = await sendOnce(config, agent, auth, options.userAgent, wire);
       if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
         return first;
-      // The cached credential has been replaced or has expired early: read it anew, once.
+      // The cached credential has been replaced or has expired early: read it again, once.
       await first.discard();
       auth.invalidate();
       return sendOnce(config, agent, auth, options.userAgent, wire);

@@ -1,4 +1,4 @@
-/** What can be asked of an API server, and with which options. Nothing here performs I/O. */
+/** Types of the requests to an API server and their options. Nothing here performs I/O. */
 import type { KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 
 /** Options of a request that only reads. */
@@ -92,7 +92,7 @@ export type WatchEvent<T extends KubeObject> =
 export interface WriteGuard {
   /** Throws `FencedError` when writing is not allowed now. */
   assertMayWrite(): void;
-  /** Aborts when the right to write is lost; in-flight writes are cut with it. Read anew for every request. */
+  /** Aborts when the right to write is lost; in-flight writes are cut with it. Read again for every request. */
   readonly signal: AbortSignal;
 }
 
@@ -114,7 +114,7 @@ export interface KubeClient extends AsyncDisposable {
   /** All objects, page by page, yielding to the event loop between pages. */
   listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions): AsyncIterable<T>;
   watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
-  /** What is written is of `type`, whatever `apiVersion` and `kind` the object names; so with all writes. */
+  /** Writes an object of `type`, whatever `apiVersion` and `kind` it names; the same holds for all writes. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;
   /** PUT of a whole object; `metadata.resourceVersion` guards against lost updates. */
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;

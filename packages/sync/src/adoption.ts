@@ -4,8 +4,8 @@
  * object that never was a claim's, what people wrote. What the control plane's machinery filled in stays its own (`resourceRef`,
  * `compositionRef`), and so do its marks (`kubectl.kubernetes.io/*`, `crossplane.io/*`).
  *
- * Who owned which field of the claim is not known any more, so after the claim is made nobody owns them: `handOver` leaves only our own marks to
- * us. Whoever applies first, client side or server side and under whatever name, takes its fields without a conflict.
+ * Who owned which field of the claim is not known any more, so after the claim is created no one owns them: `handOver` leaves only our own marks to
+ * us. The user who applies first, client side or server side and under whatever name, takes its fields without a conflict.
  */
 import {
   adoptedAnnotation,
@@ -57,7 +57,7 @@ export function adoptedContent(
   };
 }
 
-/** The JSON patch that leaves to us just what `addFinalizer` applies; every other field of the claim is nobody's after it. */
+/** The JSON patch that leaves to us just what `addFinalizer` applies; every other field of the claim has no owner after it. */
 export function handOver(claim: DynamicObject): readonly object[] {
   const { uid, resourceVersion, managedFields = [] } = claim.metadata;
   const others = managedFields.filter(
@@ -85,7 +85,7 @@ export function handOver(claim: DynamicObject): readonly object[] {
   ];
 }
 
-/** What a consumer, or else a person of the provider, wanted of an upstream object that comes with all its `managedFields`. */
+/** Returns the fields that a consumer, or else a person of the provider, set on an upstream object with all its `managedFields`. */
 function wantedPart(provider: DynamicObject): {
   readonly wanted: Readonly<Record<string, unknown>>;
   readonly isConsumers: boolean;
@@ -118,7 +118,7 @@ function picked(
   return recordAt(pick(sets, object));
 }
 
-/** What stands in `value` at the fields of any of the sets. Undefined when nothing does. */
+/** Returns the parts of `value` at the fields of any of the sets; undefined when there are none. */
 function pick(sets: readonly FieldSet[], value: unknown): unknown {
   // A set without inner fields holds the whole value.
   if (sets.some((fields) => Object.keys(fields).length === 0)) return value;

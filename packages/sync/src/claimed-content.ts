@@ -1,4 +1,4 @@
-/** What a copy of a claimed object holds, and what of the copy goes back to its source. */
+/** Content of a copy of a claimed object, and the part of it that goes back to its source. */
 import {
   claimedFromLabel,
   clusterNamespaceAnnotation,
@@ -30,7 +30,7 @@ interface Fields {
   readonly [field: string]: unknown;
 }
 
-/** What the content of a copy depends on. */
+/** Input of a copy's content. */
 interface CopyContext {
   readonly permissionClaim: CompiledPermissionClaim;
   readonly consumerRef: ObjectRef;
@@ -40,7 +40,7 @@ interface CopyContext {
   readonly resource: string;
 }
 
-/** The copy without what a server sets, owner references and finalizers. `copy` is what is there now. */
+/** The copy without what a server sets, owner references and finalizers. `copy` is the existing one. */
 export function copyContent(
   { permissionClaim, consumerRef, providerRef, tenant, resource }: CopyContext,
   on: Side,
@@ -103,7 +103,7 @@ function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
   return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, ...path)), object);
 }
 
-/** Labels or annotations of the copy: what is propagated from the source, then what the copy's side may set. */
+/** Labels or annotations of the copy: those propagated from the source, then those that the copy's side may set. */
 function propagated(
   source: Entries | undefined,
   copy: Entries | undefined,
@@ -177,7 +177,7 @@ export function sourcePatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Whether the copy already holds the content; what others added to it does not count, except in the payload. */
+/** Returns true if the copy already holds the content; additions by others do not count, except in the payload. */
 export function sameCopy(copy: DynamicObject, content: DynamicObject): boolean {
   const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
   for (const key of keys) {
@@ -199,10 +199,10 @@ export function sameCopy(copy: DynamicObject, content: DynamicObject): boolean {
 
 const isPayload = (key: string): boolean => key === "data" || key === "binaryData" || key === "stringData";
 
-/** Whether objects of the resource are nothing but their data. Asked of the resource, because a `kind` is what the other side says. */
+/** Returns true if objects of the resource are only data. Takes the resource, because the other side chooses the `kind`. */
 const isPayloadOnly = (resource: string): boolean => resource === "secrets" || resource === "configmaps";
 
-/** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
+/** Returns true if an immutable field differs; then the copy must be deleted and created again. */
 export function needsRecreation(resource: string, copy: DynamicObject, content: DynamicObject): boolean {
   if (!isPayloadOnly(resource)) return false;
   if (copy["immutable"] === true) return true;

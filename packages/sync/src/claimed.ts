@@ -28,22 +28,22 @@ export interface ObservedClaimed {
   readonly tenant: Tenant;
   /** `secrets`, `configmaps`, `<plural>.<group>`. What the objects say of their kind counts nowhere. */
   readonly resource: string;
-  /** Whether claimed objects cross in this namespace (mapping-rules.ts); else only copies whose source is gone are removed. Default true. */
+  /** True if claimed objects cross in this namespace (mapping-rules.ts); else only copies whose source is gone are removed. Default true. */
   readonly isOpen?: boolean | undefined;
   /** The consumer's object is the agent's own, such as the Secret with a provider's kubeconfig. Default false. */
   readonly isPrivate?: boolean | undefined;
-  /** Whether the resource has a status that is written apart. Default false: a status is not copied. */
+  /** True if the resource has a status subresource. Default false: a status is not copied. */
   readonly statusSubresource?: boolean | undefined;
 }
 
 /** The side on which something is written. */
 export type Side = "consumer" | "provider";
 
-/** One write. A copy is written whole: nobody but Klutch changes it. */
+/** One write. A copy is written whole: only Klutch changes it. */
 export type ClaimedStep =
   /** Fails with AlreadyExists when an object is there that the cache does not show; then read live and decide again. */
   | { readonly do: "create"; readonly on: Side; readonly content: DynamicObject }
-  /** `recreate`: the object must be deleted and made anew. */
+  /** `recreate`: the object must be deleted and created again. */
   | { readonly do: "replace"; readonly on: Side; readonly content: DynamicObject; readonly recreate: boolean }
   /** A merge patch of what the copy's side may change in the source. */
   | {

@@ -1,8 +1,8 @@
 /**
  * Which upstream object serves a cluster-scoped claim. Agents have named these objects in two ways: `<cluster namespace>-<name>` (the
- * Go agent, whatever isolation the export names, and isolation Prefixed) and `<name>` (isolation None). An object that is there is gone
+ * Go agent, whatever isolation the export names, and isolation Prefixed) and `<name>` (isolation None). An existing object is gone
  * on with, under whichever name; only a new one gets the name that the isolation asks for. And as long as a claim explains an
- * object by any of these namings, the object is nobody's orphan.
+ * object by any of these namings, the object is no orphan.
  *
  * | annotation `consumer-name` | claims that exist | whose the object is |
  * |----------------------------|-------------------|---------------------|
@@ -23,7 +23,7 @@ export interface Upstream {
   readonly hasLegacy?: boolean | undefined;
 }
 
-/** What both clusters show of one cluster-scoped resource, by name. */
+/** View of one cluster-scoped resource in both clusters, by name. */
 export interface ClusterScopedView<T extends Upstream = Upstream> {
   readonly hasClaim: (name: string) => boolean;
   readonly upstream: (name: string) => T | undefined;
@@ -32,7 +32,7 @@ export interface ClusterScopedView<T extends Upstream = Upstream> {
 /** Where a claim's upstream object stands. */
 export interface ClusterScopedPlace<T extends Upstream = Upstream> {
   readonly name: string;
-  /** What stands there: the claim's own, somebody else's (then the claim has to wait), or nothing. */
+  /** Object of that name: the claim's own, another's (then the claim has to wait), or none. */
   readonly upstream: T | undefined;
   readonly isOwn: boolean;
   /** The claim has another one besides; it is left alone while the claim lives. */

@@ -1,4 +1,4 @@
-/** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
+/** Rights of an accepted permission claim, in the form that decisions use, and the parts of a claim that cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
 import { contains, type DynamicObject, type ObjectRef, valueAt } from "@klutch/kube-core";
 import { type KeyPath, parseKeyPath } from "./field-path.ts";
@@ -26,9 +26,9 @@ export interface CompiledPermissionClaim {
   readonly replaceExisting: boolean;
   readonly recreateWhenConsumerSideDeleted: boolean;
   readonly alwaysRecreate: boolean;
-  /** What may change in the other side's object once it exists; everything when empty. */
+  /** Fields that may change in the other side's object once it exists; all when empty. */
   readonly fields: readonly KeyPath[];
-  /** What keeps the consumer's value. */
+  /** Fields that keep the consumer's value. */
   readonly preserving: readonly KeyPath[];
   readonly labels: MetadataPropagation;
   readonly annotations: MetadataPropagation;
@@ -117,7 +117,7 @@ export function claimFaults(
   return [...paths("fields"), ...paths("preserving"), ...selectors, ...scope];
 }
 
-/** Whether a claim covers the object of this consumer reference. Label and field selectors read `object`. */
+/** Returns true if a claim covers the object of this consumer reference. Label and field selectors read `object`. */
 export function isSelected(
   claim: CompiledPermissionClaim,
   ref: ObjectRef,

@@ -1,4 +1,4 @@
-/** What of an object goes to the provider, and whether it has to. */
+/** Content of an object that goes to the provider, and whether it has to be sent. */
 import { hash } from "node:crypto";
 import {
   adoptedAnnotation,
@@ -23,7 +23,7 @@ import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
 import { asConditions, conditionOf } from "./status-conditions.ts";
 
-/** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count. */
+/** Returns true if the object carries `klutch.anynines.com/bound: "true"`; any other value does not count. */
 export function isBound(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.annotations?.[boundAnnotation] === "true";
 }
@@ -54,7 +54,7 @@ export function markOn({ metadata }: { readonly metadata: ObjectMeta }): string 
 }
 
 /**
- * The body of the server-side apply that makes the provider's object what the consumer wants: what is propagated, with its mark; for cluster-scoped objects
+ * The body of the server-side apply that gives the provider's object the consumer's content: the propagated part, with its mark; for cluster-scoped objects
  * also the annotation and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
  * that a server sets.
  */
@@ -89,7 +89,7 @@ function withMark(content: DynamicObject, mark: string): DynamicObject {
   return { ...content, metadata: { ...content.metadata, annotations } };
 }
 
-/** Whether somebody says of an upstream object without a mark which one it looked at. */
+/** Returns true if a condition of an upstream object without a mark names the mark that it observed. */
 export function lacksEchoedMark(observed: DynamicObject): boolean {
   return (
     markOn(observed) === undefined &&
@@ -108,7 +108,7 @@ export function decidingContent(wanted: DynamicObject, observed: DynamicObject):
 }
 
 /**
- * Whether a cluster-scoped object is to name its claim even if its own name is the plain prefixed one. Those that are there without stay
+ * Whether a cluster-scoped object is to name its claim even if its own name is the plain prefixed one. Existing objects without it stay
  * without under isolation Prefixed: it would be a write for each of them.
  */
 export function isToBeNamed(isolation: Isolation | undefined, observed: DynamicObject | undefined): boolean {
@@ -117,12 +117,12 @@ export function isToBeNamed(isolation: Isolation | undefined, observed: DynamicO
   return isolation === "None" || !isThere;
 }
 
-/** Whether the provider had the object first, and nobody here has made it his own. */
+/** Returns true if the object came from the provider, and no one in the app cluster has applied it. */
 export function isAdopted(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.annotations?.[adoptedAnnotation] === "true";
 }
 
-/** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */
+/** Result of a write: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */
 export interface AppliedRecord {
   readonly wanted: string;
   readonly observed: string;
@@ -133,7 +133,7 @@ export function recordOf(wanted: unknown, observed: unknown): AppliedRecord {
   return { wanted: jsonHash(wanted), observed: jsonHash(observed) };
 }
 
-/** Whether `record` says that exactly this was already written and left exactly this behind. */
+/** Returns true if `record` says that exactly this was already written and had exactly this result. */
 export function isSettled(record: AppliedRecord | undefined, wanted: unknown, observed: unknown): boolean {
   return record !== undefined && record.wanted === jsonHash(wanted) && record.observed === jsonHash(observed);
 }

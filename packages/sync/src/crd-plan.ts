@@ -32,16 +32,16 @@ export interface BindingIdentity {
   readonly uid: string;
 }
 
-/** What to do with the CRD. */
+/** Decision about the CRD. */
 export type CrdPlan =
   | { readonly do: "nothing" }
   | { readonly do: "create"; readonly crd: DynamicObject }
   | { readonly do: "replace"; readonly crd: DynamicObject }
   /** Somebody else's CRD; it is never touched. `owner` says whose. */
   | { readonly do: "leaveForeign"; readonly owner: string }
-  /** The export stands for something else than what was bound. `change` says what is different. */
+  /** The export is not the one that was bound. `change` names the difference. */
   | { readonly do: "refuseIdentity"; readonly change: string }
-  /** The CRD is no longer the one that followed from the same export: somebody here made it anew. `change` says what the export has. */
+  /** The CRD is no longer the one that followed from the same export: someone here created it again. `change` says what the export has. */
   | { readonly do: "refuseRemade"; readonly change: string };
 
 /**
@@ -52,7 +52,7 @@ export function planCrd(observed: {
   readonly spec: APIServiceExportSpec;
   readonly binding: BindingIdentity;
   readonly crd: DynamicObject | undefined;
-  /** Whether an APIServiceBinding with this UID exists. */
+  /** Returns true if an APIServiceBinding with this UID exists. */
   readonly bindingExists: (uid: string) => boolean;
 }): CrdPlan {
   const { spec, binding, crd } = observed;
@@ -93,7 +93,7 @@ export function planCrd(observed: {
 
 /**
  * In what the export differs from the API as it was bound, for a person; undefined where it does not. An API is its group, plural, kind
- * and scope, with the names that follow from them; short names and categories may change. A CRD that was never served binds nobody.
+ * and scope, with the names that follow from them; short names and categories may change. A CRD that was never served has no users.
  */
 export function identityChange(crd: DynamicObject, spec: APIServiceExportSpec): string | undefined {
   const bound = recordAt(crd.spec);
@@ -161,7 +161,7 @@ export function syncedVersion(
   return served.find((version) => version.storage) ?? served[0];
 }
 
-/** What is synced, whether its status is written apart, and what that can say. */
+/** Synced type, whether it has a status subresource, and what its status can show. */
 export interface SyncedType {
   readonly type: ResourceType;
   readonly statusSubresource: boolean;

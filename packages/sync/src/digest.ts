@@ -1,5 +1,5 @@
 /**
- * What is remembered of a pair that is in sync, so that neither object has to stay in memory: a few metadata and hashes.
+ * Memory of a pair that is in sync, so that neither object has to stay in memory: a few metadata and hashes.
  * Most events can be decided with that alone; for the rest the objects are read again.
  */
 import {
@@ -44,7 +44,7 @@ export interface Digest {
   readonly content: string;
   /** See neutral-status.ts. Undefined when there is no status. */
   readonly status: string | undefined;
-  /** Of a claim the mark that its upstream object is to bear; of that object the one that it bears. */
+  /** For a claim: the mark that its upstream object is to bear. For that object: the mark that it bears. */
   readonly mark: string | undefined;
   /** On the provider: fields that an older agent wrote must be removed by name, so its content is needed for every change. */
   readonly hasLegacy?: boolean | undefined;
@@ -57,11 +57,11 @@ const marks: readonly string[] = [
   consumerNameAnnotation,
   restoredAnnotation,
 ];
-/** What nearly all objects carry, held once. */
+/** Values that nearly all objects carry, held once. */
 const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
 
-/** Of a claim: its content is what goes to the provider. */
+/** Returns the digest of a claim: its content goes to the provider. */
 export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: StatusView): Digest {
   // No set of held fields names the type.
   const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
@@ -75,7 +75,7 @@ export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: 
 
 /**
  * Of an upstream object, with its `managedFields`: its content is what stands in the fields that our apply holds; where that cannot be
- * said, the set of these fields. Whoever changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
+ * said, the set of these fields. A manager that changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
  * values; what others add does not count, and neither does the mark.
  */
 export function providerDigest(object: DynamicObject, view: StatusView): Digest {
@@ -143,7 +143,7 @@ export interface LastSynced {
   readonly consumer: string;
   readonly providerUid: string;
   readonly provider: string;
-  /** Of a status that is not about its object's spec no text says what the claim is to show. These versions were compared in full. */
+  /** Versions that were compared in full: for a status that is not about its object's spec, no text says what the claim is to show. */
   readonly unanswered?: Versions | undefined;
 }
 
@@ -168,7 +168,7 @@ export function lastSyncedOf(consumer: Digest, provider: Digest, settled?: Versi
   return isUnanswered ? { ...record, unanswered: settled } : record;
 }
 
-/** What can be said of a pair without its objects. */
+/** Verdict about a pair without its objects. */
 export type DigestVerdict =
   | "inSync"
   /** Only the status differs: the provider's object is needed to write it. */
@@ -232,7 +232,7 @@ function compareStatuses(
   return isProjected ? "inSync" : "statusDiffers";
 }
 
-/** Whether the claim shows what the upstream object says, whatever the generations are: all that matters while a claim is deleted. */
+/** Returns true if the claim shows the upstream object's status, whatever the generations are: enough while a claim is deleted. */
 export function showsSameStatus(claim: Digest, provider: Digest): boolean {
   if (provider.status === undefined) return true;
   return claim.status !== undefined && bareText(claim.status) === bareText(provider.status);

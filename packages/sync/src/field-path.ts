@@ -5,7 +5,7 @@ import { isRecord } from "@klutch/kube-core";
 export type KeyPath = readonly string[];
 
 const step = /^(?:\.?([A-Za-z_][\w-]*)|\['([^']+)'\]|\["([^"]+)"\])/;
-/** What no claim may touch, whatever it says: identity and bookkeeping of the object. */
+/** Fields that no claim may touch: identity and bookkeeping of the object. */
 const untouchable: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "status"]);
 
 /** The path's keys; undefined when it is none that can be honoured. */

@@ -14,7 +14,7 @@ export type FieldPath = readonly (string | number)[];
 /** The manager under which the Go konnector created upstream objects, by update. */
 export const legacyManager = "konnector";
 
-/** Fields of one object that our managers own and nobody else does. */
+/** Fields of one object that only our managers own. */
 export interface OwnedFields {
   /** Owned by server-side apply: the next apply without them removes them. */
   readonly applied: FieldSet;

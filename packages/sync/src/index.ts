@@ -1,4 +1,4 @@
-/** The sync engine's decisions: pure functions from what both clusters show to what is to be written. No I/O. */
+/** The sync engine's decisions: pure functions from the observed objects of both clusters to the writes. No I/O. */
 export * from "./adoption.ts";
 export * from "./compiled-permission-claim.ts";
 export * from "./claimed.ts";

@@ -10,7 +10,7 @@ import { plainView } from "./status-view.ts";
 /** The namespace mappings, both ways. */
 export interface Places {
   readonly tenant: Tenant;
-  /** Of a consumer namespace. */
+  /** Objects of a consumer namespace. */
   mapping(consumerNamespace: string | undefined): Mapping;
   /** Consumer namespaces by provider namespace: by mapping, and by the annotations of the provider's namespaces. */
   readonly consumerOf: ReadonlyMap<string, string>;
@@ -48,7 +48,7 @@ export function placesOf({ provider }: InvariantSnapshot): Places {
   };
 }
 
-/** Whether the provider's object stands where this tenant's objects stand; those of a bound API may stand elsewhere than others. */
+/** Returns true if the provider's object is where this tenant's objects are; objects of a bound API may be elsewhere than others. */
 export function isOurs(
   { consumerOf, tenant }: Places,
   { metadata }: DynamicObject,

@@ -1,4 +1,4 @@
-/** What invariants are judged on, and how a broken one is reported. */
+/** Snapshot that invariants are judged on, and the report of a broken one. */
 import type { APIServiceBinding, APIServiceExport, PermissionClaim } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { MetadataRule } from "./metadata-rules.ts";
@@ -63,7 +63,7 @@ export interface InvariantSnapshot {
   readonly rule?: MetadataRule | undefined;
   readonly consumer: {
     readonly objects: ObjectsByResource;
-    /** Of this provider only. */
+    /** Bindings to this provider only. */
     readonly bindings: readonly APIServiceBinding[];
     readonly crds: readonly DynamicObject[];
     readonly namespaces: readonly DynamicObject[];
@@ -71,9 +71,9 @@ export interface InvariantSnapshot {
   readonly provider: {
     /** As far as they can be read, also outside of our namespaces; those outside may be metadata only. */
     readonly objects: ObjectsByResource;
-    /** Of our cluster namespace. */
+    /** Exports of our cluster namespace. */
     readonly exports: readonly APIServiceExport[];
-    /** Of our cluster namespace. */
+    /** Mappings of our cluster namespace. */
     readonly apiServiceNamespaces: readonly DynamicObject[];
     /** Undefined when they cannot be read; then their annotations are not judged. */
     readonly namespaces?: readonly DynamicObject[] | undefined;
@@ -86,10 +86,10 @@ export interface InvariantSnapshot {
 export interface BoundApi {
   readonly name: string;
   readonly namespaced: boolean;
-  /** Of cluster-scoped APIs. */
+  /** For cluster-scoped APIs. */
   readonly isolation: Isolation;
   /** Accepted by the app cluster and made by the export. */
   readonly claims: readonly PermissionClaim[];
-  /** What the statuses of its claims can say. */
+  /** View of the generations that its claims' status can show. */
   readonly view: StatusView;
 }

@@ -86,7 +86,7 @@ function checkMarks(
       : [];
   }
   const owner = tenants.find((tenant) => tenant.namespace === place);
-  // What is known of neither tenant is not ours to judge.
+  // Objects of neither tenant are not judged.
   const concernsUs = place === provider.tenant.namespace || uid === provider.tenant.namespaceUid;
   if (uid !== undefined && concernsUs && uid !== owner?.namespaceUid) {
     const from = tenants.find((tenant) => tenant.namespaceUid === uid)?.namespace ?? `with UID ${uid}`;

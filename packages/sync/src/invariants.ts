@@ -1,7 +1,7 @@
 /**
  * What must hold between an app cluster and its tenant on the control plane, seen from outside: the same functions judge live
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
- * what is on its way at that moment shows as a violation too; check twice before you believe it.
+ * changes that are on their way at that moment show as violations, too; check twice before you believe it.
  */
 import { type APIServiceExport, crdNameOf, syncerFinalizer } from "@klutch/api";
 import {
@@ -55,7 +55,7 @@ function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundA
   });
 }
 
-/** What claims can say of generations: by the CRD in the app cluster, or where that was not read, by the export that it is made from. */
+/** Returns the view of generations in claims: from the CRD in the app cluster, or if that was not read, from its export. */
 function viewOf({ metadata, spec }: APIServiceExport, crd: DynamicObject | undefined): StatusView {
   const isIgnored = ignoresGenerations(metadata);
   const version = syncedVersion(spec);
@@ -232,7 +232,7 @@ function first(attempts: readonly (() => string | undefined)[]): string | undefi
   return undefined;
 }
 
-/** Paths at which `observed` does not hold what is wanted; the values stay untold. */
+/** Returns the paths at which `observed` lacks the wanted value, without the values. */
 function differences(observed: unknown, wanted: unknown, path = ""): readonly string[] {
   if (contains(observed, wanted)) return [];
   if (!isRecord(observed) || !isRecord(wanted)) return [path];

@@ -1,9 +1,9 @@
 /** Patterns of label and annotation keys, in which `*` stands for any characters. */
 
-/** Whether a key matches one of some patterns. */
+/** Matches keys against patterns. */
 export type KeyMatcher = (key: string) => boolean;
 
-/** What stands before, between and after the `*` of a pattern. `last` is undefined when it has none. */
+/** Texts before, between and after the `*` of a pattern. `last` is undefined when it has none. */
 interface PatternParts {
   readonly pattern: string;
   readonly first: string;
@@ -17,7 +17,7 @@ export function keyMatcher(patterns: readonly string[]): KeyMatcher {
   return (key) => prepared.some((parts) => matches(key, parts));
 }
 
-/** Whether one of the patterns matches the key. */
+/** Returns true if one of the patterns matches the key. */
 export function matchesAny(key: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => matches(key, partsOf(pattern)));
 }

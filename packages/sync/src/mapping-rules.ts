@@ -1,6 +1,6 @@
 /**
- * Which of the provider's namespace mappings count. Whoever serves the provider can make them and fill them in, so each is doubted: it
- * must name a namespace that is this tenant's and nobody else's, and claimed objects cross only where the app cluster itself has put
+ * Which of the provider's namespace mappings count. The people who run the provider can create and fill them, so each is doubted: it
+ * must name a namespace that is only this tenant's, and claimed objects cross only where the app cluster itself has put
  * something that is bound.
  *
  * | consumer namespace             | claims to it, status back          | adoption | claimed objects |
@@ -13,7 +13,7 @@ import { serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
 import { isDnsLabel } from "@klutch/kube-core";
 import type { Mapping, Tenant } from "./namespaces.ts";
 
-/** What is known of a mapping whose service namespace is named. */
+/** Facts about a mapping that names its service namespace. */
 export interface DoubtedMapping {
   readonly tenant: Tenant;
   readonly consumerNamespace: string;
@@ -24,12 +24,12 @@ export interface DoubtedMapping {
   readonly proof: string | undefined;
 }
 
-/** Whether claimed objects stay away from the app cluster's namespace, whatever lies in it: it is Kubernetes' or Klutch's own. */
+/** Returns true for namespaces of Kubernetes and Klutch, which claimed objects never enter. */
 export function isSystemNamespace(consumerNamespace: string): boolean {
   return consumerNamespace.startsWith("kube-") || consumerNamespace.startsWith("klutch-");
 }
 
-/** Whether the service namespace has the name that follows from the tenant's and the consumer's; others must be proven. */
+/** Returns true if the service namespace's name follows from the tenant's and the consumer's; other names must be proven. */
 export function hasUsualName({ tenant, consumerNamespace, providerNamespace }: DoubtedMapping): boolean {
   return providerNamespace === serviceNamespaceName(tenant.namespace, consumerNamespace);
 }

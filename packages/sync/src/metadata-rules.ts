@@ -10,7 +10,7 @@ export interface MetadataRule {
 /**
  * By what tools that apply and prune know which objects are theirs, and what steers them. A copy that bears it in another cluster is taken for
  * one that is no longer wanted, and deleted. `app.kubernetes.io/instance` is Argo CD's label unless it is told another, and
- * `app.kubernetes.io/managed-by` is Helm's; both go up for nobody.
+ * `app.kubernetes.io/managed-by` is Helm's; both are never propagated to the provider.
  */
 const ownershipMarks: readonly string[] = [
   // Argo CD and its notifications.
@@ -37,7 +37,7 @@ const ownershipMarks: readonly string[] = [
 ];
 
 /**
- * Everything except what is Klutch's own, what steers the control plane's machinery (a tenant's `crossplane.io/external-name` could
+ * Everything except Klutch's own keys, keys that steer the control plane's machinery (a tenant's `crossplane.io/external-name` could
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
 export const defaultMetadataRule: MetadataRule = {
@@ -77,7 +77,7 @@ const isKeptOnProvider = keyMatcher([
   ...ownershipMarks,
 ]);
 
-/** Whether the label or annotation of a provider's object may reach the app cluster; `patterns` are those of the accepted permission claim. */
+/** Returns true if the label or annotation of a provider's object may reach the app cluster; `patterns` come from the accepted permission claim. */
 export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
   if (!isSafe && isKeptOnProvider(key)) return false;
@@ -110,7 +110,7 @@ export function filterMetadata(
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Whether a label or annotation with this key is propagated. */
+/** Returns true if a label or annotation with this key is propagated. */
 export function isPropagated(key: string, rule: MetadataRule): boolean {
   return rule.allow(key) && !rule.deny(key);
 }

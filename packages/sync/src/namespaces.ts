@@ -55,7 +55,7 @@ export function consumerNameOf(
   return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }
 
-/** Whether a namespace that Klutch mapped may be released: it must be gone in the live cluster, twice, `graceMs` apart. */
+/** Decides whether a mapped namespace may be released: it must be gone in the live cluster, twice, `graceMs` apart. */
 export function planMappingRelease(observed: {
   readonly cachedNamespaceExists: boolean;
   /** Monotonic time of the first live 404 of this absence; undefined before it. */

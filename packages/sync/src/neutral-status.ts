@@ -15,12 +15,12 @@ const behind = "~";
 /** Before that of a claim's status that says so itself: it waits for its provider to look at what it has got. */
 const unanswered = "?";
 
-/** Whether the status is not about its object's spec. */
+/** True if the status is not about its object's spec. */
 export function isBehind(text: string): boolean {
   return text.startsWith(behind);
 }
 
-/** Whether the claim says itself that its provider has not looked at the spec that it has got. */
+/** Returns true if the claim itself says that its provider has not observed its spec. */
 export function isUnanswered(text: string): boolean {
   return text.startsWith(unanswered);
 }
@@ -30,7 +30,7 @@ export function bareText(text: string): string {
   return isBehind(text) || isUnanswered(text) ? text.slice(1) : text;
 }
 
-/** Of an upstream object; undefined when there is no status. */
+/** Returns the text of an upstream object's status; undefined without a status. */
 export function providerStatusText(object: WithStatus, view: StatusView): string | undefined {
   const { status } = object;
   if (status === undefined) return undefined;
@@ -45,7 +45,7 @@ export function providerStatusText(object: WithStatus, view: StatusView): string
   return (isCurrent ? "" : behind) + jsonHash(form);
 }
 
-/** Of a claim; undefined when there is no status, or only the default of its CRD. */
+/** Returns the text of a claim's status; undefined without a status, or with only its CRD's default. */
 export function claimStatusText(claim: WithStatus, view: StatusView): string | undefined {
   const { status } = claim;
   if (status === undefined || (view.hasNumber && isFresh(status))) return undefined;
@@ -70,13 +70,13 @@ export function statusRecordOf(
   return { wanted: textOf(wanted), observed: textOf(observed) };
 }
 
-/** A status that nobody has written yet: the default of the CRDs that we make, and what else a schema fills in. */
+/** A status that was not written yet: the default of the CRDs that we make, and what else a schema fills in. */
 export function isFresh(status: unknown): boolean {
   const { observedGeneration, conditions } = recordAt(status);
   return observedGeneration === -1 && conditions === undefined;
 }
 
-/** Whether all numbers that the view has are there and are the claim's generation. Where none is written, none may be there. */
+/** Returns true if all generations that the view has exist and are the claim's. Where none is written, none may exist. */
 function showsOwnNumbers({ metadata, status }: WithStatus, view: StatusView): boolean {
   const own = view.isSubresource ? metadata.generation : undefined;
   const isOwn = (holder: unknown): boolean => recordAt(holder)["observedGeneration"] === own;

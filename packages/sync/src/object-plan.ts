@@ -45,11 +45,11 @@ export interface ObservedPair {
   readonly mapping: Mapping;
   readonly tenant: Tenant;
   readonly rule: MetadataRule;
-  /** What the claim's schema lets its status say. */
+  /** View of the generations that the claim's schema lets its status show. */
   readonly view: StatusView;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
-  /** What the claim waits for takes so long that its status is to say so. Default false. */
+  /** The claim has waited so long that its status is to say so. Default false. */
   readonly isOverdue?: boolean | undefined;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
@@ -63,7 +63,7 @@ export interface ObservedPair {
   readonly second?: ObjectRef | undefined;
   /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
   readonly deletionsHeld?: boolean | undefined;
-  /** What earlier writes of this process left behind. */
+  /** Results of earlier writes of this process. */
   readonly applied?: AppliedRecord | undefined;
   readonly lastWrittenStatus?: AppliedRecord | undefined;
 }
@@ -91,7 +91,7 @@ export type Step =
     }
   | { readonly do: "writeStatus"; readonly ref: ObjectRef; readonly uid: string; readonly status: unknown }
   | { readonly do: "createConsumer"; readonly content: DynamicObject }
-  /** Of a claim that we made, all but our marks becomes nobody's, so that its user can apply it. */
+  /** Releases the fields of a claim that we created, except our marks, so that its user can apply it. */
   | { readonly do: "handOverConsumer"; readonly ref: ObjectRef; readonly uid: string }
   /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
   | { readonly do: "unmarkConsumer"; readonly ref: ObjectRef; readonly uid: string }
@@ -177,47 +177,51 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   return { steps: [{ do: "removeFinalizer", ref, uid, confirmGone }] };
 }
 
+/**
+ * Asks once for the obstacle that keeps the claim's spec from being sent, once for the upstream writes, and once for the claim's status.
+ * The status of a spec that is not sent is news only when that takes long; then it says why.
+ */
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
-  const { ref, provider, mapping, tenant, rule, isolation, isOverdue } = observed;
+  const { ref, provider, mapping, isOverdue = false } = observed;
   const target = targetOf(observed);
-  if (target === undefined) {
-    const { namespace = "" } = ref;
-    const ask: Step = { do: "createMapping", consumerNamespace: namespace };
-    return planWait(observed, consumer, "mapping", mapping.state === "missing" ? [ask] : []);
-  }
-  if (isForeign(observed)) return planWait(observed, consumer, "foreignObject", []);
-  if (provider !== undefined && isDeleting(provider)) {
-    const waiting = "providerReplacement";
-    return { steps: planStatus(observed, consumer, provider, waitingWords[waiting]), waiting };
-  }
-  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(isolation, provider));
-  const marks = planMarks(observed, consumer);
-  const writes = planUpstream(observed, target, wanted);
-  const waiting = observed.second === undefined ? {} : ({ waiting: "secondObject" } as const);
-  if (provider === undefined || writes.length > 0) {
-    // What the provider says of it follows from its answer. It is waited for only when that is long in coming.
-    const unsent = isOverdue === true ? planStatus(observed, consumer, undefined, unsentWords) : [];
-    return { steps: [...marks, ...unsent, ...writes], ...waiting };
-  }
-  const status = planStatus(observed, consumer, provider, wrongMark(observed, provider));
-  if (status.length === 0 || isOverdue === true || !isFirst(consumer, provider))
-    return { steps: [...marks, ...status], ...waiting };
-  return { steps: marks, ...waiting, awaitsStatus: true };
+  const obstacle = obstacleOf(observed, target);
+  const isFree = target !== undefined && obstacle === undefined;
+  const writes = isFree ? planUpstream(observed, consumer, target) : [];
+  const isSent = isFree && provider !== undefined && writes.length === 0;
+  const shown = isSent || obstacle === "providerReplacement" ? provider : undefined;
+  const notSent = obstacle === undefined ? unsentWords : waitingWords[obstacle];
+  // The status of a spec that is being sent follows from the provider's answer.
+  const status =
+    isFree && !isSent && !isOverdue
+      ? []
+      : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent);
+  const isNews = isOverdue || obstacle === "providerReplacement" || (isSent && !isFirst(consumer, provider));
+  const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
+  return {
+    steps: [
+      ...(isFree ? planMarks(observed, consumer) : []),
+      ...(obstacle === "mapping" && mapping.state === "missing"
+        ? [{ do: "createMapping", consumerNamespace: ref.namespace ?? "" } as const]
+        : []),
+      ...(isNews ? status : []),
+      ...writes,
+    ],
+    ...(waiting === undefined ? {} : { waiting }),
+    ...(status.length > 0 && !isNews ? { awaitsStatus: true } : {}),
+  };
 }
 
 const unsentWords = "the provider has not taken this change yet; it is tried again";
 
-/** A claim whose spec cannot be sent yet. That is no news for its status before it takes long. */
-function planWait(
+/** Returns what keeps the claim's spec from being sent to the provider. */
+function obstacleOf(
   observed: ObservedPair,
-  consumer: DynamicObject,
-  waiting: Waiting,
-  steps: readonly Step[],
-): PairPlan {
-  const status = planStatus(observed, consumer, undefined, waitingWords[waiting]);
-  if (status.length === 0) return { steps, waiting };
-  if (observed.isOverdue === true) return { steps: [...steps, ...status], waiting };
-  return { steps, waiting, awaitsStatus: true };
+  target: ObjectRef | undefined,
+): "mapping" | "foreignObject" | "providerReplacement" | undefined {
+  if (target === undefined) return "mapping";
+  if (isForeign(observed)) return "foreignObject";
+  const { provider } = observed;
+  return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
 }
 
 /** Our marks on the claim. */
@@ -229,11 +233,13 @@ function planMarks({ ref }: ObservedPair, { metadata }: DynamicObject): readonly
   return steps;
 }
 
+/** Writes that bring the claim's content to the provider; none when it has it. */
 function planUpstream(
-  { provider, applied }: ObservedPair,
+  { provider, applied, tenant, rule, isolation }: ObservedPair,
+  consumer: DynamicObject,
   target: ObjectRef,
-  wanted: DynamicObject,
 ): readonly Step[] {
+  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(isolation, provider));
   const steps: Step[] = [];
   const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
   if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });
@@ -263,7 +269,7 @@ function planStatus(
   return [writeStatus(ref, consumer, status)];
 }
 
-/** Whether the provider has not said anything yet, and the claim does not show anything. */
+/** Returns true if the provider has no status yet, and the claim shows none. */
 function isFirst(consumer: DynamicObject, provider: DynamicObject): boolean {
   return provider.status === undefined && (consumer.status === undefined || isFresh(consumer.status));
 }

@@ -4,7 +4,7 @@
  * deleted as a claim: not when the kind is not served in the app cluster, and not when all claims went with an earlier CRD.
  */
 
-/** What is known of one orphan. Times are monotonic milliseconds. */
+/** Facts about one orphan. Times are monotonic milliseconds. */
 export interface OrphanObservation {
   /** When a live read of the consumer first answered 404; undefined before that. */
   readonly missingSince: number | undefined;
@@ -12,11 +12,11 @@ export interface OrphanObservation {
   readonly graceMs: number;
   /** Orphans confirmed within the last `windowMs` for this provider, this one not counted. */
   readonly recentDeletions: number;
-  /** More than so many within the window are held. */
+  /** Limit of deletions within the window; more are held. */
   readonly breakerLimit: number;
 }
 
-/** What to do next with an orphan. */
+/** Next step for an orphan. */
 export type OrphanPlan =
   | { readonly do: "checkLive" }
   | { readonly do: "wait"; readonly waitMs: number }
@@ -47,7 +47,7 @@ export function judgeAbsence(
   return upstreamSince <= crdSince ? "lostWithCrd" : "deleted";
 }
 
-/** What is known of the deletions of one API. */
+/** Facts about the deletions of one API. */
 export interface DeletionCount {
   /** Upstream deletions within the window. */
   readonly recent: number;
@@ -55,7 +55,7 @@ export interface DeletionCount {
   readonly peak: number;
   /** Claims that are alive now: neither gone nor being deleted. */
   readonly alive: number;
-  /** So many deletions are always fine; 0 switches the breaker off. */
+  /** Deletions that are always allowed; 0 switches the breaker off. */
   readonly limit: number;
 }
 

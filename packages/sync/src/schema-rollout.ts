@@ -1,4 +1,4 @@
-/** Whether a new schema may replace the one of a CRD whose objects are in use. Existing objects decide, not the schemas alone. */
+/** Decides whether a new schema may replace the one of a CRD in use. Existing objects decide, not the schemas alone. */
 import {
   breakingChanges,
   describeProblem,
@@ -18,7 +18,7 @@ export interface VersionView {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** What a change of the schema would do to an object. */
+/** Effect of a schema change on an object. */
 export interface AffectedObject {
   /** `namespace/name`, or the name. */
   readonly key: string;
@@ -40,10 +40,10 @@ interface VersionMove {
   readonly to: VersionView;
 }
 
-/** What two specs of a CRD differ in, as far as objects may not survive it. */
+/** Differences between two specs of a CRD that objects may not survive. */
 interface Comparison {
   readonly changes: readonly string[];
-  /** Those of which a change is named. */
+  /** Versions with a named change. */
   readonly moves: readonly VersionMove[];
 }
 

@@ -36,7 +36,7 @@ const prefix = `${bindGroup}/`;
 
 /**
  * All conditions but ours. `klutch.anynines.com/<Type>` speaks for `<Type>`: its reason and message replace general ones. Its False or Unknown
- * wins, also where nobody else speaks; its True alone makes nothing true.
+ * wins, also where no other condition speaks; its True alone makes nothing true.
  */
 export function spokenConditions(conditions: readonly AnyCondition[]): readonly SpokenCondition[] {
   const speakers = new Map<string, AnyCondition>();

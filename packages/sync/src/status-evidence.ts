@@ -1,4 +1,4 @@
-/** Whether the status of an upstream object is about what that object is now: by its numbers, and by the echo of the mark on it. */
+/** Evidence that the status of an upstream object is about its present spec: its generations, and the echo of the mark on it. */
 import { specDigestAnnotation, specObservedCondition, specObservedReason } from "@klutch/api";
 import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { type AnyCondition, asConditions, conditionOf } from "./status-conditions.ts";
@@ -26,7 +26,7 @@ export function isObserved(object: WithStatus, view: StatusView): boolean {
   return mark !== undefined && echo.status === "True" && echo["reason"] === specObservedReason(mark);
 }
 
-/** Whether a condition of the object's status is, as far as its own number says. */
+/** Returns true if the condition's own observedGeneration says that it is about the present spec. */
 export function isConditionCurrent(object: WithStatus, condition: AnyCondition, view: StatusView): boolean {
   if (view.conditions?.includes("observedGeneration") !== true) return true;
   return isOwn(object, condition["observedGeneration"], view);

@@ -9,14 +9,14 @@
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
  * | everything else                  | as it is                           | as it is |
  *
- * Nothing is remembered: the same two objects give the same status. Only the time of a condition that is made anew is the present one.
+ * Nothing is remembered: the same two objects give the same status. Only a new condition has the present time.
  */
 import { recordAt, wholeSeconds } from "@klutch/kube-core";
 import { type AnyCondition, asConditions, conditionOf, spokenConditions } from "./status-conditions.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { isPlain, messageLimit, type StatusView } from "./status-view.ts";
 
-/** What the decision depends on. */
+/** Input of the decision. */
 export interface StatusCase {
   readonly view: StatusView;
   readonly claim: WithStatus;
@@ -146,7 +146,7 @@ function unknownReady(
   };
 }
 
-/** What we made ourselves before is no word of the provider, but quotes one. */
+/** Returns the provider's own message: a message that we wrote before only quotes it. */
 function whatWasSaid(said: AnyCondition | undefined): string {
   if (said === undefined) return "";
   const { status, reason, message } = said;

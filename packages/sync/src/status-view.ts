@@ -1,4 +1,4 @@
-/** What the schema of a bound version lets a claim's status say about generations. Read once for each version. */
+/** View of the generations that the schema of a bound version lets a claim's status show. Read once for each version. */
 import { observedGenerationAnnotation } from "@klutch/api";
 import { isRecord, type ObjectMeta, recordAt, valueAt } from "@klutch/kube-core";
 import { Effort, EffortError, type JsonSchema, problemsOf, SchemaReader } from "@klutch/schema";
@@ -8,11 +8,11 @@ export type ConditionField = (typeof conditionFields)[number];
 
 const conditionFields = ["lastTransitionTime", "message", "observedGeneration", "reason"] as const;
 
-/** What may be said. JSON, so that it can be compared. */
+/** Places of generations in a status. JSON, so that it can be compared. */
 export interface StatusView {
   /** `status.observedGeneration` is an integer. */
   readonly hasNumber: boolean;
-  /** What conditions have besides `type` and `status`; undefined where `status.conditions` is no list of such. */
+  /** Fields of conditions besides `type` and `status`; undefined where `status.conditions` is no list of conditions. */
   readonly conditions: readonly ConditionField[] | undefined;
   /** A condition `Ready` may say Unknown, with a reason and a message of ours. */
   readonly mayBeUnknown: boolean;
@@ -22,7 +22,7 @@ export interface StatusView {
   readonly isIgnored: boolean;
 }
 
-/** Of a status that is copied as it is. */
+/** View of a status that is copied unchanged. */
 export const plainView: StatusView = {
   hasNumber: false,
   conditions: undefined,
@@ -51,12 +51,12 @@ export function statusViewOf(
   };
 }
 
-/** Whether the view shows anything that is not copied as it is. */
+/** Returns true if the whole status is copied unchanged. */
 export function isPlain({ hasNumber, conditions }: StatusView): boolean {
   return !hasNumber && conditions === undefined;
 }
 
-/** Whether the annotations of an export say that generations mean nothing. */
+/** Returns true if the annotations of an export say that generations mean nothing. */
 export function ignoresGenerations({ annotations }: Pick<ObjectMeta, "annotations">): boolean {
   return annotations?.[observedGenerationAnnotation] === "ignore";
 }

@@ -8,10 +8,10 @@ import { type DynamicObject, isDeleting, type ObjectMeta, refOfObject } from "@k
 import { isBound } from "./content.ts";
 import { isForeign, type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 
-/** What becomes of claims and upstream objects. With the annotation's third value, `Abandon`, claims are let go of without a plan. */
+/** Policy for claims and upstream objects. With the annotation's third value, `Abandon`, claims are released without a plan. */
 export type UnbindPolicy = "Orphan" | "Delete";
 
-/** What the binding's annotation asks for; anything but `Delete` is the default `Orphan`. */
+/** Returns the policy in the binding's annotation; anything but `Delete` is the default `Orphan`. */
 export function unbindPolicyOf(binding: DynamicObject): UnbindPolicy {
   return binding.metadata.annotations?.[unbindPolicyAnnotation] === "Delete" ? "Delete" : "Orphan";
 }
@@ -26,7 +26,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
     return { steps: [unmarkProvider(provider)] };
   }
   const uid = consumer.metadata.uid ?? "";
-  // A held deletion is one that nobody confirmed; who orphans then, decides against it.
+  // A held deletion was not confirmed; orphaning then decides against it.
   if (isDeleting(consumer) && !(observed.deletionsHeld === true && policy === "Orphan"))
     return planPair(observed);
   if (policy === "Delete")
@@ -38,7 +38,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
   return { steps };
 }
 
-/** Whether the claim carries something of ours. */
+/** Returns true if the claim carries our finalizer or mark. */
 export function isMarked({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return (
     metadata.finalizers?.includes(syncerFinalizer) === true ||

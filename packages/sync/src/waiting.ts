@@ -1,6 +1,6 @@
-/** What a pair of objects waits for, and how that is said to the person who wrote the claim. */
+/** Reasons why a pair of objects waits, and their words for the author of the claim. */
 
-/** What a pair waits for; shown as an event on the claim, and by `Ready` while its spec has not been sent. */
+/** Reason why a pair waits; shown as an event on the claim, and by `Ready` while its spec has not been sent. */
 export type Waiting =
   | "mapping"
   | "providerDeletion"

@@ -13,13 +13,13 @@ export interface MetricDeclaration<T extends MetricType = MetricType, L extends 
   /** One sentence. */
   readonly help: string;
   readonly labels: readonly L[];
-  /** What its labels may hold, and what else one has to know, in sentences of Markdown. */
+  /** Values of its labels, and other notes, in sentences of Markdown. */
   readonly notes?: string;
   /** Upper bounds of a histogram, ascending; the last one, infinity, is left out. */
   readonly buckets?: readonly number[];
-  /** Labels whose values come from outside: so many different ones are shown, all others together as `other`. */
+  /** Labels whose values come from outside, with the number of values that are shown; all others are shown together as `other`. */
   readonly mostValues?: Readonly<Partial<Record<L, number>>>;
-  /** What becomes of several sources with the same labels, of a gauge that is read. Default `sum`. */
+  /** Combines the values of several sources with the same labels, for a gauge that is read. Default `sum`. */
   readonly combine?: "sum" | "min" | "max";
   /** Where it is. */
   readonly processes: readonly ProcessName[];

@@ -1,10 +1,7 @@
 /** Logs, metrics and redaction for every part. */
-export { catalogue, metricsOf } from "./catalogue/catalogue.ts";
 export * as clientMetrics from "./catalogue/clients.ts";
-export * as controlPlaneMetrics from "./catalogue/control-plane.ts";
 export * as controllerMetrics from "./catalogue/controllers.ts";
 export * as serverMetrics from "./catalogue/servers.ts";
-export * as syncMetrics from "./catalogue/sync.ts";
 export type {
   CounterDeclaration,
   GaugeDeclaration,

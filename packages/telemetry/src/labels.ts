@@ -9,7 +9,7 @@ export interface Labelled<L extends string, C> {
   labels(values: LabelValues<L>): C;
 }
 
-/** What stands in for the values of a label beyond `mostValues`. */
+/** Replaces the values of a label beyond `mostValues`. */
 const otherValue = "other";
 
 /** Values in the order of the declaration; those of bounded labels beyond their number are `other`, for as long as it lives. */

@@ -1,4 +1,4 @@
-/** The log interface of every part: constant message, variable parts as lower-camel keys. */
+/** Log interface of every part: a constant message, and variable parts as lower-camel keys. */
 import { pino } from "pino";
 
 /** Values of a log line. Put `Secret<T>` in, never a bare credential. */
@@ -7,13 +7,15 @@ export type LogFields = Readonly<Record<string, unknown>>;
 /** Severity, least first. */
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** What the parts log through. `error` takes the thrown value as `fields.error`. */
+/** Logger of the parts. `error` takes the thrown value as `fields.error`. */
 export interface Logger {
+  /** False when `debug` writes nothing, so that a hot path need not build its fields. Default true. */
+  readonly writesDebug?: boolean | undefined;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to each of its lines. */
+  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
 }
 
@@ -27,7 +29,7 @@ export interface LoggerOptions {
   readonly write?: ((line: string) => void) | undefined;
 }
 
-/** JSON lines with `time` in RFC 3339. */
+/** Creates a logger that writes JSON lines with `time` in RFC 3339. */
 export function createLogger(options: LoggerOptions): Logger {
   const write = options.write;
   const destination = write === undefined ? pino.destination({ dest: 2, sync: true }) : { write };
@@ -45,8 +47,9 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-/** A logger that writes nothing. */
+/** Logger that writes nothing. */
 export const silentLogger: Logger = {
+  writesDebug: false,
   debug() {},
   info() {},
   warn() {},
@@ -56,6 +59,7 @@ export const silentLogger: Logger = {
 
 function wrap(target: pino.Logger): Logger {
   return {
+    writesDebug: target.isLevelEnabled("debug"),
     debug: (message, fields) => target.debug(fields ?? {}, message),
     info: (message, fields) => target.info(fields ?? {}, message),
     warn: (message, fields) => target.warn(fields ?? {}, message),
@@ -64,12 +68,12 @@ function wrap(target: pino.Logger): Logger {
   };
 }
 
-/** So many causes of an error are logged: a chain may be long, or lead back to itself. */
+/** Most causes of an error that are logged: a chain may be long, or lead back to itself. */
 const mostCauses = 10;
 
 /**
- * Message chain and stack of an error; never its enumerable fields, which may hold a request, and no cause that is not itself an error:
- * libraries put whole queries and bodies there.
+ * Returns the message chain and the stack of an error; never its enumerable fields, which may hold a request, and no cause that is not
+ * itself an error: libraries put whole queries and bodies there.
  */
 function describeError(error: unknown): unknown {
   return describeChain(error, mostCauses);

@@ -104,7 +104,7 @@ function readingsOf(declaration: MetricDeclaration, registers: Registry[]): Read
     registers,
     collect() {
       gauge.reset();
-      // Without labels, reset leaves a zero that nobody read.
+      // Without labels, reset leaves a zero that was not read.
       gauge.remove({});
       for (const { labels, value } of readings.samples()) gauge.set(labels, value);
     },

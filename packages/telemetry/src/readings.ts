@@ -29,7 +29,7 @@ export class Readings {
     return { [Symbol.dispose]: () => void this.#sources.delete(source) };
   }
 
-  /** What all sources have now; values with the same labels are combined. */
+  /** Returns the current values of all sources, combined where labels are the same. */
   samples(): Iterable<Sample<string>> {
     const combined = new Map<string, Sample<string>>();
     for (const read of this.#sources) {

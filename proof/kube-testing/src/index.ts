@@ -17,7 +17,7 @@ export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { installedAccount, installKinds, installRights, untilServed } from "./install.ts";
-export { metricNames } from "./metric-names.ts";
+export { documentedMetrics, metricNames } from "./metric-names.ts";
 export { ApiServerModel, type ApiServerModelOptions } from "./model/api-server.ts";
 export type { ModelClientOptions } from "./model/client.ts";
 export {

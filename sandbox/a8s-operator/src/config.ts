@@ -8,7 +8,7 @@ import {
   type Program,
   requireFlags,
   text,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 
 /** How the operator runs. */
 export interface OperatorConfig extends ControllersConfig {

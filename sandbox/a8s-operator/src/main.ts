@@ -3,7 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { openAuthority } from "@klutch/data-servers";
 import { tryFileLock } from "@klutch/engines";
-import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
+import { ClusterConnection, Manager } from "@klutch/kube-runtime";
+import { ownCluster, runProcess } from "@klutch/program";
 import { operatorProgram } from "./config.ts";
 import { addOperator } from "./operator.ts";
 

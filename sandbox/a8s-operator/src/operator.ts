@@ -46,7 +46,8 @@ export function addOperator(manager: Manager, options: OperatorOptions): void {
   const restores = cache<Restore>(restoreType);
   const onEnd = (uid: string): void => {
     for (const instance of instances.list())
-      if (instance.metadata.uid === uid) instanceController.enqueue(keyOf(instance));
+      if (instance.metadata.uid === uid)
+        instanceController.enqueue(keyOf(instance), { reason: "a server ended" });
   };
   const servers = manager.own(new Servers({ ...options, onEnd }));
   const recorder = createEventRecorder({ ...runtime, client, component });

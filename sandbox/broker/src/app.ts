@@ -4,9 +4,10 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { callOf } from "@klutch/backup-manager";
 import { operationOf } from "@klutch/osb";
-import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import { findPlan } from "./catalog.ts";
 import { badRequest, BrokerError, identifierIn, objectIn } from "./errors.ts";
+import * as declarations from "./metrics.ts";
 import type { BrokerService } from "./service.ts";
 
 /** Options of `createApp`. */
@@ -62,8 +63,8 @@ const echoRequestIdentity: MiddlewareHandler = async (context, next) => {
 
 /** Counts each request by its operation and answer. */
 function counting(metrics: Metrics, nameOf: (method: string, path: string) => string): MiddlewareHandler {
-  const served = metrics.counter(serverMetrics.brokerServed);
-  const durations = metrics.histogram(serverMetrics.brokerServedDuration);
+  const served = metrics.counter(declarations.brokerServed);
+  const durations = metrics.histogram(declarations.brokerServedDuration);
   return async (context, next) => {
     const startedAt = performance.now();
     await next();

@@ -13,7 +13,7 @@ import {
   text,
   type ValuesOf,
   wholeNumber,
-} from "@klutch/kube-runtime";
+} from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { BackupConfig } from "./backups/worker.ts";
 

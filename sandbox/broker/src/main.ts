@@ -1,5 +1,6 @@
 /** The broker as a process. */
-import { Manager, runProcess, untilAborted } from "@klutch/kube-runtime";
+import { Manager, untilAborted } from "@klutch/kube-runtime";
+import { runProcess } from "@klutch/program";
 import { startBroker } from "./broker.ts";
 import { brokerProgram } from "./config.ts";
 import { preparePostgresOf } from "./own-postgres.ts";

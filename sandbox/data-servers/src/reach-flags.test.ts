@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFlags, requireFlags } from "@klutch/kube-runtime";
+import { readFlags, requireFlags } from "@klutch/program";
 import { reachFlags, reachOf } from "./reach-flags.ts";
 import type { Reach } from "./reach.ts";
 

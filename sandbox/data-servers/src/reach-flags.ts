@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { PortRange } from "@klutch/engines";
-import { ConfigError, type Flag, FlagFault, optional, optionalText, text } from "@klutch/kube-runtime";
+import { ConfigError, type Flag, FlagFault, optional, optionalText, text } from "@klutch/program";
 import { isEverywhere, isOfThisMachine, onLoopback, type Reach } from "./reach.ts";
 
 /** The table of these flags. */

@@ -21,7 +21,7 @@ import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { issuedAt } from "./token-expiry.ts";
 import type { ProviderConnection } from "./provider-connection.ts";
 
-/** What `bringCredential` works with. */
+/** Options of `bringCredential`. */
 export interface BringOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;

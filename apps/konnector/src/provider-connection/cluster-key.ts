@@ -14,7 +14,7 @@ export async function readClusterKey(
   return secretText(await client.find<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey);
 }
 
-/** The private key in PEM, made with its Secret when there is none. Undefined when the Secret that is there holds none. */
+/** Returns the private key in PEM, created with its Secret when there is none. Undefined when the existing Secret holds none. */
 export async function ensureClusterKey(
   { client }: Pick<ConsumerCluster, "side" | "client">,
   namespace: string,

@@ -1,4 +1,4 @@
-/** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
+/** Credentials of another cluster: whether one works, which of two is newer, and the words for a refusal. */
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
 
@@ -9,7 +9,7 @@ export interface CredentialUse {
   readonly server: string;
   /** Where it lives, such as `Secret klutch-bind/kubeconfig-ab12`. */
   readonly holder: string;
-  /** What a person can do when it is refused; a sentence. */
+  /** Advice for a person when it is refused; a sentence. */
   readonly advice: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which control plane this is. A provider that was set up anew at the same address looks empty, and acting on its emptiness would undo
+ * Which control plane this is. A provider that was set up again at the same address looks empty, and acting on its emptiness would undo
  * or duplicate everything; so each binding pins the provider it was made with.
  */
 import { providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
@@ -35,7 +35,7 @@ async function kubeSystemUid(client: KubeClient, signal: AbortSignal): Promise<s
   }
 }
 
-/** What a service namespace says of whose it is: `<cluster namespace>/<consumer namespace>`; undefined when it says nothing. */
+/** Returns the owner that a service namespace names: `<cluster namespace>/<consumer namespace>`; undefined when it names none. */
 export async function readOwner(
   client: KubeClient,
   name: string,

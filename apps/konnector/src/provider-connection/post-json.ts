@@ -3,7 +3,7 @@
 const timeoutMs = 15_000;
 const longestAnswer = 128 * 1024;
 
-/** What was answered; `body` is undefined when it is not JSON. */
+/** The answer; `body` is undefined when it is not JSON. */
 export interface JsonAnswer {
   readonly status: number;
   readonly body: unknown;

@@ -3,10 +3,10 @@ import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
-import { syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
+import * as declarations from "../metrics.ts";
 import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
 import { Renewal } from "./renewal.ts";
@@ -20,7 +20,7 @@ export interface CredentialStore {
   readonly cache: ReadYourWritesCache;
 }
 
-/** What a connection is made of. */
+/** Options of a connection. */
 export interface ProviderConnectionOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
@@ -32,7 +32,7 @@ export interface ProviderConnectionOptions {
   readonly runtime: RuntimeDependencies;
 }
 
-/** What two kubeconfigs must share so that one may replace the other without a new connection. */
+/** Returns the part that two kubeconfigs must share so that one may replace the other without a new connection. */
 export function addressOf(config: ClusterConfig): string {
   return `${config.server} ${config.namespace ?? ""}`;
 }
@@ -60,7 +60,7 @@ export class ProviderConnection implements Part {
     this.#renewal = this.#createRenewal();
     this.#expiry = expiryOf(config);
     const { host } = new URL(config.server);
-    this.#shown = runtime.metrics.registry.read(syncMetrics.credentialExpiration, () =>
+    this.#shown = runtime.metrics.registry.read(declarations.credentialExpiration, () =>
       this.#expiry === undefined ? [] : [{ labels: { host }, value: this.#expiry }],
     );
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());
@@ -118,7 +118,7 @@ export class ProviderConnection implements Part {
     return this.#renewal?.offer(url, signal);
   }
 
-  /** What the provider did to a request of ours, in words. */
+  /** Describes in words how a request to the provider failed. */
   describe(error: unknown): string {
     const { config, credentials } = this.#options;
     const holder =

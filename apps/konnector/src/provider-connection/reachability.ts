@@ -3,7 +3,7 @@ import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 
-/** What is needed to notice. */
+/** Options of the watch. */
 export interface ReachabilityOptions {
   readonly clock: Clock;
   /** A cache of the provider that is always open. */
@@ -21,7 +21,7 @@ export interface Outage {
   readonly since: string;
   /** Changes that wait. */
   readonly pending: number;
-  /** Of the last attempt. */
+  /** Error of the last attempt. */
   readonly error: unknown;
 }
 

@@ -22,7 +22,7 @@ import type { Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
-/** What a renewal works with. */
+/** Options of a renewal. */
 export interface RenewalOptions {
   readonly consumer: ConsumerCluster;
   /** The Secret in the app cluster with the provider's kubeconfig. */

@@ -4,7 +4,7 @@
  */
 import { isUnauthorized, type KubeClient } from "@klutch/kube";
 
-/** A client and the way to replace what is behind it. */
+/** Client whose connection can be replaced. */
 export interface RotatingClient extends KubeClient {
   /** Uses `next` from now on; the previous client is closed when its last request and watch have ended. */
   rotate(next: KubeClient): Promise<void>;

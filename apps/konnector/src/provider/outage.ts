@@ -1,4 +1,4 @@
-/** What bindings say while their provider cannot be reached. What waits is kept and goes on by itself. */
+/** Report on bindings while their provider cannot be reached. Waiting changes are kept and continue by themselves. */
 import { unreachableSinceAnnotation } from "@klutch/api";
 import { isNotFound, isUnauthorized } from "@klutch/kube";
 import { falseCondition, refOf, trueCondition } from "@klutch/kube-core";

@@ -13,11 +13,11 @@ export interface ProviderCaches extends AsyncDisposable {
   readonly exports: ReadYourWritesCache;
   readonly mappings: ReadYourWritesCache;
   readonly clusterBindings: ReadYourWritesCache;
-  /** Of the app cluster; metadata only. */
+  /** Namespaces of the app cluster; metadata only. */
   readonly consumerNamespaces: ReadYourWritesCache;
 }
 
-/** So many exports and namespace mappings of one provider are taken. */
+/** Most exports and namespace mappings of one provider that are read. */
 const exportLimit = 1_000;
 const mappingLimit = 10_000;
 

@@ -1,4 +1,4 @@
-/** What holds for all bindings to one provider: reported on each of them, also on those that come later. */
+/** Conditions that hold for all bindings to one provider: reported on each of them, also on later ones. */
 import type { NewCondition } from "@klutch/kube-core";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 
@@ -30,7 +30,7 @@ export class ProviderStatus {
     for (const key of this.#bindings) this.#status.report(key, condition);
   }
 
-  /** What the provider calls itself. */
+  /** Name that the provider gives itself. */
   reportPrettyName(prettyName: string): void {
     this.#prettyName = prettyName;
     for (const key of this.#bindings) this.#status.reportPrettyName(key, prettyName);

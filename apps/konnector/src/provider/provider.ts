@@ -13,6 +13,7 @@ import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
 import { NamespaceMappings } from "../controllers/service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../controllers/service-namespace/provider-parts.ts";
 import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
 import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
@@ -30,7 +31,7 @@ import { annotateOutage, reportOutage } from "./outage.ts";
 import { openProviderCaches, type ProviderCaches } from "./provider-caches.ts";
 import { ProviderStatus } from "./provider-status.ts";
 
-/** What a provider is made of. */
+/** Options of a provider. */
 export interface ProviderOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
@@ -38,7 +39,7 @@ export interface ProviderOptions {
   readonly credentials?: CredentialStore | undefined;
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
-  /** Those of all providers. */
+  /** Bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly runtime: RuntimeDependencies;
@@ -52,9 +53,9 @@ export class Provider implements Part {
   readonly #events: EventRecorder;
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
-  /** What the provider has too many of. */
+  /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
-  /** Whether the provider cannot be reached, and the bindings say so. */
+  /** True while the provider cannot be reached and the bindings say so. */
   #isOut = false;
 
   constructor(options: ProviderOptions) {
@@ -88,7 +89,7 @@ export class Provider implements Part {
     this.#status.setBindings(keys);
   }
 
-  /** What keeps the provider's caches from being current. */
+  /** Returns the problems that keep the provider's caches from being current. */
   problems(): string[] {
     const own = this.#connection.pool.problems().map((scope) => `${this.address}: ${scope}`);
     return this.#bindings === undefined ? [`${this.address}: not connected yet`, ...own] : own;
@@ -138,25 +139,15 @@ export class Provider implements Part {
       clock,
       logger,
     });
-    await using bindings = this.#createBindings(provider, identity, caches, namespaces);
-    await using clusterBinding = this.#createClusterBinding(provider, caches);
+    const confirmProvider = createProviderGuard(client, tenant, clock);
+    const shared = { consumer, provider, confirmProvider, namespaces, events: this.#events, runtime };
+    await using bindings = this.#createBindings(shared, identity, caches);
+    await using clusterBinding = this.#createClusterBinding(shared, caches);
     const parts = [
       bindings,
       clusterBinding,
-      new ServiceNamespaceReconciler({
-        consumer,
-        provider,
-        mappings,
-        consumerNamespaces,
-        namespaces,
-        runtime,
-      }),
-      new WarningMirror({
-        provider,
-        namespaces,
-        recordWarning: (...warning) => bindings.objects.recordWarning(...warning),
-        runtime,
-      }),
+      new ServiceNamespaceReconciler({ ...shared, mappings, consumerNamespaces }),
+      new WarningMirror(shared, (...warning) => bindings.objects.recordWarning(...warning)),
       this.#createReachability(caches, bindings),
     ];
     this.#bindings = bindings;
@@ -172,36 +163,27 @@ export class Provider implements Part {
   }
 
   #createBindings(
-    provider: ProviderCluster,
+    shared: ProviderParts,
     identity: ProviderIdentity,
     caches: ProviderCaches,
-    namespaces: NamespaceMappings,
   ): BindingReconciler {
-    const { consumer, bindingCluster, bindings, status, runtime } = this.#options;
+    const { bindingCluster, bindings, status } = this.#options;
     return new BindingReconciler({
-      consumer,
-      provider,
-      confirmProvider: createProviderGuard(provider.client, provider.tenant, runtime.clock),
+      ...shared,
       identity: formatIdentity(identity),
       bindingCluster,
       bindings,
-      exports: new ForeignExports(caches.exports, provider.tenant.namespace),
-      namespaces,
+      exports: new ForeignExports(caches.exports, shared.provider.tenant.namespace),
       status,
-      events: this.#events,
-      runtime,
     });
   }
 
-  #createClusterBinding(provider: ProviderCluster, caches: ProviderCaches): ClusterBindingReconciler {
-    const { consumer, credentials, runtime } = this.#options;
+  #createClusterBinding(shared: ProviderParts, caches: ProviderCaches): ClusterBindingReconciler {
     return new ClusterBindingReconciler({
-      consumer,
-      provider,
+      ...shared,
       connection: this.#connection,
       clusterBindings: caches.clusterBindings,
-      credentials,
-      runtime,
+      credentials: this.#options.credentials,
       report: (condition) => this.#reportHeartbeat(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
     });

@@ -303,7 +303,7 @@ test("a CRD that somebody makes anew in the app cluster, with another scope, sto
   const words = await untilReason(gadgets.name, "Connected", "ForeignCustomResourceDefinition");
   assert.match(
     words,
-    /was made anew in this cluster, .*spec\.scope is "Namespaced" instead of "Cluster"\. Delete it/,
+    /was created again in this cluster, .*spec\.scope is "Namespaced" instead of "Cluster"\. Delete it/,
   );
   await giveBack();
   await consumer.client.delete(customResourceDefinitions, name);

@@ -78,7 +78,7 @@ export function createQueuedController<M extends Managed>(
         const managed = informer.get(key);
         return managed === undefined ? undefined : configNameOf(managed);
       },
-      enqueue: (key) => controller.enqueue(key),
+      enqueue: (key) => controller.enqueue(key, { reason: "the queue of its backend has room" }),
     }),
   });
   return controller;

@@ -6,7 +6,8 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import { refOf, type ResourceType } from "@klutch/kube-core";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
 import type { BrokerConfig } from "@klutch/osb";
-import { clientMetrics, type Metrics } from "@klutch/telemetry";
+import type { Metrics } from "@klutch/telemetry";
+import * as declarations from "../metrics.ts";
 import { brokerConfigOf } from "./settings.ts";
 
 /** There is no such ProviderConfig. */
@@ -101,8 +102,8 @@ export type ObserveCall = (operation: string, status: number | undefined, tookMs
 
 /** Counts by operation and answer, not by backend: names of ProviderConfigs are their owners'. */
 export function requestObserver(metrics: Metrics): ObserveCall {
-  const requests = metrics.counter(clientMetrics.brokerRequests);
-  const durations = metrics.histogram(clientMetrics.brokerRequestDuration);
+  const requests = metrics.counter(declarations.brokerRequests);
+  const durations = metrics.histogram(declarations.brokerRequestDuration);
   return (operation, status, tookMs) => {
     requests.labels({ operation, code: status === undefined ? "error" : String(status) }).inc();
     durations.labels({ operation }).observe(tookMs / 1000);

@@ -19,11 +19,12 @@ import type { ServiceInstance } from "@klutch/api";
 import { type CallOptions, isOrphaned } from "@klutch/crossplane";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
-import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
+import type { Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
 import { configNameOf } from "../provider-config/reference.ts";
 import { instanceIdOf, provisionedAs, wasNeverProvisioned } from "../records/annotations.ts";
 import { recordedOperation } from "../records/operation.ts";
+import * as declarations from "../metrics.ts";
 
 /** An instance that may be left at its broker. */
 export interface Vanished {
@@ -68,9 +69,7 @@ export class VanishedInstances {
 
   constructor(options: VanishedOptions) {
     this.#options = options;
-    options.metrics.read(controlPlaneMetrics.vanishedInstances, () => [
-      { labels: {}, value: this.#reported },
-    ]);
+    options.metrics.read(declarations.vanishedInstances, () => [{ labels: {}, value: this.#reported }]);
   }
 
   /** Keys to reconcile after a managed resource went. */

@@ -1,6 +1,7 @@
 /** Counts the calls of a function, with the names and labels of gRPC's own Prometheus middleware. */
-import { type Counter, type Metrics, serverMetrics } from "@klutch/telemetry";
+import type { Counter, Metrics } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
+import * as declarations from "./metrics.ts";
 
 /** How a call ended, in gRPC's words. */
 export type CallCode = "OK" | "Internal";
@@ -17,13 +18,13 @@ const labels = {
 /** Without metrics nothing is counted. */
 export function createCallMetrics(metrics: Metrics | undefined): CountCall {
   if (metrics === undefined) return () => () => {};
-  const started = metrics.counter(serverMetrics.grpcStarted).labels(labels);
-  const handledWith = metrics.counter(serverMetrics.grpcHandled);
+  const started = metrics.counter(declarations.grpcStarted).labels(labels);
+  const handledWith = metrics.counter(declarations.grpcHandled);
   const handled: Readonly<Record<CallCode, Counter>> = {
     OK: handledWith.labels({ ...labels, grpc_code: "OK" }),
     Internal: handledWith.labels({ ...labels, grpc_code: "Internal" }),
   };
-  const handling = metrics.histogram(serverMetrics.grpcHandling).labels(labels);
+  const handling = metrics.histogram(declarations.grpcHandling).labels(labels);
   return () => {
     started.inc();
     const startedAt = performance.now();

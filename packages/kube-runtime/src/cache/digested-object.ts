@@ -18,15 +18,15 @@ export type DigestedObject<D extends ObjectDigest = ObjectDigest> = D & { readon
 /** How the objects of one cluster are digested. */
 export interface DigestRules<D extends ObjectDigest> {
   readonly digest: (object: DynamicObject) => D;
-  /** Takes away what nobody needs of the content. */
+  /** Removes the unneeded part of the content. */
   readonly strip: (object: DynamicObject) => DynamicObject;
-  /** Whether the object was in sync with what it belongs to when the process before this one ended, as far as is known. */
+  /** True if the object was in sync with its counterpart when the previous process ended, as far as is known. */
   readonly isMarked: (object: DynamicObject) => boolean;
 }
 
 /**
  * Keeps the payload of what came from the server. What we wrote ourselves needs no second comparison. Neither does, most probably, what bears
- * our mark when this process sees it first: it was in sync before, and what is not is read again.
+ * our mark when this process sees it first: it was in sync before; others are read again.
  */
 export function digestPolicy<D extends ObjectDigest>(
   payloadCache: PayloadCache,

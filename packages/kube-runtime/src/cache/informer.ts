@@ -14,24 +14,24 @@ import { TooManyObjectsError } from "../errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
 import { runWatcher, type WatchSink } from "../watch/watcher.ts";
 
-/** What to cache. */
+/** Options of an informer. */
 export interface InformerOptions<T extends Cached> extends Scope {
   readonly client: KubeClient;
   readonly type: ResourceType;
   /** Only metadata is fetched and kept. Default false. */
   readonly metadataOnly?: boolean | undefined;
-  /** Makes what is kept of an object. Default: all but `managedFields`. */
+  /** Makes the kept form of an object. Default: all but `managedFields`. */
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   /** The kind may not be served: then the cache is empty and counts as filled until it is. Default false. */
   readonly mayBeAbsent?: boolean | undefined;
-  /** The kind's schema may change: what was read while it did is read anew. Default false. */
+  /** The kind's schema may change: objects that were read during the change are read again. Default false. */
   readonly rereads?: boolean | undefined;
-  /** Those that come when the cache holds so many are left out. Default: no limit. */
+  /** Limit of objects; later ones are left out. Default: no limit. */
   readonly maxObjects?: number | undefined;
   /** Called when objects begin to be left out, and when a list has shown that none have to be any more. */
   readonly onLimit?: ((error: TooManyObjectsError | undefined) => void) | undefined;
-  /** Whether an object that was read anew is as it was. Default: only when it is the same JSON. */
+  /** Returns true if an object that was read again is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
@@ -40,7 +40,7 @@ export interface InformerOptions<T extends Cached> extends Scope {
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** What is known of a cache's connection. */
+/** State of a cache's connection. */
 export interface InformerStatus {
   readonly synced: boolean;
   /** Monotonic milliseconds of the last sign of life; 0 before the first. */
@@ -95,7 +95,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     const onChange = (change: Change<T>): void => this.#notify(change);
     const mayAdd = (size: number): boolean => this.#mayAdd(size);
     this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange });
-    // Nobody may be waiting when the informer is disposed before its first list.
+    // There may be no waiter when the informer is disposed before its first list.
     this.#synced.promise.catch(() => undefined);
   }
 
@@ -163,7 +163,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     return this.#store.byIndex(index, value);
   }
 
-  /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
+  /** Calls `handler` for each change from now on; cached objects come first, as added. */
   onChange(handler: ChangeHandler<T>): Disposable {
     this.#handlers.add(handler);
     for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, true);
@@ -240,7 +240,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     this.#synced.resolve();
   }
 
-  /** Of a kind that was served before, nothing follows from its not being there: it may come back, and its objects with it. */
+  /** Returns true if the kind was never served. A kind that was served before may come back, and its objects with it. */
   #isKindAbsent(error: unknown): boolean {
     const { mayBeAbsent = false, type } = this.#options;
     if (!mayBeAbsent || !isNotFound(error) || (this.#isSynced && !this.#isAbsent)) return false;

@@ -6,7 +6,7 @@ import type { Cached } from "./store.ts";
 
 /**
  * The object in the version that `kept` is of. Throws `StaleCacheError` when there is another one, or none. The cache shows a newer one
- * from then on: its event may be long on its way, or lost with a connection that nobody has noticed to be dead.
+ * from then on: its event may be long on its way, or lost with a connection that is dead unnoticed.
  */
 export async function readLive(
   { client, type, ref, kept, cache }: LiveRead,
@@ -20,7 +20,7 @@ export async function readLive(
   throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
 }
 
-/** What to read, and what is known of it. */
+/** Object to read, and its cached state. */
 export interface LiveRead {
   readonly client: KubeClient;
   readonly type: ResourceType;

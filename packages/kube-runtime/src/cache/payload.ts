@@ -1,6 +1,6 @@
 /**
  * The content of a cached object for as long as it is of use. Fresh ones are held as they came; when many wait to be reconciled, the
- * older ones are packed, and what no longer fits is dropped: whoever needs it reads it from the server. When a pair is in sync, its
+ * older ones are packed, and what no longer fits is dropped: it is read from the server when it is needed. When a pair is in sync, its
  * contents are dropped.
  */
 import { decodeObject, parseJson } from "@klutch/kube";
@@ -8,9 +8,9 @@ import type { DynamicObject } from "@klutch/kube-core";
 
 /** How much content waits in memory. */
 export interface PayloadCacheLimits {
-  /** So many are held as they came. Default 64. */
+  /** Number of payloads that are held as they came. Default 64. */
   readonly unpacked?: number | undefined;
-  /** So many characters are held of the others. Default 32 Mi: some ten thousand ordinary claims. */
+  /** Number of characters that are held of the others. Default 32 Mi: some ten thousand ordinary claims. */
   readonly packedLength?: number | undefined;
 }
 

@@ -19,9 +19,9 @@ export interface CacheScope extends Scope {
   readonly type: ResourceType;
   /** Only metadata is fetched. Default false. */
   readonly metadataOnly?: boolean | undefined;
-  /** So many objects are taken. Default: that of the pool. */
+  /** Limit of objects. Default: that of the pool. */
   readonly maxObjects?: number | undefined;
-  /** Of which objects the payload is kept: what is nobody's business stays out of memory. Default all. */
+  /** Selects the objects whose payload is kept; others stay out of memory. Default all. */
   readonly payloadOf?:
     | { readonly key: string; readonly wants: (object: DynamicObject) => boolean }
     | undefined;
@@ -45,7 +45,7 @@ export interface CacheFailure {
 /** Options of a pool. */
 export interface CachePoolOptions {
   readonly client: KubeClient;
-  /** So many objects of one scope are taken. Default: all. */
+  /** Limit of objects of one scope. Default: none. */
   readonly maxObjects?: number | undefined;
   /** Called with the scopes that have too many objects; undefined when none has any longer. */
   readonly onLimit?: ((message: string | undefined) => void) | undefined;
@@ -63,13 +63,13 @@ interface Entry<T extends Cached> {
   users: number;
 }
 
-/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireDigested`. */
+/** Starts caches when they are first needed and stops them when they are no longer needed. `D` is the digest of `acquireDigested`. */
 export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
   readonly #options: CachePoolOptions;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
   readonly #payloads = new PayloadCache();
-  /** What the full caches say, by scope. */
+  /** Messages of the full caches, by scope. */
   readonly #full = new Map<string, string>();
 
   constructor(options: CachePoolOptions) {
@@ -106,7 +106,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     const covering = [...this.#digested.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
     );
-    // A namespace that nobody watches, while others are watched, may hold anything.
+    // An unwatched namespace, while others are watched, may hold anything.
     if (covering.length === 0 && this.#digested.size > 0) return undefined;
     if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
@@ -199,7 +199,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   }
 }
 
-/** What a cache of a pool shows of a namespace; undefined: all of it. */
+/** Lists the objects of one namespace in a pool's cache; of all namespaces when it is undefined. */
 export function objectsIn<T extends Cached>(
   { informer }: ReadYourWritesCache<T>,
   namespace: string | undefined,
@@ -213,7 +213,7 @@ function withoutPayload(object: DynamicObject): DynamicObject {
   return rest;
 }
 
-/** Whether the resource comes from a CustomResourceDefinition, whose schema may change while it is served. */
+/** Returns true if the resource comes from a CustomResourceDefinition, whose schema may change while it is served. */
 function isCustom({ group }: ResourceType): boolean {
   return group.includes(".") && !group.endsWith(".k8s.io");
 }

@@ -4,18 +4,18 @@ import type { Informer } from "./informer.ts";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
 import type { Cached, Change } from "./store.ts";
 
-/** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */
+/** Number of the last deletions that are remembered, for answers that come later than the event of the deletion. */
 const tombstoneLimit = 1_000;
 
-/** What a cache keeps of an object, which is a `T`. */
+/** Rules by which a cache makes the `T` that it keeps from an object. */
 export interface CachePolicy<T> {
-  /** What is kept of one that a list or an event shows. `isInInitialList`: the first list shows it. */
+  /** Converts an object from a list or an event. `isInInitialList`: the first list shows it. */
   readonly transform: (object: DynamicObject, isInInitialList: boolean) => T;
-  /** What is kept of the answer to a write of this process. */
+  /** Converts the answer to a write of this process. */
   readonly onLocalWrite: (object: DynamicObject) => T;
   /** A later version has taken the place of this one in the informer, or the object is gone. */
   readonly onEvict: (kept: T) => void;
-  /** Whether an object that was read anew at its version is as it was kept. Default: only when it is the same JSON. */
+  /** Returns true if an object that was read again at its version is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((kept: T, reread: T) => boolean) | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface CachePolicy<T> {
  * One informer, shared by all who need its resource and scope, and the writes of this process on top of it. Without these, a reconcile
  * that runs before the watch delivers our write would do the same write again, and one that runs while a slow watch replays older
  * events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later version
- * does not have it. It does not wait for anything and does not read: whoever writes calls `wrote`. `T` is what is kept of an
+ * does not have it. It does not wait for anything and does not read: writers call `wrote`. `T` is the kept form of an
  * object.
  */
 export class ReadYourWritesCache<T extends Cached = DynamicObject> implements AsyncDisposable {
@@ -114,7 +114,7 @@ export class ReadYourWritesCache<T extends Cached = DynamicObject> implements As
   }
 }
 
-/** Whether the event shows what the answer to our own write has shown. */
+/** Returns true if the event shows the same as the answer to our own write. */
 function isOwnWrite<T extends Cached>(event: DynamicObject, written: T | undefined): written is T {
   if (written === undefined) return false;
   const { uid, resourceVersion } = written.metadata;

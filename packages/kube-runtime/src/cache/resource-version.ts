@@ -1,7 +1,7 @@
 /** Order of two versions of one object. Kubernetes promises since 1.35 that resourceVersions compare as numbers (KEP-5504). */
 import type { Cached } from "./store.ts";
 
-/** Whether `left` is a later version than `right`. Versions that are not decimal numbers count as later: a write of ours was answered. */
+/** Returns true if `left` is a later version than `right`. Versions that are not decimal numbers count as later: our own write was answered. */
 export function isNewer(left: Cached, right: Cached): boolean {
   return isNewerVersion(left.metadata.resourceVersion, right.metadata.resourceVersion);
 }

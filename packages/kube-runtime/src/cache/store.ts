@@ -1,12 +1,12 @@
 /** The objects of one cache, by key and by index. Written only by its watcher; readers get objects that never change. */
 import { type DynamicObject, jsonEqual, keyOf, type ObjectMeta } from "@klutch/kube-core";
 
-/** What a cache keeps of an object: at least its metadata. */
+/** Object as a cache keeps it: at least its metadata. */
 export interface Cached {
   readonly metadata: ObjectMeta;
 }
 
-/** What happened to one object of a cache. */
+/** Change of one object of a cache. */
 export type Change<T> =
   | { readonly type: "added"; readonly key: string; readonly object: T }
   | { readonly type: "updated"; readonly key: string; readonly object: T; readonly previous: T }
@@ -17,13 +17,13 @@ export type Indexer<T> = (object: T) => readonly string[];
 
 /** Options of a store. */
 export interface StoreOptions<T> {
-  /** Makes what is kept of an object that the server sent. Default: all but `managedFields`, which is half of most objects. */
+  /** Makes the kept form of an object that the server sent. Default: all but `managedFields`, which is half of most objects. */
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   readonly onChange: (change: Change<T>) => void;
   /** Asked before an object is added. Default: always. */
   readonly mayAdd?: ((size: number) => boolean) | undefined;
-  /** Whether an object that was read anew at the same version is as it was. Default: only when it is the same JSON. */
+  /** Returns true if an object that was read again at the same version is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Store<T extends Cached> {
     return [...keys].map((key) => this.#objects.get(key)).filter((object) => object !== undefined);
   }
 
-  /** Adds or updates; the same resourceVersion again is no change, unless it was read anew and differs. */
+  /** Adds or updates; the same resourceVersion again is no change, unless it was read again and differs. */
   apply(raw: DynamicObject, isReread: boolean = false): void {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
@@ -78,7 +78,7 @@ export class Store<T extends Cached> {
     if (previous === undefined && !this.#mayAdd(this.#objects.size)) return;
     const object = this.#transform(raw);
     if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
-    // An object that was deleted and made anew between two lists is two changes for whoever compares identity.
+    // An object that was deleted and created again between two lists is two changes for code that compares identity.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.delete(key);
     const replaced = this.#objects.get(key);
     if (replaced !== undefined) this.#unindex(key, replaced);

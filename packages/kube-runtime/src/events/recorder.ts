@@ -21,12 +21,12 @@ const silenceMs = 10 * 60_000;
 const rememberedLimit = 5_000;
 /** Ordinary steps. */
 const routine = { burst: 20, everyMs: 10_000 };
-/** What strangers cause. */
+/** Limit for events that foreign objects cause. */
 const warnings = { burst: 50, everyMs: 2_000 };
 
-/** What a recorder needs. */
+/** Options of a recorder. */
 export interface EventRecorderOptions {
-  /** Of the cluster with the objects. */
+  /** Client of the cluster with the objects. */
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,4 +1,4 @@
-/** So many at once, and one more for each time that passes. */
+/** Token bucket: a burst at once, and one more token for each interval. */
 import type { Clock } from "@klutch/kube";
 
 /** Full at the beginning. It never waits: who gets none goes without. */
@@ -17,7 +17,7 @@ export class TokenBucket {
     this.#refilledAt = clock.monotonic();
   }
 
-  /** Whether there is one; it is taken then. */
+  /** Takes a token; returns false when there is none. */
   take(): boolean {
     const earned = Math.floor((this.#clock.monotonic() - this.#refilledAt) / this.#everyMs);
     if (earned > 0) {

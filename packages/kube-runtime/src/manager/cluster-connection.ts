@@ -16,7 +16,7 @@ export interface LeaseOptions {
 export interface ClusterConnectionOptions extends Runtime {
   readonly config: ClusterConfig;
   readonly userAgent: string;
-  /** Without one nobody competes, and writes are always allowed. */
+  /** Without one there is no competition, and writes are always allowed. */
   readonly lease?: LeaseOptions | undefined;
   /** For tests that count requests or inject faults. Default `createKubeClient`. */
   readonly createClient?: typeof createKubeClient | undefined;

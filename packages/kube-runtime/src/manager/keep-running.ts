@@ -3,14 +3,14 @@ import { Backoff } from "../backoff.ts";
 import type { Runnable } from "./runnable.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What is needed besides the part. */
+/** Options of a part's restarts. */
 export interface KeepRunningOptions extends Pick<Runtime, "logger" | "clock" | "random"> {
   readonly signal: AbortSignal;
 }
 
 /** Bounds of the waits between two starts. */
 const waits = { baseMs: 200, capMs: 10_000 } as const;
-/** A part that worked for so long begins anew with short waits. */
+/** A part that worked for this long starts again with short waits. */
 const provenMs = 60_000;
 
 /**

@@ -19,7 +19,7 @@ export interface ProbeAddress {
   readonly port: number;
 }
 
-/** What a Manager is made of. */
+/** Options of a Manager. */
 export interface ManagerOptions extends Runtime {
   /** Without it nothing listens. */
   readonly probes?: ProbeAddress | undefined;

@@ -1,4 +1,4 @@
-/** What a Manager runs. */
+/** Parts that a Manager runs. */
 import type { Informer } from "../cache/informer.ts";
 import type { Cached } from "../cache/store.ts";
 
@@ -13,7 +13,7 @@ export interface Runnable {
   start(options: { readonly signal: AbortSignal }): Promise<void>;
   /**
    * `term` (the default): started for each term of the lease, once all caches are filled; without a lease there is one term.
-   * `process`: started and stopped before the caches, whoever holds the lease; it must not need the lease to write. It is stopped when
+   * `process`: started and stopped before the caches, with or without the lease; it must not need the lease to write. It is stopped when
    * the lease has been given back, and may take its time to answer those who wait.
    */
   readonly runs?: "term" | "process" | undefined;

@@ -1,4 +1,4 @@
-/** What every part of a process is given. */
+/** Dependencies of every part of a process. */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import type { Logger, Metrics } from "@klutch/telemetry";
 

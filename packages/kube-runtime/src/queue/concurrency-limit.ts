@@ -1,6 +1,6 @@
 /** How many keys a controller works on at the same time, found from how long their requests take. */
 import { type Clock, systemClock } from "@klutch/kube";
-import type { Priority } from "./work-queue.ts";
+import type { Priority } from "./wake.ts";
 
 /** Where to start, and never fewer: a server with two cores is busy with them. */
 const fewest = 8;
@@ -47,7 +47,7 @@ export class ConcurrencyLimit {
     return Math.floor(this.#limit * shares[priority]);
   }
 
-  /** A request ended well. `kind`: those of one kind take equally long when nobody else wants anything. `atOnce`: keys worked on. */
+  /** A request ended well. `kind`: requests of one kind take equally long when the server is idle. `atOnce`: keys worked on. */
   observe(kind: string, tookMs: number, atOnce: number): void {
     let shortest = this.#shortest.get(kind);
     if (shortest === undefined) this.#shortest.set(kind, (shortest = new Shortest()));

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "@klutch/kube";
 import { DelayHeap } from "./delay-heap.ts";
-import { type Priority, WorkQueue } from "./work-queue.ts";
+import type { Priority } from "./wake.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 /** A clock that stands still until it is moved. */
 function manualClock(): { readonly clock: Clock; readonly advance: (ms: number) => void } {

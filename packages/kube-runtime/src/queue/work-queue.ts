@@ -1,23 +1,28 @@
 /**
- * Keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
- * meanwhile, it comes back after `done`. Priorities let what a person did overtake bulk work; each priority is first in, first out.
+ * Queue of keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
+ * meanwhile, it comes back after `done`. Priorities let a person's change overtake bulk work; each priority is first in, first out.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { backoffLimit } from "../backoff.ts";
 import { DelayHeap } from "./delay-heap.ts";
+import { PendingKey, type Priority, type Wake, type WakeReason } from "./wake.ts";
 
-/** Importance of a key, highest first. Default `normal`. */
-export type Priority = "high" | "normal" | "low";
-
-/** Learns what happens to keys, for metrics. */
+/** Receives what happens to keys, for metrics. */
 export interface QueueObserver {
-  /** The key is to be worked on. Also called again for one that waits already. */
+  /** Called when a key is added, also when it waits already. */
   added(key: string): void;
-  /** Work on the key begins. */
+  /** Called when work on the key begins. */
   taken(key: string): void;
   done(key: string): void;
-  /** A key is to be worked on again after a failure. */
+  /** Called when a key is to be worked on again after a failure. */
   retried(): void;
+}
+
+/** Options of a request to work on a key. */
+export interface AddOptions {
+  readonly priority?: Priority | undefined;
+  /** Default `enqueued`. */
+  readonly reason?: WakeReason | undefined;
 }
 
 /** Options of a queue. */
@@ -28,8 +33,8 @@ export interface WorkQueueOptions {
   /** Longest wait after failures. Default 60 000. */
   readonly maxDelayMs?: number | undefined;
   /**
-   * Most keys taken from the priority and lower ones that may be worked on at the same time; no priority's may be greater than
-   * that of a higher one. Default: any number.
+   * Limits how many keys of this priority and lower ones are worked on at the same time; a priority's limit must not exceed that of
+   * a higher one. Default: no limit.
    */
   readonly maxConcurrent?: ((priority: Priority) => number) | undefined;
   readonly clock?: Clock | undefined;
@@ -37,21 +42,24 @@ export interface WorkQueueOptions {
 }
 
 const priorities: readonly Priority[] = ["high", "normal", "low"];
-/** Every so many keys the lowest priority goes first, so that none starves. */
+const rank: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
+/** One key in this many is taken from the lowest priority first, so that none starves. */
 const fairTurn = 8;
+
+/** A request that waits for its time. */
+interface Request {
+  readonly priority: Priority;
+  readonly reason: WakeReason | undefined;
+}
 
 /** The keys of one priority. */
 class Waiting<K extends string> {
   readonly #keys = new Set<K>();
-  /** Goes on where it stopped: a new one would have to step over everything that was taken since the set last grew. */
+  /** Continues where it stopped: a new iterator would step over every key that was taken since the set last grew. */
   #next = this.#keys.values();
 
   get size(): number {
     return this.#keys.size;
-  }
-
-  has(key: K): boolean {
-    return this.#keys.has(key);
   }
 
   add(key: K): void {
@@ -75,19 +83,19 @@ class Waiting<K extends string> {
   }
 }
 
-/** Guarantees one worker for each key, and none that starves. Does not start workers: they call `get` and `done`. */
+/** Guarantees one worker per key and that no key starves. Does not start workers: they call `get` and `done`. */
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
   readonly #maxConcurrent: (priority: Priority) => number;
   readonly #waiting = new Map<Priority, Waiting<K>>(priorities.map((priority) => [priority, new Waiting()]));
-  /** With the priority that it was taken from. */
-  readonly #working = new Map<K, Priority>();
-  /** Added again while being worked on, with the priority to come back in. */
-  readonly #again = new Map<K, Priority>();
+  /** Keys that wait, and keys that were added again while being worked on. */
+  readonly #pending = new Map<K, PendingKey>();
+  /** Keys that are being worked on, as they were taken. */
+  readonly #working = new Map<K, PendingKey>();
   readonly #failures = new Map<K, number>();
-  readonly #delayed = new DelayHeap<K, Priority>();
+  readonly #delayed = new DelayHeap<K, Request>();
   readonly #observer: QueueObserver | undefined;
   readonly #waiters: ((key: K | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
@@ -118,45 +126,54 @@ export class WorkQueue<K extends string = string> {
     return this.#working.size;
   }
 
-  /** Adds the key, or moves it to a higher priority. Default priority `normal`. */
-  add(key: K, options: { readonly priority?: Priority | undefined } = {}): void {
+  /** Adds the key, or moves it to a higher priority and keeps the reason. Default priority `normal`. */
+  add(key: K, { priority = "normal", reason = "enqueued" }: AddOptions = {}): void {
     if (this.#isShutDown) return;
     this.#observer?.added(key);
-    const priority = options.priority ?? "normal";
-    if (this.#working.has(key)) {
-      this.#again.set(key, higherOf(priority, this.#again.get(key)));
+    const pending = this.#pending.get(key);
+    if (pending === undefined) {
+      this.#pending.set(key, new PendingKey(priority, reason));
+      if (!this.#working.has(key)) this.#wait(key, priority);
       return;
     }
-    const present = priorities.find((candidate) => this.#waitingAt(candidate).has(key));
-    if (present !== undefined && priorities.indexOf(present) <= priorities.indexOf(priority)) return;
-    if (present !== undefined) this.#waitingAt(present).delete(key);
-    this.#waitingAt(priority).add(key);
-    this.#handOut();
+    pending.add(reason);
+    if (rank[pending.priority] <= rank[priority]) return;
+    if (!this.#working.has(key)) {
+      this.#waitingAt(pending.priority).delete(key);
+      this.#wait(key, priority);
+    }
+    pending.priority = priority;
   }
 
   /**
    * Adds the key after `delayMs`. Default priority: while it is worked on the one it was taken from, otherwise `normal`. A key waits for
-   * one time only, the earliest that was asked for, in the highest priority: the result of that reconcile decides about the next.
+   * one time only: the earliest requested, with the reason of that request and the highest priority of all. The reconcile at that time
+   * decides about the next.
    */
-  addAfter(key: K, delayMs: number, options: { readonly priority?: Priority | undefined } = {}): void {
+  addAfter(key: K, delayMs: number, options: AddOptions = {}): void {
     if (this.#isShutDown) return;
-    const priority = options.priority ?? this.#working.get(key) ?? "normal";
+    const { reason, priority = this.#working.get(key)?.priority ?? "normal" } = options;
     if (delayMs <= 0) {
-      this.add(key, { priority });
+      this.add(key, { priority, reason });
       return;
     }
     const dueAt = this.#clock.monotonic() + delayMs;
     const present = this.#delayed.get(key);
-    if (present === undefined) this.#delayed.set(key, dueAt, priority);
-    else this.#delayed.set(key, Math.min(dueAt, present.dueAt), higherOf(priority, present.item));
+    if (present === undefined) this.#delayed.set(key, dueAt, { priority, reason });
+    else {
+      const isEarlier = dueAt < present.dueAt;
+      this.#delayed.set(key, isEarlier ? dueAt : present.dueAt, {
+        priority: rank[present.item.priority] < rank[priority] ? present.item.priority : priority,
+        reason: isEarlier ? reason : present.item.reason,
+      });
+    }
     this.#armTimer();
   }
 
-  /** Adds the key after a wait that grows from `baseMs` with each call until `forget`; priorities as `addAfter`. Gives back the wait. */
+  /** Adds the key after a wait that grows from `baseMs` with each call until `forget`; priority as in `addAfter`. Returns the wait. */
   addRateLimited(
     key: K,
-    options: {
-      readonly priority?: Priority | undefined;
+    options: AddOptions & {
       readonly atLeastMs?: number | undefined;
       /** Default: the queue's. */
       readonly baseMs?: number | undefined;
@@ -172,14 +189,19 @@ export class WorkQueue<K extends string = string> {
     return delayMs;
   }
 
-  /** The key's work succeeded: its next failure waits shortly again. */
+  /** Resets the key's back-off after its work succeeded. */
   forget(key: K): void {
     this.#failures.delete(key);
   }
 
-  /** Failures since the last `forget`. */
+  /** Returns the number of failures since the last `forget`. */
   failuresOf(key: K): number {
     return this.#failures.get(key) ?? 0;
+  }
+
+  /** Returns why the key is being worked on; undefined when it is not. */
+  wakeOf(key: K): Wake | undefined {
+    return this.#working.get(key);
   }
 
   /** Waits for a key; undefined when the queue was shut down or the signal aborted. Call `done` when its work ended. */
@@ -203,18 +225,17 @@ export class WorkQueue<K extends string = string> {
     return promise;
   }
 
-  /** The key's work ended, well or not. */
+  /** Ends the key's work, successful or not. */
   done(key: K): void {
     this.#observer?.done(key);
-    this.#working.delete(key);
-    const priority = this.#again.get(key);
-    this.#again.delete(key);
-    if (priority !== undefined) this.add(key, { priority });
-    // Not at once: the worker that calls this is awake, and may take its next key before another is woken for it.
+    if (!this.#working.delete(key)) return;
+    const again = this.#pending.get(key);
+    if (again !== undefined && !this.#isShutDown) this.#wait(key, again.priority);
+    // Later: the worker that calls this is awake, and may take its next key before another worker is woken for it.
     queueMicrotask(() => this.#handOut());
   }
 
-  /** Takes end with undefined; nothing is added any more. */
+  /** Ends each `get` with undefined, and ignores later additions. */
   shutDown(): void {
     this.#isShutDown = true;
     this.#cancelTimer?.();
@@ -225,6 +246,11 @@ export class WorkQueue<K extends string = string> {
     const waiting = this.#waiting.get(priority);
     if (waiting === undefined) throw new RangeError(`unknown priority ${priority}`);
     return waiting;
+  }
+
+  #wait(key: K, priority: Priority): void {
+    this.#waitingAt(priority).add(key);
+    this.#handOut();
   }
 
   #handOut(): void {
@@ -240,8 +266,10 @@ export class WorkQueue<K extends string = string> {
     const order = ++this.#gets % fairTurn === 0 ? open.toReversed() : open;
     for (const priority of order) {
       const key = this.#waitingAt(priority).shift();
-      if (key === undefined) continue;
-      this.#working.set(key, priority);
+      const pending = key === undefined ? undefined : this.#pending.get(key);
+      if (key === undefined || pending === undefined) continue;
+      this.#pending.delete(key);
+      this.#working.set(key, pending);
       this.#observer?.taken(key);
       return key;
     }
@@ -249,14 +277,14 @@ export class WorkQueue<K extends string = string> {
     return undefined;
   }
 
-  /** Priorities that may give a key now, highest first. A priority that is full closes all lower ones: theirs count in it. */
+  /** Returns the priorities that may give a key now, highest first. A full priority closes all lower ones, because theirs count in it. */
   #openPriorities(): Priority[] {
     const open: Priority[] = [];
     let taken = this.#working.size;
     for (const priority of priorities) {
       if (taken >= this.#maxConcurrent(priority)) break;
       open.push(priority);
-      for (const from of this.#working.values()) if (from === priority) taken--;
+      for (const from of this.#working.values()) if (from.priority === priority) taken--;
     }
     return open;
   }
@@ -276,12 +304,8 @@ export class WorkQueue<K extends string = string> {
     this.#timerDueAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
     for (let due = this.#delayed.popDue(now); due !== undefined; due = this.#delayed.popDue(now)) {
-      this.add(due.key, { priority: due.item });
+      this.add(due.key, due.item);
     }
     this.#armTimer();
   }
-}
-
-function higherOf(left: Priority, right: Priority | undefined): Priority {
-  return right !== undefined && priorities.indexOf(right) < priorities.indexOf(left) ? right : left;
 }

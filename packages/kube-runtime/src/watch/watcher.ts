@@ -6,7 +6,7 @@
  * | listing  | complete                              | watching at its version   | none     |
  * | listing  | failed                                | listing                   | back-off |
  * | watching | the server closed the stream          | watching at last version  | short    |
- * | watching | ... long before its time              | listing, reading anew     | short    |
+ * | watching | ... long before its time              | listing, reading again    | short    |
  * | watching | version too old (410), or too large   | listing                   | back-off |
  * | watching | the server's version went back        | listing                   | back-off |
  * | watching | stalled, nothing came in it           | listing                   | back-off |
@@ -15,7 +15,7 @@
  * A server that was restored from a backup has versions below those that were seen. It sends nothing for a watch from a later one, not
  * even a bookmark, until it gets there again.
  *
- * It also sends nothing about a kind that nobody has written to since it started: its bookmarks begin with the first event, or with what
+ * It also sends nothing about a kind without a write since it started: its bookmarks begin with the first event, or with what
  * etcd tells it of its progress, by default every ten minutes. So a watch in which nothing came at all is not a failure; the list that
  * follows decides. It is one when it fails, and when it shows what the watch has kept back. A watch that falls silent after something
  * came has lost its bookmarks, and is a failure.
@@ -55,7 +55,7 @@ export interface WatchSink<T> {
   failed(error: unknown): void;
 }
 
-/** What the watcher is doing. */
+/** State of the watcher. */
 export type WatcherState =
   | {
       readonly kind: "listing";
@@ -81,7 +81,7 @@ export interface WatcherOutcome {
   readonly isEarly?: boolean | undefined;
 }
 
-/** What to do next. */
+/** Next action. */
 export interface WatcherStep {
   readonly state: WatcherState;
   readonly wait: "none" | "short" | "backoff";
@@ -106,14 +106,14 @@ export function nextStep(
   return { state: { kind: "watching", resourceVersion }, wait };
 }
 
-/** Whether the version that was watched from seems to be one that the server has not reached. */
+/** Returns true if the server seems not to have reached the version that was watched from. */
 function isAhead(state: WatcherState, { error, resourceVersion = "" }: WatcherOutcome): boolean {
   if (state.kind !== "watching") return false;
   if (error instanceof ApiError && error.message.includes("Too large resource version")) return true;
   return isLess(resourceVersion, state.resourceVersion);
 }
 
-/** Of decimal numbers, which versions are since Kubernetes 1.35 (KEP-5504); false for others. */
+/** Compares decimal numbers, which versions are since Kubernetes 1.35 (KEP-5504); false for others. */
 function isLess(a: string, b: string): boolean {
   if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
   return a.length === b.length ? a < b : a.length < b.length;
@@ -128,7 +128,7 @@ export interface WatcherOptions<T extends KubeObject> extends Scope {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** After a watch that the server closed early all objects are read anew. For kinds whose schema may change. Default false. */
+  /** After a watch that the server closed early all objects are read again. For kinds whose schema may change. Default false. */
   readonly rereads?: boolean | undefined;
   /** Default 90 000: bookmarks come every 60 s. */
   readonly idleTimeoutMs?: number | undefined;

@@ -1,4 +1,4 @@
-/** Requests of a process to API servers, with the names and labels of client-go, and to service brokers. */
+/** Requests of a process to API servers, with the names and labels of client-go. */
 import type {
   CounterDeclaration,
   GaugeDeclaration,
@@ -38,25 +38,4 @@ export const inFlightLimit: GaugeDeclaration<"host"> = {
   labels: ["host"],
   mostValues,
   processes,
-};
-
-const brokerBuckets: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-
-export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
-  name: "klutch_broker_requests_total",
-  type: "counter",
-  help: "Number of requests to service brokers and backup managers, by operation and status code",
-  notes:
-    "`operation` is a verb of the Open Service Broker API or a call of the backup manager, `code` the status, or `error` when no answer came.",
-  labels: ["operation", "code"],
-  processes: ["provider-anynines"],
-};
-
-export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
-  name: "klutch_broker_request_duration_seconds",
-  type: "histogram",
-  help: "Latency of requests to service brokers and backup managers in seconds, by operation",
-  labels: ["operation"],
-  buckets: brokerBuckets,
-  processes: ["provider-anynines"],
 };

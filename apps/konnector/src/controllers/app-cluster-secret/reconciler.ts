@@ -4,12 +4,13 @@
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
-import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
+import { CachePool, type Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { ClusterCaches } from "../../digests.ts";
-import { type Part, Running, startAll } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
@@ -17,6 +18,7 @@ import { type RotatingClient, rotatingClient } from "../../provider-connection/r
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 /** Where the kubeconfig of the app cluster is. */
 export interface AppClusterSecret {
@@ -25,7 +27,7 @@ export interface AppClusterSecret {
   readonly secretKey: string;
 }
 
-/** What the connection takes. */
+/** Options of the connection. */
 export interface AppClusterSecretOptions {
   readonly mode: AppClusterSecret;
   readonly bindingCluster: BindingCluster;
@@ -68,32 +70,20 @@ export class AppClusterSecretReconciler implements Part {
       fieldSelector: `metadata.name=${mode.secretName}`,
     });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
-    const { logger, clock, random } = runtime;
-    this.#controller = new Controller({
-      name: "app-cluster",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (_key, { signal }) => this.#reconcile(signal),
-    });
+    this.#controller = createController(runtime, "app-cluster", (_key, { signal }) =>
+      this.#reconcile(signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _one = this.#controller.watch(this.#bindings.cache.informer, () => [key]);
     using _two = this.#controller.watch(this.#secret.cache.informer, () => [key]);
-    try {
-      await this.#bindings.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
-    this.#controller.enqueue(key);
+    if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
+    this.#controller.enqueue(key, { reason: wakeReasons.started });
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the connection from being current. */
+  /** Returns the problems that keep the connection from being current. */
   problems(): string[] {
     return this.#connection === undefined
       ? ["app cluster: not connected yet"]

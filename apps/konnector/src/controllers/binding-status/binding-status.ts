@@ -14,11 +14,14 @@ import {
   refOf,
   setConditions,
 } from "@klutch/kube-core";
-import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import { type Sample, syncMetrics } from "@klutch/telemetry";
+import type { Controller, ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { Sample } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
+import * as declarations from "../../metrics.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
@@ -40,21 +43,14 @@ export class BindingStatus implements Startable {
     this.#cluster = cluster;
     this.#bindings = bindings;
     this.#runtime = runtime;
-    const { logger, clock, random } = runtime;
-    this.#controller = new Controller({
-      name: "binding-status",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, { signal }) => this.#write(key, signal),
-    });
+    this.#controller = createController(runtime, "binding-status", (key, { signal }) =>
+      this.#write(key, signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
-    using _shown = this.#runtime.metrics.registry.read(syncMetrics.bindings, () =>
+    using _shown = this.#runtime.metrics.registry.read(declarations.bindings, () =>
       countStates([...this.#bindings.informer.list()].map(asBinding)),
     );
     await this.#controller.start({ signal });
@@ -67,7 +63,7 @@ export class BindingStatus implements Startable {
     if (jsonEqual(conditions.get(condition.type), condition)) return;
     conditions.set(condition.type, condition);
     retracted.delete(condition.type);
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
     for (const handler of this.#handlers) handler(key);
   }
 
@@ -77,7 +73,7 @@ export class BindingStatus implements Startable {
     conditions.delete(type);
     if (retracted.has(type)) return;
     retracted.add(type);
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
   /** Reports what the provider calls itself. */
@@ -86,10 +82,10 @@ export class BindingStatus implements Startable {
     const facts = this.#factsOf(key);
     if (facts.prettyName === prettyName) return;
     facts.prettyName = prettyName;
-    this.#controller.enqueue(key);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
-  /** What was last reported. */
+  /** Returns the last report. */
   reported(key: string, type: string): NewCondition | undefined {
     return this.#facts.get(key)?.conditions.get(type);
   }
@@ -175,7 +171,7 @@ const expected = [
   "PermissionClaimsValid",
 ];
 
-/** What nobody has said anything about yet, neither now nor before a restart: without it, `Ready` would come too early. */
+/** Conditions that were not reported yet, neither now nor before a restart: without them, `Ready` would come too early. */
 function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {
   return expected
     .filter(

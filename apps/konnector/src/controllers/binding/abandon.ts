@@ -1,4 +1,4 @@
-/** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
+/** Unbinding without the provider: claims become plain objects, and upstream objects stay unchanged. For providers that are gone for good. */
 import { unbindPolicyAnnotation } from "@klutch/api";
 import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import {
@@ -13,7 +13,7 @@ import { isMarked, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
 import { removeFinalizer } from "./finalizer.ts";
 
-/** Whether the binding asks for it. */
+/** Returns true if the binding asks to be abandoned. */
 export function isAbandoned({ metadata }: DynamicObject): boolean {
   return (
     metadata.deletionTimestamp !== undefined && metadata.annotations?.[unbindPolicyAnnotation] === "Abandon"

@@ -3,6 +3,7 @@ import { customResourceDefinitions } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ClusterCaches } from "../../digests.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 /** Watches that are open, by API name; a change of a CRD enqueues its name. */
 export class BoundCrds implements AsyncDisposable {
@@ -26,7 +27,7 @@ export class BoundCrds implements AsyncDisposable {
     const subscription = this.#controller.watch(handle.cache.informer);
     this.#open.set(name, { handle, subscription });
     handle.cache.informer.whenSynced().then(
-      () => this.#controller.enqueue(name),
+      () => this.#controller.enqueue(name, { reason: wakeReasons.cacheFilled }),
       (error: unknown) => this.#logger.debug("a CRD watch was closed", { name, error }),
     );
     return handle.cache;

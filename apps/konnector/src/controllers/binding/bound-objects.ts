@@ -2,30 +2,24 @@
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "@klutch/kube-runtime";
+import type { ReconcileContext } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
+import { providerTypeOf } from "../object/bound-resource.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 
-/** What the reconcilers share. */
-export interface BoundObjectsOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMappings;
+/** Values that the reconcilers share. */
+export interface BoundObjectsOptions extends ProviderParts {
   readonly status: BindingStatus;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
-/** What an export says of its API. */
+/** API as its export describes it. */
 export interface ExportedApi {
   readonly spec: APIServiceExportSpec;
   /** As in sync's `StatusView`. */
@@ -42,7 +36,7 @@ interface SyncShape {
   readonly clusterWide: boolean;
 }
 
-/** What came of a start. */
+/** Result of a start. */
 export interface StartedObjects {
   /** False when there is no version that both sides serve; then nothing is synced. */
   readonly isSynced: boolean;
@@ -79,24 +73,24 @@ export class BoundObjects implements AsyncDisposable {
     crd: DynamicObject,
     { spec, isIgnored }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
-    signal: AbortSignal,
+    { signal, logger }: ReconcileContext,
   ): Promise<StartedObjects> {
     const { name = "" } = binding.metadata;
     const synced = syncedType(crd, spec, isIgnored);
     if (synced === undefined) {
-      await this.stop(name);
+      await this.stop(name, logger);
       return { isSynced: false };
     }
     const { client } = this.#options.provider;
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
-    await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide });
+    await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide }, logger);
     if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
   }
 
-  async stop(name: string): Promise<void> {
-    await this.#end(name);
+  async stop(name: string, logger: Logger): Promise<void> {
+    await this.#end(name, logger);
     this.#holds.forget(name);
   }
 
@@ -126,46 +120,41 @@ export class BoundObjects implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((name) => this.stop(name)));
+    const { logger } = this.#options.runtime;
+    await Promise.all([...this.#running.keys()].map((name) => this.stop(name, logger)));
   }
 
-  async #ensure(name: string, bindingKey: string, shape: SyncShape): Promise<void> {
+  async #ensure(name: string, bindingKey: string, shape: SyncShape, logger: Logger): Promise<void> {
     const signature = jsonHash(shape);
     if (this.#running.get(name)?.signature === signature) return;
-    await this.#end(name);
+    await this.#end(name, logger);
     const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
     this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
-    const { logger } = this.#options.runtime;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
   }
 
-  async #end(name: string): Promise<void> {
+  async #end(name: string, logger: Logger): Promise<void> {
     const running = this.#running.get(name);
     if (running === undefined) return;
     this.#running.delete(name);
     await running.reconciler[Symbol.asyncDispose]();
-    this.#options.runtime.logger.info("no longer syncing", { resource: name });
+    logger.info("no longer syncing", { resource: name });
   }
 
   #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
+      ...this.#options,
       type: synced.type,
+      providerType: providerTypeOf(synced.type, isolation),
       statusSubresource: synced.statusSubresource,
       view: synced.view,
       isolation,
       unbinding,
       clusterWide,
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
       orphans: this.#orphans,
       breaker,
-      events,
-      runtime,
     });
   }
 }

@@ -6,7 +6,7 @@ import { type Isolation, syncedVersion } from "@klutch/sync";
 /** The isolation that is in force. */
 export interface IsolationInForce {
   readonly isolation: Isolation;
-  /** Set while the provider does not serve the kind: what is said here may change. */
+  /** Set while the provider does not serve the kind: the answer may change. */
   readonly requeueAfterMs?: number | undefined;
 }
 
@@ -14,7 +14,7 @@ const unknownRetryMs = 5_000;
 
 /**
  * Isolation Namespaced needs a kind that is namespaced on the provider. Backends of the other implementation write it into exports of
- * cluster-scoped kinds as well, and its agent prefixes their names all the same; so that is what is in force for them.
+ * cluster-scoped kinds as well, and its agent prefixes their names all the same; so that naming is in force for them.
  */
 export async function isolationInForce(
   client: KubeClient,

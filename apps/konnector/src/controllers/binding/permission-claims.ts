@@ -1,4 +1,4 @@
-/** What the answers to an export's permission claims mean for the binding: reported before anything is synced, and never ignored. */
+/** Effect of the answers to an export's permission claims: reported before anything is synced, and never ignored. */
 import type { APIServiceBindingSpec, APIServiceExportSpec, PermissionClaim } from "@klutch/api";
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { claimFaults, effectiveClaims, missingClaims } from "@klutch/sync";

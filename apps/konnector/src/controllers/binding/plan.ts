@@ -1,20 +1,20 @@
-/** What becomes of one API of a provider: bound, unbound, or let go. */
+/** Plan for one API of a provider: bind, unbind, or let go. */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
 import { alarmCondition, type DynamicObject, isOwnedBy, type NewCondition } from "@klutch/kube-core";
 import { identityChange, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 
-/** What is seen of one API. */
+/** Observed state of one API. */
 export interface ObservedApi {
   /** Its binding to this provider; undefined when there is none that this provider has a say in. */
   readonly binding: DynamicObject | undefined;
   readonly exported: ForeignExport | undefined;
-  /** Of the app cluster. */
+  /** CRD of the app cluster. */
   readonly crd: DynamicObject | undefined;
-  /** Whether the caches of exports and of the CRD are filled: what they do not show may exist before. */
+  /** True if the caches of exports and of the CRD are filled; until then, objects that they lack may exist. */
   readonly isComplete: boolean;
 }
 
-/** What is done with it. */
+/** Decision about the API. */
 export type BindingPlan =
   /** Nothing of this provider binds it: nothing of it is synced. */
   | { readonly do: "letGo" }

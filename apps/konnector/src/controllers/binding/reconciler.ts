@@ -17,19 +17,15 @@ import {
   isTrue,
   keyOf,
 } from "@klutch/kube-core";
-import {
+import type {
   Controller,
-  type EventRecorder,
-  type ReadYourWritesCache,
-  type ReconcileResult,
+  ReadYourWritesCache,
+  ReconcileContext,
+  ReconcileResult,
 } from "@klutch/kube-runtime";
 import { unbindPolicyOf } from "@klutch/sync";
-import type {
-  BindingCluster,
-  ConsumerCluster,
-  ProviderCluster,
-  RuntimeDependencies,
-} from "../../clusters.ts";
+import type { BindingCluster } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
@@ -38,7 +34,8 @@ import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
@@ -47,22 +44,15 @@ import { checkClaims } from "./permission-claims.ts";
 import { type BindingPlan, cannotRelease, planBinding } from "./plan.ts";
 import { watchStalls } from "./stalls.ts";
 
-/** What binding an API takes. */
-export interface BindingReconcilerOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+/** Options of the reconciler. */
+export interface BindingReconcilerOptions extends ProviderParts {
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
   readonly bindingCluster: BindingCluster;
-  /** Those of all providers. */
+  /** The bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
-  readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 type PlanOf<D extends BindingPlan["do"]> = Extract<BindingPlan, { readonly do: D }>;
@@ -82,38 +72,13 @@ export class BindingReconciler implements Part {
   readonly #objects: BoundObjects;
 
   constructor(options: BindingReconcilerOptions) {
-    const { consumer, provider, confirmProvider, bindings, namespaces, status, events, runtime } = options;
-    const { logger, clock, random } = runtime;
+    const { consumer, runtime } = options;
     this.#options = options;
-    this.#controller = new Controller({
-      name: "bound-apis",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (name, { signal }) => this.#reconcile(name, signal),
-    });
-    this.#crds = new BoundCrds(consumer.pool, this.#controller, logger);
+    this.#controller = createController(runtime, "bound-apis", (name, call) => this.#reconcile(name, call));
+    this.#crds = new BoundCrds(consumer.pool, this.#controller, runtime.logger);
     this.#claimedTypes = new ClaimedTypes(consumer.client);
-    this.#claimedResources = new ClaimedResources({
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
-      bindings,
-      events,
-      runtime,
-    });
-    this.#objects = new BoundObjects({
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
-      status,
-      events,
-      runtime,
-    });
+    this.#claimedResources = new ClaimedResources(options);
+    this.#objects = new BoundObjects(options);
   }
 
   /** The bindings to this provider, as keys `namespace/name`; a binding has the name of its API. */
@@ -123,7 +88,7 @@ export class BindingReconciler implements Part {
       const key = next.get(name);
       if (key === undefined) this.#bindingKeys.delete(name);
       else this.#bindingKeys.set(name, key);
-      this.#controller.enqueue(name);
+      this.#controller.enqueue(name, { reason: wakeReasons.bindingsChanged });
     }
   }
 
@@ -139,7 +104,9 @@ export class BindingReconciler implements Part {
     ];
     using _one = this.#controller.watch(exports.cache.informer, nameOf);
     using _two = this.#controller.watch(bindings.informer, nameOf);
-    using _three = status.onReport((key) => this.#controller.enqueue(apiOf(key)));
+    using _three = status.onReport((key) =>
+      this.#controller.enqueue(apiOf(key), { reason: wakeReasons.conditionReported }),
+    );
     const stalls = {
       clock: runtime.clock,
       consumer: consumer.pool,
@@ -156,7 +123,7 @@ export class BindingReconciler implements Part {
     await this.#crds[Symbol.asyncDispose]();
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
     const binding = this.#bindingOf(name);
     const exported = this.#options.exports.get(name);
     const crds = binding === undefined ? undefined : this.#crds.open(name);
@@ -164,40 +131,40 @@ export class BindingReconciler implements Part {
     const plan = planBinding({ binding, exported, crd: crds?.get(name), isComplete });
     switch (plan.do) {
       case "letGo":
-        await this.#letGo(name, exported, signal);
+        await this.#letGo(name, exported, call);
         return undefined;
       case "wait":
         return undefined;
       case "bind":
-        return this.#bind(name, plan.binding, exported, signal);
+        return this.#bind(name, plan.binding, exported, call);
       case "release":
-        return this.#release(name, plan, signal);
+        return this.#release(name, plan, call);
       case "cannotRelease":
-        await this.#stop(name);
+        await this.#stop(name, call);
         this.#options.status.report(keyOf(plan.binding), cannotRelease(plan.why));
         return undefined;
       case "finish":
-        await this.#finish(name, plan.binding, signal);
+        await this.#finish(name, plan.binding, call);
         return undefined;
       default:
         return plan satisfies never;
     }
   }
 
-  async #letGo(name: string, exported: ForeignExport | undefined, signal: AbortSignal): Promise<void> {
+  async #letGo(name: string, exported: ForeignExport | undefined, call: ReconcileContext): Promise<void> {
     await this.#crds.close(name);
-    await this.#stop(name);
-    if (exported !== undefined) await this.#writeExportStatus(exported, undefined, undefined, signal);
+    await this.#stop(name, call);
+    if (exported !== undefined) await this.#writeExportStatus(exported, undefined, undefined, call);
   }
 
   async #bind(
     name: string,
     binding: DynamicObject,
     exported: ForeignExport | undefined,
-    signal: AbortSignal,
+    call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, bindingCluster, bindings, identity, status, runtime } = this.#options;
-    await addFinalizer(bindingCluster, bindings, binding, identity, signal);
+    await addFinalizer(bindingCluster, bindings, binding, identity, call.signal);
     const crds = this.#crds.open(name);
     const outcome = await reconcileCrd({
       key: keyOf(binding),
@@ -208,7 +175,7 @@ export class BindingReconciler implements Part {
       status,
       bindingExists: (uid) => [...bindings.informer.list()].some(({ metadata }) => metadata.uid === uid),
       heldSchemaMs: runtime.timing.heldSchemaMs,
-      signal,
+      signal: call.signal,
     });
     const found = crds.get(name);
     const crd = isOwnedBy(found, binding.metadata.uid) ? found : undefined;
@@ -217,9 +184,9 @@ export class BindingReconciler implements Part {
       binding,
       outcome.spec && exportedApi(outcome.spec, exported),
       crd,
-      signal,
+      call,
     );
-    if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, signal);
+    if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, call);
     return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
   }
 
@@ -229,20 +196,20 @@ export class BindingReconciler implements Part {
     binding: DynamicObject,
     api: ExportedApi | undefined,
     crd: DynamicObject | undefined,
-    signal: AbortSignal,
+    call: ReconcileContext,
   ): Promise<number | undefined> {
     if (api === undefined) {
-      await this.#stop(name);
+      await this.#stop(name, call);
       return undefined;
     }
     const { spec } = api;
-    const claims = await checkClaims(this.#claimedTypes, asBinding(binding).spec, spec, signal);
+    const claims = await checkClaims(this.#claimedTypes, asBinding(binding).spec, spec, call.signal);
     this.#options.status.report(keyOf(binding), claims.condition);
     if (!claims.mayWork || crd === undefined || !isTrue(conditionsOf(crd), "Established")) {
-      await this.#stop(name);
+      await this.#stop(name, call);
       return claims.requeueAfterMs;
     }
-    const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, api, undefined, signal);
+    const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, api, undefined, call);
     if (isSynced)
       await this.#claimedResources.accept(name, claims.honoured, spec.informerScope === "Cluster");
     else await this.#claimedResources.withdraw(name);
@@ -252,18 +219,12 @@ export class BindingReconciler implements Part {
   async #release(
     name: string,
     { binding, crd, spec, policy }: PlanOf<"release">,
-    signal: AbortSignal,
+    call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
-    await this.#objects.start(
-      binding,
-      crd,
-      exportedApi(spec, this.#options.exports.get(name)),
-      policy,
-      signal,
-    );
+    await this.#objects.start(binding, crd, exportedApi(spec, this.#options.exports.get(name)), policy, call);
     const remaining = this.#objects.remaining(name);
     if (remaining === 0) {
-      await this.#finish(name, binding, signal);
+      await this.#finish(name, binding, call);
       return undefined;
     }
     const message =
@@ -273,15 +234,15 @@ export class BindingReconciler implements Part {
   }
 
   /** Nothing of the API is left in this cluster but what people keep. */
-  async #finish(name: string, binding: DynamicObject, signal: AbortSignal): Promise<void> {
-    const { bindingCluster, bindings, runtime } = this.#options;
-    await this.#stop(name);
-    await removeFinalizer(bindingCluster, bindings.get(keyOf(binding)) ?? binding, signal);
-    runtime.logger.info("unbound", { resource: name, policy: unbindPolicyOf(binding) });
+  async #finish(name: string, binding: DynamicObject, call: ReconcileContext): Promise<void> {
+    const { bindingCluster, bindings } = this.#options;
+    await this.#stop(name, call);
+    await removeFinalizer(bindingCluster, bindings.get(keyOf(binding)) ?? binding, call.signal);
+    call.logger.info("unbound", { resource: name, policy: unbindPolicyOf(binding) });
   }
 
-  async #stop(name: string): Promise<void> {
-    await this.#objects.stop(name);
+  async #stop(name: string, { logger }: ReconcileContext): Promise<void> {
+    await this.#objects.stop(name, logger);
     await this.#claimedResources.withdraw(name);
   }
 
@@ -290,12 +251,14 @@ export class BindingReconciler implements Part {
     exported: ForeignExport,
     key: string | undefined,
     crd: DynamicObject | undefined,
-    signal: AbortSignal,
+    call: ReconcileContext,
   ): Promise<void> {
     const { provider, exports, runtime, status } = this.#options;
+    const { clock } = runtime;
+    const { logger, signal } = call;
     const schemaInSync = key === undefined ? undefined : status.reported(key, "SchemaInSync");
     const observed = { exported, isBound: key !== undefined, schemaInSync, crd };
-    await writeExportStatus(observed, provider.client, exports.cache, runtime, signal);
+    await writeExportStatus(observed, provider.client, exports.cache, { clock, logger }, signal);
   }
 
   /** The binding of the API to this provider; one that is abandoned is let go of without the provider. */

@@ -1,5 +1,5 @@
 /**
- * Notices that objects which a binding needs cannot be read, because a server refuses it, and reports on the binding what is refused, by
+ * Notices that objects which a binding needs cannot be read, because a server refuses it, and reports on the binding which requests are refused, by
  * whom, and who can change it. What cannot be reached at all is reported elsewhere (reachability.ts).
  */
 import { type APIServiceBinding, crdNameOf } from "@klutch/api";
@@ -10,12 +10,12 @@ import { asBinding } from "../../decode.ts";
 import type { ClusterCaches } from "../../digests.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 
-/** What is needed to notice. */
+/** Options of the watch. */
 export interface StallOptions {
   readonly clock: Clock;
   readonly consumer: ClusterCaches;
   readonly provider: ClusterCaches;
-  /** Those that need the two pools. */
+  /** Returns the bindings that need the two pools. */
   readonly bindings: () => Iterable<DynamicObject>;
   readonly status: BindingStatus;
 }

@@ -1,26 +1,18 @@
 /** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
 import { isBuiltInGroup } from "@klutch/api";
 import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { EventRecorder, ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CompiledPermissionClaim, compilePermissionClaim } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { Running } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
 
-/** What the reconcilers share. */
-export interface ClaimedResourcesOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMappings;
-  /** All of the app cluster: the Secrets that they name stay there. */
+/** Values that the reconcilers share. */
+export interface ClaimedResourcesOptions extends ProviderParts {
+  /** All bindings of the app cluster: the Secrets that they name stay there. */
   readonly bindings: ReadYourWritesCache;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 interface AcceptedClaims {
@@ -83,23 +75,17 @@ export class ClaimedResources implements AsyncDisposable {
   }
 
   #createReconciler({ type, permissionClaims, clusterWide }: Wanted): ClaimedResourceReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const isPrivate = (ref: ObjectRef): boolean => isSecret(type) && this.#isKubeconfig(ref);
     return new ClaimedResourceReconciler({
+      ...this.#options,
       type,
       permissionClaims,
       clusterWide,
-      consumer,
-      provider,
-      confirmProvider,
-      namespaces,
       isPrivate,
-      events,
-      runtime,
     });
   }
 
-  /** Whether the Secret is the way to a provider, this one or another. */
+  /** Returns true if the Secret holds a provider's kubeconfig, of this provider or another. */
   #isKubeconfig(ref: ObjectRef): boolean {
     const key = keyOfRef(ref);
     return [...this.#options.bindings.informer.list()].some(

@@ -21,7 +21,7 @@ export class CopyQuota {
     this.#limit = limit;
   }
 
-  /** Counts the copies that a cache shows, beginning with what is cached. */
+  /** Counts the copies that a cache shows, starting with the cached ones. */
   watch<T extends Cached>(informer: Informer<T>, isCopy: (object: T) => boolean): Disposable {
     return informer.onChange(({ type, key, object }) => {
       if (type !== "deleted" && isCopy(object)) this.#of(key).taken.add(key);
@@ -29,7 +29,7 @@ export class CopyQuota {
     });
   }
 
-  /** Whether a copy may be made under this key. Its place is taken then; else it is remembered. */
+  /** Takes a slot for the copy with this key; returns false and remembers the key when there is none. */
   admit(key: string): boolean {
     const places = this.#of(key);
     const { taken, refused } = places;

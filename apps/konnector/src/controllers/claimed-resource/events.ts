@@ -1,9 +1,9 @@
-/** What does not cross of claimed objects, as events for the people of the app cluster. */
+/** Events that tell people in the app cluster which claimed objects do not cross. */
 import { crossingSecretTypes } from "@klutch/api";
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import type { ClaimedPlan } from "@klutch/sync";
 import type { EventRecorder } from "@klutch/kube-runtime";
-import type { KonnectorMetrics } from "../../metrics.ts";
+import type { KonnectorMetrics } from "../../counters.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 
 /** Where the events of one claimed resource go. */
@@ -51,7 +51,7 @@ export function recordTooMany(
   );
 }
 
-/** What is not there, for an event that is seen where it would be. */
+/** Returns a stub of a missing object, for an event that is seen where the object would be. */
 function wouldBe(type: ClaimedType, { namespace, name }: ObjectRef): DynamicObject {
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { namespace, name } };
 }

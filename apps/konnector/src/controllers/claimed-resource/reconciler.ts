@@ -6,12 +6,12 @@ import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/ap
 import { ApiError } from "@klutch/kube";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
-  Controller,
-  type EventRecorder,
+  type Controller,
   type InformerHandle,
   objectsIn,
   type Priority,
   StaleCacheError,
+  type WakeReason,
 } from "@klutch/kube-runtime";
 import {
   type ClaimedPlan,
@@ -24,31 +24,25 @@ import {
   providerRefOf,
   unrestrictedClaim,
 } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { Part } from "../../lifecycle.ts";
+import { createController } from "../../controller.ts";
+import { isFilled, type Part } from "../../lifecycle.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
 import { type ClaimedExecution, executeClaimed } from "./execute.ts";
 
-/** Which resource is claimed, and between whom. */
-export interface ClaimedResourceOptions {
+/** Names the claimed resource, and what its parts share. */
+export interface ClaimedResourceOptions extends ProviderParts {
   readonly type: ClaimedType;
-  /** Of all accepted claims on this resource; never empty. */
+  /** All accepted claims on this resource; never empty. */
   readonly permissionClaims: readonly CompiledPermissionClaim[];
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMappings;
-  /** Whether an object of the app cluster is the agent's own and stays there. */
+  /** Returns true for the agent's own objects, which stay in the app cluster. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** One object on both sides, as the caches or a live read show it. */
@@ -74,17 +68,14 @@ export class ClaimedResourceReconciler implements Part {
 
   constructor(options: ClaimedResourceOptions) {
     const { type, consumer, provider, namespaces, runtime, clusterWide } = options;
-    const { logger, clock, random, metrics, timing } = runtime;
+    const { logger, metrics, timing } = runtime;
     this.#options = options;
-    this.#controller = new Controller({
-      name: `claims ${type.plural}.${type.group}`,
-      workers: "adaptive",
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, { signal }) => this.#reconcile(key, signal),
-    });
+    this.#controller = createController(
+      runtime,
+      `claimed-resource ${crdNameOf({ resource: type.plural, group: type.group })}`,
+      (key, { signal }) => this.#reconcile(key, signal),
+      "adaptive",
+    );
     this.#handle = openConsumerCache(options);
     this.#providerInformer = new MultiNamespaceInformer({
       open: (permissionClaim) => provider.pool.acquire(permissionClaim),
@@ -92,7 +83,7 @@ export class ClaimedResourceReconciler implements Part {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: ({ object }, priority) => this.#enqueueFor(object, priority),
+      onChange: ({ object }, priority, reason) => this.#enqueueFor(object, priority, reason),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     this.#quota = new CopyQuota(timing.providerObjectsLimit);
@@ -108,11 +99,7 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    try {
-      await this.#handle.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await isFilled(this.#handle.cache.informer, signal);
     await this.#controller.start({ signal });
   }
 
@@ -127,11 +114,13 @@ export class ClaimedResourceReconciler implements Part {
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
     if (next === "anyone")
-      for (const object of this.#providerInformer.objects()) this.#enqueueFor(object, "low");
-    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
+      for (const object of this.#providerInformer.objects())
+        this.#enqueueFor(object, "low", wakeReasons.quotaFreed);
+    else if (next !== undefined)
+      this.#controller.enqueue(next.key, { priority: "low", reason: wakeReasons.quotaFreed });
   }
 
-  /** Undefined while nothing can be decided, and for what is not ours. */
+  /** Returns the pair; undefined while nothing can be decided, and for objects that are not ours. */
   #observe(key: string): ObservedPair | undefined {
     const consumerRef = refOf(key);
     const providerRef = this.#providerRefOf(consumerRef);
@@ -202,7 +191,7 @@ export class ClaimedResourceReconciler implements Part {
     }
   }
 
-  /** The watch shows only our copies: what is in the way is read before it is decided again. */
+  /** Reads the object that is in the way, before it is decided again: the watch shows only our copies. */
   async #withExisting(step: ClaimedStep, pair: ObservedPair, signal: AbortSignal): Promise<ObservedPair> {
     const { type } = this.#options;
     const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
@@ -237,33 +226,33 @@ export class ClaimedResourceReconciler implements Part {
     this.#subscriptions.use(
       cache.onMissedDelete((key) => {
         this.#quota.remove(key);
-        this.#controller.enqueue(key);
+        this.#controller.enqueue(key, { reason: wakeReasons.consumerVanished });
       }),
     );
     this.#subscriptions.use(
       this.#options.namespaces.onChange((namespace) => {
         for (const copy of objectsIn(cache, namespace))
-          this.#controller.enqueue(keyOf(copy), { priority: "low" });
+          this.#controller.enqueue(keyOf(copy), { priority: "low", reason: wakeReasons.namespaceMapped });
       }),
     );
   }
 
-  /** Another tenant's object, or one whose namespace has no counterpart, wakes nobody. */
-  #enqueueFor(provider: DynamicObject, priority: Priority): void {
+  /** Enqueues the copy of a provider's object; ignores another tenant's object, or one whose namespace has no counterpart. */
+  #enqueueFor(provider: DynamicObject, priority: Priority, reason: WakeReason): void {
     const key =
       provider.metadata.namespace === undefined
         ? consumerNameOf(this.#options.provider.tenant, provider)
         : this.#options.namespaces.consumerKeyOf(provider.metadata);
-    if (key !== undefined) this.#controller.enqueue(key, { priority });
+    if (key !== undefined) this.#controller.enqueue(key, { priority, reason });
   }
 
-  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  /** Enqueues the copies whose source a filled cache lacks: it is absent from now on. The others were enqueued by their events. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
     for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
-        this.#controller.enqueue(key, { priority: "low" });
+        this.#controller.enqueue(key, { priority: "low", reason: wakeReasons.providerAbsent });
     }
   }
 
@@ -292,7 +281,7 @@ function openConsumerCache({
   return consumer.pool.acquire({ type, labelSelector, payloadOf });
 }
 
-/** Whether the consumer's object is a copy, or one that a claim names. */
+/** Returns true if the consumer's object is a copy, or one that a claim names. */
 function isCovered(permissionClaims: readonly CompiledPermissionClaim[], object: DynamicObject): boolean {
   const { namespace, name = "", annotations } = object.metadata;
   if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;

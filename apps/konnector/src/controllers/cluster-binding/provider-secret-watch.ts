@@ -3,6 +3,7 @@ import { secrets } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ProviderCluster } from "../../clusters.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
 interface Watched {
   readonly name: string;
@@ -35,7 +36,7 @@ export class ProviderSecretWatch implements AsyncDisposable {
     const subscription = this.#controller.watch(handle.cache.informer, () => [this.#key]);
     this.#watched = { name, handle, subscription };
     handle.cache.informer.whenSynced().then(
-      () => this.#controller.enqueue(this.#key),
+      () => this.#controller.enqueue(this.#key, { reason: wakeReasons.cacheFilled }),
       (error: unknown) => this.#logger.debug("stopped waiting for the provider's Secret", { error }),
     );
     return handle.cache;

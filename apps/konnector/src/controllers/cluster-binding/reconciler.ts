@@ -20,24 +20,28 @@ import {
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
-import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import type {
+  Controller,
+  ReadYourWritesCache,
+  ReconcileContext,
+  ReconcileResult,
+} from "@klutch/kube-runtime";
+import { createController } from "../../controller.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { ProviderSecretWatch } from "./provider-secret-watch.ts";
 import { statusOf } from "./status.ts";
 
-/** What the heartbeat needs. */
-export interface ClusterBindingOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
+/** Options of the heartbeat. */
+export interface ClusterBindingOptions extends ProviderParts {
   readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
-  /** Those of this tenant. */
+  /** ClusterBindings of this tenant. */
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
-  readonly runtime: RuntimeDependencies;
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
@@ -53,21 +57,12 @@ export class ClusterBindingReconciler implements Part {
 
   constructor(options: ClusterBindingOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.runtime;
-    this.#controller = new Controller({
-      name: "heartbeat",
-      workers: 1,
-      metrics: options.runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (_key, { signal }) => this.#reconcile(signal),
-    });
+    this.#controller = createController(options.runtime, "heartbeat", (_key, call) => this.#reconcile(call));
     this.#providerSecret = new ProviderSecretWatch(
       options.provider,
       this.#controller,
       clusterBindingName,
-      logger,
+      options.runtime.logger,
     );
   }
 
@@ -77,7 +72,7 @@ export class ClusterBindingReconciler implements Part {
     using _one = this.#controller.watch(own.informer, key);
     using _two =
       credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
-    this.#controller.enqueue(clusterBindingName);
+    this.#controller.enqueue(clusterBindingName, { reason: wakeReasons.started });
     await this.#controller.start({ signal });
   }
 
@@ -85,7 +80,7 @@ export class ClusterBindingReconciler implements Part {
     await this.#providerSecret[Symbol.asyncDispose]();
   }
 
-  async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #reconcile(call: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { provider, clusterBindings: own, runtime, report, reportPrettyName } = this.#options;
     const cached = own.get(`${provider.tenant.namespace}/${clusterBindingName}`);
     if (cached === undefined) {
@@ -95,9 +90,9 @@ export class ClusterBindingReconciler implements Part {
     const binding = parseClusterBinding(cached);
     if (binding.prettyName !== undefined) reportPrettyName(binding.prettyName);
     try {
-      const secretValid = await this.#bringCredential(binding, signal);
+      const secretValid = await this.#bringCredential(binding, call);
       if (secretValid === "unknown") return undefined;
-      await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], signal);
+      await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], call.signal);
     } catch (error) {
       report(failed(this.#describe(error)));
       throw error;
@@ -106,12 +101,12 @@ export class ClusterBindingReconciler implements Part {
     return { requeueAfterMs: runtime.timing.heartbeatMs };
   }
 
-  /** What there is to say of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
+  /** Returns the conditions of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
   async #bringCredential(
     { kubeconfigSecretRef }: ForeignClusterBinding,
-    signal: AbortSignal,
+    { signal, logger }: ReconcileContext,
   ): Promise<readonly NewCondition[] | "unknown"> {
-    const { consumer, provider, connection, credentials, runtime } = this.#options;
+    const { consumer, provider, connection, credentials } = this.#options;
     if (credentials === undefined) return [];
     if (kubeconfigSecretRef === undefined) {
       const message = `spec.kubeconfigSecretRef of ClusterBinding ${provider.tenant.namespace}/${clusterBindingName} does not name a Secret and a key of it. The credential in use is kept`;
@@ -121,7 +116,6 @@ export class ClusterBindingReconciler implements Part {
     const hint = await this.#providerSecret.open(name);
     const { secretRef, cache } = credentials;
     if (!hint.informer.synced || !cache.informer.synced) return "unknown";
-    const { logger } = runtime;
     return [
       await bringCredential(
         { consumer, provider, connection, hint, name, key, secretRef, cache, logger },

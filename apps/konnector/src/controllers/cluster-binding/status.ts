@@ -5,10 +5,10 @@ import { type NewCondition, setConditions, wholeSeconds } from "@klutch/kube-cor
 /** Twice the time between heartbeats; the backend waits that long before it calls a cluster unhealthy. */
 const promisedInterval = "5m0s";
 
-/** What the agent has to say. */
+/** Report of the agent. */
 export interface Heartbeat {
   readonly conditions: readonly NewCondition[];
-  /** The public key with which this cluster can come back; undefined keeps what is there. */
+  /** The public key with which this cluster can come back; undefined keeps the present one. */
   readonly renewalKey: string | undefined;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;

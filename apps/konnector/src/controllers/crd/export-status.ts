@@ -1,4 +1,4 @@
-/** What the provider learns about its export in this app cluster. */
+/** Status that the provider gets about its export in this app cluster. */
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
 import { isInvalid, type KubeClient } from "@klutch/kube";
 import {
@@ -14,13 +14,13 @@ import {
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { RuntimeDependencies } from "../../clusters.ts";
 
-/** What the provider learns of its export. */
+/** Facts that the export's status is made of. */
 export interface ExportInUse {
   readonly exported: ForeignExport;
   readonly isBound: boolean;
-  /** Of the binding; undefined when that does not say it yet. */
+  /** Condition of the binding; undefined when the binding does not have it yet. */
   readonly schemaInSync: NewCondition | undefined;
-  /** Of the app cluster, when the binding owns it. */
+  /** CRD of the app cluster, when the binding owns it. */
   readonly crd: DynamicObject | undefined;
 }
 

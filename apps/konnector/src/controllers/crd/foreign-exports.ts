@@ -3,7 +3,7 @@ import { type ForeignExport, parseExport } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 
-/** Gives what the parser made of an export, in order or not. What is not in its namespace does not exist for it. */
+/** Gives what the parser made of an export, in order or not. Exports of other namespaces do not exist for it. */
 export class ForeignExports {
   readonly cache: ReadYourWritesCache;
   readonly #namespace: string;

@@ -31,9 +31,9 @@ import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
 
-/** What one reconcile works with. */
+/** Input of one reconcile. */
 export interface CrdReconcile {
-  /** Of the binding. */
+  /** Key of the binding. */
   readonly key: string;
   readonly binding: APIServiceBinding;
   /** Undefined without an export. */
@@ -48,7 +48,7 @@ export interface CrdReconcile {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** Outcome of the reconcile. */
 export interface CrdOutcome {
   /** The export as far as it may be used: it is in order and stands for what was bound. */
   readonly spec?: APIServiceExportSpec | undefined;
@@ -58,7 +58,7 @@ export interface CrdOutcome {
 
 type WritePlan = Exclude<CrdPlan, { do: "leaveForeign" | "refuseIdentity" | "refuseRemade" }>;
 
-/** What may be done with the CRD. */
+/** Permitted change of the CRD. */
 type Verdict =
   | {
       readonly is: "refused";
@@ -87,7 +87,7 @@ export async function reconcileCrd(context: CrdReconcile): Promise<CrdOutcome> {
         context.key,
         falseCondition("SchemaInSync", "BreakingSchemaChange", "Warning", verdict.why),
       );
-      // Nobody says when the claims have been put right, or are gone.
+      // No event tells when the claims have been corrected, or are gone.
       return { spec: verdict.spec, requeueAfterMs: context.heldSchemaMs };
     case "accepted": {
       const isWritten = await execute(context, verdict.plan);
@@ -99,14 +99,14 @@ export async function reconcileCrd(context: CrdReconcile): Promise<CrdOutcome> {
   }
 }
 
-/** What waits may be the version that the provider still serves: then nothing can be synced. */
+/** Returns the condition `Connected` while a schema is held: nothing can be synced if the held one has the only version that the provider still serves. */
 function connectedWhileHeld({ binding, crds }: CrdReconcile, spec: APIServiceExportSpec): NewCondition {
   const { name = "" } = binding.metadata;
   const crd = crds.get(name);
   if (syncedVersion(spec, crd) !== undefined) return trueCondition("Connected");
   const there = spec.versions.map((version) => version.name).join(", ");
   const here = crd === undefined ? "none" : [...servedVersions(crd)].join(", ");
-  const message = `the provider serves only version ${there} of ${name}, and this cluster ${here}, so nothing is synced until the schema that the condition SchemaInSync tells of can be taken`;
+  const message = `the provider serves only version ${there} of ${name}, and this cluster ${here}, so syncing is paused until the schema change reported by condition SchemaInSync is applied`;
   return falseCondition("Connected", "NoCommonVersion", "Error", message);
 }
 
@@ -133,7 +133,7 @@ async function judge({
       return { is: "refused", reason: "APIServiceExportIdentityChanged", message };
     }
     case "refuseRemade": {
-      const message = `CustomResourceDefinition ${name} was made anew in this cluster, not as the provider has it, so nothing is synced: the export says that ${plan.change}. Delete it to get the provider's; the objects of this API that the provider has come back then`;
+      const message = `CustomResourceDefinition ${name} was created again in this cluster, not as the provider has it, so nothing is synced: the export says that ${plan.change}. Delete it to get the provider's; the objects of this API that the provider has come back then`;
       return { is: "refused", reason: "ForeignCustomResourceDefinition", message };
     }
     case "create": {

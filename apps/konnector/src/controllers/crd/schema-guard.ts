@@ -8,7 +8,7 @@ import { type KubeClient, resourceTypeOf } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { type AffectedObject, crdHashAnnotation, isUndecidable, SchemaTrial } from "@klutch/sync";
 
-/** So many objects and changes are named in the condition. */
+/** Most objects and changes that the condition names. */
 const namedLimit = 5;
 /** Characters of each of them. */
 const textLimit = 1_000;
@@ -21,7 +21,7 @@ export interface SchemaChange {
   readonly wanted: DynamicObject;
 }
 
-/** What the objects that exist have against a change. */
+/** Objections of existing objects to a schema change. */
 interface Look {
   /** Most that were seen in one version. */
   readonly seen: number;
@@ -50,7 +50,7 @@ export async function heldChange(
   return `the provider's new schema does not fit ${affected.size} of ${seen} existing objects: ${listed(objects, affected.size)}. Changes: ${listed(trial.changes)}. Change these objects, ${release}`;
 }
 
-/** Of affected objects only the first are kept whole. */
+/** Tries the change on all objects; keeps only the first affected ones whole. */
 async function lookAt(
   trial: SchemaTrial,
   current: DynamicObject,

@@ -1,13 +1,13 @@
-/** Whether the app cluster has an API of this name already that did not come from a provider. */
+/** Finds out whether the app cluster already serves an API of this name that did not come from a provider. */
 import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
 import { recordsAt } from "@klutch/kube-core";
 
-/** So many versions of a group are asked for. */
+/** Most versions of a group that are requested. */
 const versionLimit = 32;
 
 /**
  * The `group/version` that serves the resource; undefined when none does. Asked while no CustomResourceDefinition of this name exists, so
- * what is found comes from an aggregated API server.
+ * the API comes from an aggregated API server.
  */
 export async function servedElsewhere(
   client: KubeClient,

@@ -3,12 +3,12 @@ import { type ApplyOptions, isInvalid, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, refOfObject, type ResourceType } from "@klutch/kube-core";
 import { replaceVersions, versionsInTheWay } from "./managed-versions.ts";
 
-/** So many versions of one kind may have gone since its object was last applied. */
+/** Most versions of one kind that may have been removed since its object was last applied. */
 const mostRounds = 8;
 
 /**
  * Applies `content`, also to an object that was last written in another version. Throws the server's refusal when it is about
- * something else than what is mended here.
+ * something else than the cases below.
  */
 export async function applyUpstream(
   client: Pick<KubeClient, "apply" | "find" | "jsonPatch">,
@@ -30,7 +30,7 @@ export async function applyUpstream(
 }
 
 /**
- * A kube-apiserver makes null of a map of which an apply takes all that it had, and then refuses the null. So what is empty is left out first, and
+ * A kube-apiserver makes null of a map of which an apply takes all that it had, and then refuses the null. So empty maps are left out first, and
  * put back by a second apply. Throws the server's first refusal when it is about something else.
  */
 async function applyWithEmptyMaps(

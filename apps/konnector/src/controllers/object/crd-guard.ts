@@ -1,6 +1,6 @@
 /**
  * The live state of the app cluster's CustomResourceDefinition of one API, for decisions that must not rest on a cache: claims that are
- * missing because their CRD is, or was, were deleted by nobody.
+ * missing because their CRD is, or was, were not deleted by anyone.
  */
 import { crdNameOf } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
@@ -14,9 +14,9 @@ import {
 import type { ConsumerCluster } from "../../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
-/** What was found. */
+/** State of the CRD. */
 export interface CrdState {
-  /** Whether it is there, served, and stays. Only then the absence of a claim means something. */
+  /** True if the CRD is served and not being deleted. Only then does the absence of a claim mean that it was deleted. */
   readonly isInForce: boolean;
   /** RFC 3339; undefined when there is none. */
   readonly createdAt: string | undefined;
@@ -53,7 +53,7 @@ export class CrdGuard {
     }
   }
 
-  /** Whether one more upstream object may be deleted. The event that the CRD is being deleted may be late, or lost with a connection. */
+  /** Returns true if one more upstream object may be deleted. Asks for the CRD, because the event of its deletion may be late or lost. */
   async mayDelete(breaker: DeletionBreaker, signal: AbortSignal): Promise<boolean> {
     const { deletionTimestamp } = await this.observe(signal);
     if (deletionTimestamp !== undefined) breaker.holdForCrd(this.#name, deletionTimestamp);

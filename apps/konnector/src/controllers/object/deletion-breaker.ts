@@ -1,13 +1,13 @@
 /**
- * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims go at once and most
- * of them are gone. What is held is said by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
- * `release-deletions` annotation ends it.
+ * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or most claims are deleted within a minute.
+ * The binding's condition `DeletionHeld` reports the hold and keeps it across restarts; a later `release-deletions` annotation ends it.
  */
 import type { Condition } from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import { isMassDeletion } from "@klutch/sync";
+import { LastMinute, minuteMs } from "./last-minute.ts";
 
-/** What a breaker needs. */
+/** Options of a breaker. */
 export interface BreakerOptions {
   readonly clock: Clock;
   /** 0 switches counting off. */
@@ -16,13 +16,11 @@ export interface BreakerOptions {
   readonly onChange: (why: string | undefined) => void;
 }
 
-const windowMs = 60_000;
-
-/** Counts over one minute. One for each bound API; it decides nothing about who may release it. */
+/** Counts deletions and living claims over one minute, for one bound API. Does not decide who may release a hold. */
 export class DeletionBreaker {
   readonly #options: BreakerOptions;
-  #deletions: number[] = [];
-  /** Most living claims by window. */
+  readonly #deletions: LastMinute;
+  /** Most living claims in each sixth of the window. */
   #peaks: { readonly at: number; alive: number }[] = [];
   #alive = 0;
   #why: string | undefined;
@@ -32,45 +30,43 @@ export class DeletionBreaker {
 
   constructor(options: BreakerOptions) {
     this.#options = options;
+    this.#deletions = new LastMinute(options.clock);
   }
 
   get isHeld(): boolean {
     return this.#why !== undefined;
   }
 
-  /** When a person last let deletions go on, in monotonic milliseconds: what was found missing before that is confirmed. */
+  /** Time at which a person last released deletions, in monotonic milliseconds: absences found before it are confirmed. */
   get releasedAt(): number {
     return this.#releasedAt;
   }
 
-  /** How many claims live, neither gone nor being deleted. */
+  /** Takes the number of claims that are not being deleted. */
   setAlive(alive: number): void {
     this.#alive = alive;
     const now = this.#options.clock.monotonic();
     const last = this.#peaks.at(-1);
-    if (last !== undefined && now - last.at < windowMs / 6) last.alive = Math.max(last.alive, alive);
+    if (last !== undefined && now - last.at < minuteMs / 6) last.alive = Math.max(last.alive, alive);
     else this.#peaks.push({ at: now, alive });
-    while ((this.#peaks[0]?.at ?? now) < now - windowMs && this.#peaks.length > 1) this.#peaks.shift();
+    while ((this.#peaks[0]?.at ?? now) < now - minuteMs && this.#peaks.length > 1) this.#peaks.shift();
   }
 
-  /** How many there were when this process began, those included that were being deleted already. */
+  /** Takes the number of claims when this process started, including those that were being deleted already. */
   setInitial(population: number): void {
     this.#peaks.push({ at: this.#options.clock.monotonic(), alive: population });
   }
 
-  /** Whether one more upstream object may be deleted now; counts it when it may. */
+  /** Returns true if one more upstream object may be deleted now, and counts it. */
   admit(): boolean {
     if (this.isHeld) return false;
-    const { clock, limit } = this.#options;
-    const now = clock.monotonic();
-    this.#deletions = this.#deletions.filter((at) => now - at < windowMs);
     const peak = Math.max(0, ...this.#peaks.map(({ alive }) => alive));
-    const recent = this.#deletions.length;
-    if (isMassDeletion({ recent, peak, alive: this.#alive, limit })) {
+    const recent = this.#deletions.count;
+    if (isMassDeletion({ recent, peak, alive: this.#alive, limit: this.#options.limit })) {
       this.hold(`${recent} objects were deleted within a minute and ${this.#alive} of ${peak} are left`);
       return false;
     }
-    this.#deletions.push(now);
+    this.#deletions.add();
     return true;
   }
 
@@ -81,22 +77,22 @@ export class DeletionBreaker {
     this.#options.onChange(why);
   }
 
-  /** Holds while the CRD itself is being deleted, unless just that was released. */
+  /** Holds while the CRD itself is being deleted, unless a person released this very deletion. */
   holdForCrd(name: string, deletionTimestamp: string): void {
     if (this.#releasedCrd === deletionTimestamp) return;
     this.#heldCrd = deletionTimestamp;
     this.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
   }
 
-  /** A person confirmed that this deletion of the CRD is meant. */
+  /** Notes that a person confirmed this deletion of the CRD. */
   releaseCrd(deletionTimestamp: string): void {
     this.#releasedCrd = deletionTimestamp;
   }
 
-  /** Ends the hold; what was counted is forgotten. */
+  /** Ends the hold, and starts counting from zero. */
   release(): void {
     this.#releasedAt = this.#options.clock.monotonic();
-    this.#deletions = [];
+    this.#deletions.clear();
     this.#peaks = [];
     this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;
     this.setAlive(this.#alive);
@@ -106,7 +102,7 @@ export class DeletionBreaker {
   }
 }
 
-/** Whether the annotation names a time after the hold began. Whole seconds, as conditions have them. */
+/** Returns true if the annotation names a time after the hold began, in whole seconds like the times of conditions. */
 export function isReleased(held: Condition, release: string | undefined): boolean {
   const at = Date.parse(release ?? "");
   return Number.isFinite(at) && at >= Date.parse(held.lastTransitionTime);

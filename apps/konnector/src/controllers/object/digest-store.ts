@@ -1,4 +1,4 @@
-/** The store of pairs that is fast: of most pairs it knows from digests that they are in sync, and reads neither object. */
+/** Fast store of pairs: digests show that most pairs are in sync, so that neither object is read. */
 import { syncerFinalizer } from "@klutch/api";
 import { type DynamicObject, isDeleting } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
@@ -16,19 +16,20 @@ import {
   type Step,
 } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
+import type { BoundResource } from "./bound-resource.ts";
 import type { PlacedPair } from "./pair-places.ts";
 import {
   type Observation,
   observationOf,
   type PairObservation,
   type PairStore,
-  type PairStoreOptions,
   recordWrite,
   stubOf,
+  type StoreCaches,
   type WriteRecords,
 } from "./pair-store.ts";
 
-/** Of one pair; lost without harm on restart. */
+/** Memory of one pair; lost without harm on restart. */
 interface PairMemory extends WriteRecords {
   /** The contents of both sides with which there was nothing to write to the provider. */
   synced: LastSynced | undefined;
@@ -41,15 +42,17 @@ interface PairMemory extends WriteRecords {
  * live where that was dropped. When a pair is in sync, its payloads are dropped. Holds some hashes for each pair, and no object.
  */
 export class DigestPairStore implements PairStore {
-  readonly #options: PairStoreOptions;
+  readonly #bound: BoundResource;
+  readonly #caches: StoreCaches;
   readonly #memories = new Map<string, PairMemory>();
 
-  constructor(options: PairStoreOptions) {
-    this.#options = options;
+  constructor(bound: BoundResource, caches: StoreCaches) {
+    this.#bound = bound;
+    this.#caches = caches;
   }
 
   async observe(key: string, signal: AbortSignal, isOverdue: boolean): Promise<Observation> {
-    const placed = this.#options.places.find(key);
+    const placed = this.#caches.places.find(key);
     if (placed === undefined) return "unknown";
     const { consumer, provider } = placed;
     if (consumer === undefined && provider === undefined) {
@@ -61,19 +64,19 @@ export class DigestPairStore implements PairStore {
     const verdict = this.#judge(placed, memory);
     if (verdict === "needsBoth" || verdict === "claimChanged") {
       const [claim, upstream] = await this.#read(placed, verdict, isOverdue, signal);
-      return observationOf(placed, claim, upstream, this.#options, memory, isOverdue);
+      return observationOf(placed, claim, upstream, this.#bound, memory, isOverdue);
     }
     if (consumer !== undefined && provider !== undefined) memory.synced ??= lastSyncedOf(consumer, provider);
     if (verdict === "statusDiffers")
       return this.#statusOf(placed, await this.#readProvider(placed, signal), memory);
     release(placed);
-    if (verdict !== "noStatus" || !saysMissing(this.#options.view)) return "inSync";
+    if (verdict !== "noStatus" || !saysMissing(this.#bound.view)) return "inSync";
     return isOverdue ? this.#statusOf(placed, this.#stub(provider), memory) : "awaitsStatus";
   }
 
   rememberWrite({ placed }: PairObservation, step: Step, answer: DynamicObject): void {
     const memory = this.#memoryOf(placed.key);
-    recordWrite(memory, step, answer, this.#options.view);
+    recordWrite(memory, step, answer, this.#bound.view);
     // What was written before an apply says that it was not sent.
     if (step.do === "applyProvider" || step.do === "patchProvider") memory.shown = undefined;
     if (step.do === "writeStatus") memory.shown = answer.metadata.resourceVersion;
@@ -83,7 +86,7 @@ export class DigestPairStore implements PairStore {
     release(placed);
     if (onlyStatusDiffers === true) return;
     const { consumer } = placed;
-    const provider = written === undefined ? placed.provider : providerDigest(written, this.#options.view);
+    const provider = written === undefined ? placed.provider : providerDigest(written, this.#bound.view);
     if (consumer === undefined || provider === undefined) return;
     const memory = this.#memoryOf(placed.key);
     memory.synced = lastSyncedOf(consumer, provider, {
@@ -102,7 +105,7 @@ export class DigestPairStore implements PairStore {
   }
 
   #judge({ consumer, provider, second }: PlacedPair, memory: PairMemory): DigestVerdict {
-    if (this.#options.unbinding !== undefined || second !== undefined) return "needsBoth";
+    if (this.#bound.unbinding !== undefined || second !== undefined) return "needsBoth";
     return compareDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 
@@ -115,10 +118,10 @@ export class DigestPairStore implements PairStore {
   ): Promise<readonly [DynamicObject | undefined, DynamicObject | undefined]> {
     const isProviderKnown = verdict === "claimChanged";
     const isLetGo =
-      this.#options.unbinding !== undefined && placed.consumer?.metadata.deletionTimestamp === undefined;
-    const isStatusDue = isOverdue && !isPlain(this.#options.view);
+      this.#bound.unbinding !== undefined && placed.consumer?.metadata.deletionTimestamp === undefined;
+    const isStatusDue = isOverdue && !isPlain(this.#bound.view);
     const needs = isLetGo ? noContent : neededContent(placed, isProviderKnown, isStatusDue);
-    // At once: what is kept of this version goes when a later one comes.
+    // At once: the payload of this version goes when a later one comes.
     return Promise.all([
       needs.consumer ? this.#readConsumer(placed, signal) : this.#stub(placed.consumer),
       needs.provider ? this.#readUpstream(placed, signal) : this.#stub(placed.provider),
@@ -130,7 +133,7 @@ export class DigestPairStore implements PairStore {
     const stub = this.#stub(placed.consumer);
     const hasStatus = placed.consumer?.status !== undefined;
     const consumer = stub === undefined || !hasStatus ? stub : { ...stub, status: {} };
-    const observed = observationOf(placed, consumer, provider, this.#options, memory, false);
+    const observed = observationOf(placed, consumer, provider, this.#bound, memory, false);
     return { ...observed, onlyStatusDiffers: true };
   }
 
@@ -153,8 +156,9 @@ export class DigestPairStore implements PairStore {
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
     if (kept === undefined || ref === undefined) return undefined;
-    const { provider, providerType: type, providerInformer } = this.#options;
-    return readLive({ client: provider.client, type, ref, kept, cache: providerInformer }, signal);
+    const { provider, providerType: type } = this.#bound;
+    const { providerInformer: cache } = this.#caches;
+    return readLive({ client: provider.client, type, ref, kept, cache }, signal);
   }
 
   async #readConsumer(
@@ -162,14 +166,15 @@ export class DigestPairStore implements PairStore {
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
     if (kept === undefined) return undefined;
-    const { consumer, type, consumerCache: cache } = this.#options;
+    const { consumer, type } = this.#bound;
+    const { claims: cache } = this.#caches;
     return (
       kept.payload.read() ?? (await readLive({ client: consumer.client, type, ref, kept, cache }, signal))
     );
   }
 
   #stub(digest: BoundDigest | undefined): DynamicObject | undefined {
-    return digest && stubOf(this.#options.type, digest);
+    return digest && stubOf(this.#bound.type, digest);
   }
 }
 
@@ -193,7 +198,7 @@ function neededContent(
   return { consumer: true, provider: !isProviderKnown };
 }
 
-/** Whether a claim's status can say that its provider has not said anything. */
+/** Returns true if a claim's status can say that its provider has not answered. */
 function saysMissing({ hasNumber, mayBeUnknown }: StatusView): boolean {
   return hasNumber || mayBeUnknown;
 }

@@ -1,8 +1,10 @@
-/** What happens to a claim, in words for the person who wrote it. */
+/** Events that tell the author of a claim what happens to it. */
 import { ApiError, TransportError } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
-import { isFresh, type Mapping, type Step, type Waiting, waitingWords } from "@klutch/sync";
-import type { EventRecorder } from "@klutch/kube-runtime";
+import { type DynamicObject, keyOf, keyOfRef } from "@klutch/kube-core";
+import { isFresh, type Step, type Waiting, waitingWords } from "@klutch/sync";
+import type { EventRecorder, ReconcileResult } from "@klutch/kube-runtime";
+import type { PairProgress } from "./pair-progress.ts";
+import type { PairObservation } from "./pair-store.ts";
 
 const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>> = {
   mapping: ["Normal", "WaitingForNamespace"],
@@ -14,87 +16,103 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   secondObject: ["Warning", "TwoUpstreamObjects"],
 };
 
-/**
- * Records what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it; `mapping` is that of its
- * namespace.
- */
-export async function recordWaiting(
-  events: EventRecorder,
-  about: DynamicObject,
-  waiting: Waiting,
-  { objects, mapping }: { readonly objects: readonly ObjectRef[]; readonly mapping: Mapping },
-): Promise<void> {
-  if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
-    const text = `${mapping.why}, so it is not used; ask the provider`;
-    await events.record(about, "Warning", "NamespaceRefused", text);
-    return;
-  }
-  const [type, reason] = titles[waiting];
-  const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
-  await events.record(about, type, reason, waitingWords[waiting] + named);
-}
+/** Attempts after which a failure that may pass by itself is recorded. */
+const recordAfterFailures = 3;
 
-/** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being recorded with each new status. */
-export function recordStep(
-  events: EventRecorder,
-  step: Step,
-  {
-    consumer,
-    provider,
-  }: { readonly consumer: DynamicObject | undefined; readonly provider: DynamicObject | undefined },
-  memory: { isSynced?: boolean | undefined },
-  lagMs: number,
-): void {
-  if (consumer === undefined) return;
-  if (step.do === "createMapping") {
-    events.recordRoutine(
-      consumer,
-      "Accepted",
-      "the provider was asked for a namespace that mirrors this one",
-    );
-  } else if (step.do === "applyProvider" && provider === undefined) {
-    events.recordRoutine(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
-  } else if (isFirstStatus(step, consumer) && provider?.status !== undefined && memory.isSynced !== true) {
-    memory.isSynced = true;
-    const text = `the provider's first status is here, ${Math.round(lagMs)} ms after the konnector saw it there`;
-    events.recordRoutine(consumer, "Synced", text);
+/** Records the events of pairs on their claims. Reads from the progress how long a pair has differed and how often it failed. */
+export class PairEvents {
+  readonly #recorder: EventRecorder;
+  readonly #progress: PairProgress;
+  readonly #recordAfterMs: number;
+
+  constructor(recorder: EventRecorder, progress: PairProgress, recordAfterMs: number) {
+    this.#recorder = recorder;
+    this.#progress = progress;
+    this.#recordAfterMs = recordAfterMs;
+  }
+
+  /** Records the ordinary life of a claim: accepted, placed, synced. The last is recorded once, not with each new status. */
+  carriedOut({ placed: { key }, consumer, provider }: PairObservation, step: Step, now: number): void {
+    if (consumer === undefined) return;
+    const progress = this.#progress;
+    if (step.do === "createMapping") {
+      const text = "asked the provider for a namespace that mirrors this one";
+      this.#recorder.recordRoutine(consumer, "Accepted", text);
+    } else if (step.do === "applyProvider" && provider === undefined) {
+      const text = `created at the provider as ${keyOf(step.content)}`;
+      this.#recorder.recordRoutine(consumer, "Placed", text);
+    } else if (isFirstStatus(step, consumer) && provider?.status !== undefined) {
+      if (progress.isFirstStatusRecorded(key)) return;
+      progress.recordedFirstStatus(key);
+      const lagMs = Math.round(progress.lagMs(key, now));
+      const text = `the provider's first status is here, ${lagMs} ms after the konnector saw it there`;
+      this.#recorder.recordRoutine(consumer, "Synced", text);
+    }
+  }
+
+  /**
+   * Records why a write failed: at once when a server refused its content, after some attempts when the failure may pass by itself.
+   * Counts the failure as an attempt of this pair.
+   */
+  async failed(
+    { placed: { key }, consumer }: PairObservation,
+    { do: what }: Step,
+    error: unknown,
+  ): Promise<void> {
+    const failures = this.#progress.failed(key);
+    if (consumer === undefined) return;
+    const where = onConsumer.has(what) ? "this cluster" : "the provider";
+    if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
+      // Another object has the name now; the next reconcile sees it.
+      if (error.message.includes("metadata.uid")) return;
+      const advice = "It is tried again. Change the object, or ask the provider.";
+      await this.#recorder.record(
+        consumer,
+        "Warning",
+        "SyncRefused",
+        `${where} refused the object: ${error.message}. ${advice}`,
+      );
+      return;
+    }
+    if (failures < recordAfterFailures) return;
+    if (error instanceof TransportError) {
+      const text = `${where} cannot be reached; this change is kept and sent as soon as it can be`;
+      await this.#recorder.record(consumer, "Warning", "WaitingForConnection", text);
+    } else if (error instanceof ApiError && error.status !== 409) {
+      await this.#recorder.record(
+        consumer,
+        "Warning",
+        "SyncFailed",
+        `${where}: ${error.message}. It is tried again.`,
+      );
+    }
+  }
+
+  /** Records on the claim what the pair waits for, once it has waited long enough; until then returns when that will be. */
+  async waits(
+    { target, second, mapping }: PairObservation,
+    claim: DynamicObject,
+    waiting: Waiting,
+    { since, now }: { readonly since: number; readonly now: number },
+  ): Promise<ReconcileResult | undefined> {
+    // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
+    const leftMs = since + this.#recordAfterMs - now;
+    if (leftMs > 0) return { requeueAfterMs: leftMs };
+    if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
+      const text = `${mapping.why}, so it is not used; ask the provider`;
+      await this.#recorder.record(claim, "Warning", "NamespaceRefused", text);
+      return undefined;
+    }
+    const [type, reason] = titles[waiting];
+    const named =
+      target === undefined || second === undefined ? "" : ` (${keyOfRef(target)} and ${keyOfRef(second)})`;
+    await this.#recorder.record(claim, type, reason, waitingWords[waiting] + named);
+    return undefined;
   }
 }
 
 function isFirstStatus(step: Step, { status }: DynamicObject): boolean {
   return step.do === "writeStatus" && (status === undefined || isFresh(status));
-}
-
-/** Attempts after which a failure is recorded that may pass by itself. */
-const recordAfterFailures = 3;
-
-/**
- * Records why a write did not succeed: at once when a server refused it for what it says, after some attempts when it may pass by
- * itself. `failures` counts the attempts of this claim.
- */
-export async function recordFailure(
-  events: EventRecorder,
-  step: Step,
-  consumer: DynamicObject | undefined,
-  error: unknown,
-  failures: number,
-): Promise<void> {
-  if (consumer === undefined) return;
-  const where = onConsumer.has(step.do) ? "this cluster" : "the provider";
-  if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
-    // The object was made anew meanwhile; the next reconcile sees the new one.
-    if (error.message.includes("metadata.uid")) return;
-    const text = `${where} refused the object: ${error.message}. It is tried again. Change the object, or ask the provider.`;
-    await events.record(consumer, "Warning", "SyncRefused", text);
-    return;
-  }
-  if (failures < recordAfterFailures) return;
-  if (error instanceof TransportError) {
-    const text = `${where} cannot be reached; this change is kept and sent as soon as it can be`;
-    await events.record(consumer, "Warning", "WaitingForConnection", text);
-  } else if (error instanceof ApiError && error.status !== 409) {
-    await events.record(consumer, "Warning", "SyncFailed", `${where}: ${error.message}. It is tried again.`);
-  }
 }
 
 const onConsumer: ReadonlySet<Step["do"]> = new Set([

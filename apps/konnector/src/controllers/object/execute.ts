@@ -1,43 +1,23 @@
 /** Carries out the steps of a plan: the only place where claims and their upstream objects are written. */
 import { apiServiceNamespaces, bindGroup, boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
 import { isAlreadyExists, isNotFound } from "@klutch/kube";
-import {
-  apiVersionOf,
-  type DynamicObject,
-  keyOf,
-  keyOfRef,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube-core";
-import { findSurely, type ReadYourWritesCache, StaleCacheError } from "@klutch/kube-runtime";
+import { apiVersionOf, type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
+import { findSurely, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
-import type { BoundDigest } from "../../digests.ts";
-import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { applyUpstream } from "./apply-upstream.ts";
+import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {
-  readonly type: ResourceType;
-  /** The resource on the provider: another scope than `type` under isolation Namespaced. */
-  readonly providerType: ResourceType;
-  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
+  readonly bound: BoundResource;
+  readonly caches: BoundCaches;
+  /** Returns true if the provider itself showed that the claim's upstream object is gone, and has shown no other since. */
   readonly wasSeenGoing: (ref: ObjectRef) => boolean;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  /** Whether status is written through the subresource; without it, with the object. */
-  readonly statusSubresource: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get" | "wrote">;
-  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "wrote">;
-  readonly namespaces: NamespaceMappings;
-  /** Called after each write that was answered. */
+  /** Called after each answered write. */
   readonly onWrite: (step: Step["do"]) => void;
 }
 
-/** Carries out one step. Gives back the object that the server answered with, where there is one. */
+/** Carries out one step. Returns the object that the server answered with, if any. */
 export async function executeStep(
   context: ExecutionContext,
   step: Step,
@@ -84,7 +64,7 @@ function write(
 type StepOf<D extends Step["do"]> = Extract<Step, { readonly do: D }>;
 
 async function createMapping(
-  { provider, namespaces }: ExecutionContext,
+  { bound: { provider, namespaces } }: ExecutionContext,
   consumerNamespace: string,
   signal: AbortSignal,
 ): Promise<undefined> {
@@ -107,7 +87,7 @@ async function createMapping(
 }
 
 async function addFinalizer(
-  { consumer, type, consumerCache }: ExecutionContext,
+  { bound: { consumer, type }, caches: { claims } }: ExecutionContext,
   { ref, uid }: StepOf<"addFinalizer">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -126,12 +106,12 @@ async function addFinalizer(
     force: true,
     signal,
   });
-  consumerCache.wrote(answer);
+  claims.wrote(answer);
   return answer;
 }
 
 async function applyProvider(
-  { provider, providerType: type, providerInformer }: ExecutionContext,
+  { bound: { provider, providerType: type }, caches: { providerInformer } }: ExecutionContext,
   { content, uid }: StepOf<"applyProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -143,7 +123,7 @@ async function applyProvider(
 }
 
 async function patchProvider(
-  { provider, providerType: type, providerInformer }: ExecutionContext,
+  { bound: { provider, providerType: type }, caches: { providerInformer } }: ExecutionContext,
   { ref, patch }: StepOf<"patchProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -153,7 +133,7 @@ async function patchProvider(
 }
 
 async function deleteProvider(
-  { provider, providerType: type }: ExecutionContext,
+  { bound: { provider, providerType: type } }: ExecutionContext,
   { ref, uid, inForeground }: StepOf<"deleteProvider">,
   signal: AbortSignal,
 ): Promise<undefined> {
@@ -163,21 +143,20 @@ async function deleteProvider(
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left. */
 async function removeFinalizer(
-  context: ExecutionContext,
+  { bound, caches: { claims, providerInformer }, wasSeenGoing }: ExecutionContext,
   { ref, uid, confirmGone }: StepOf<"removeFinalizer">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  const { consumer, provider, type, providerType, consumerCache, providerInformer, confirmProvider } =
-    context;
+  const { consumer, provider, type, providerType, confirmProvider } = bound;
   if (confirmGone.length > 0) await confirmProvider(signal);
-  for (const place of context.wasSeenGoing(ref) ? [] : confirmGone) {
-    const found = await findSurely(provider.client, providerType, place, signal);
+  for (const target of wasSeenGoing(ref) ? [] : confirmGone) {
+    const found = await findSurely(provider.client, providerType, target, signal);
     if (found !== undefined) {
       providerInformer.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
     }
   }
-  const cached = consumerCache.get(keyOfRef(ref));
+  const cached = claims.get(keyOfRef(ref));
   const index = cached?.metadata.finalizers?.indexOf(syncerFinalizer) ?? -1;
   if (index < 0) return;
   const path = `/metadata/finalizers/${index}`;
@@ -194,7 +173,7 @@ async function removeFinalizer(
 }
 
 async function writeStatus(
-  { consumer, type, statusSubresource, consumerCache }: ExecutionContext,
+  { bound: { consumer, type, statusSubresource }, caches: { claims } }: ExecutionContext,
   { ref, uid, status }: StepOf<"writeStatus">,
   signal: AbortSignal,
 ): Promise<DynamicObject | undefined> {
@@ -206,7 +185,7 @@ async function writeStatus(
   try {
     const options = { fieldManager, subresource, signal };
     const answer = await consumer.client.jsonPatch<DynamicObject>(type, ref, operations, options);
-    consumerCache.wrote(answer);
+    claims.wrote(answer);
     return answer;
   } catch (error) {
     if (isNotFound(error)) return undefined;
@@ -215,7 +194,7 @@ async function writeStatus(
 }
 
 async function createConsumer(
-  { consumer, type, consumerCache }: ExecutionContext,
+  { bound: { consumer, type }, caches: { claims } }: ExecutionContext,
   { content }: StepOf<"createConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
@@ -224,7 +203,7 @@ async function createConsumer(
       fieldManager,
       signal,
     });
-    consumerCache.wrote(answer);
+    claims.wrote(answer);
   } catch (error) {
     if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(content)}`);
     throw error;
@@ -232,7 +211,7 @@ async function createConsumer(
 }
 
 async function handOverConsumer(
-  { consumer, type, consumerCache }: ExecutionContext,
+  { bound: { consumer, type }, caches: { claims } }: ExecutionContext,
   { ref, uid }: StepOf<"handOverConsumer">,
   signal: AbortSignal,
 ): Promise<DynamicObject | undefined> {
@@ -240,30 +219,30 @@ async function handOverConsumer(
   const claim = await client.find<DynamicObject>(type, ref, { signal });
   if (claim?.metadata.uid !== uid) return undefined;
   const answer = await client.jsonPatch<DynamicObject>(type, ref, handOver(claim), { fieldManager, signal });
-  consumerCache.wrote(answer);
+  claims.wrote(answer);
   return answer;
 }
 
 /** The claim lives on as a plain object. */
 async function unmarkConsumer(
-  { consumer, type, consumerCache }: ExecutionContext,
+  { bound: { consumer, type }, caches: { claims } }: ExecutionContext,
   { ref, uid }: StepOf<"unmarkConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  const patch = unmarkPatch({ ...consumerCache.get(keyOfRef(ref))?.metadata, uid });
+  const patch = unmarkPatch({ ...claims.get(keyOfRef(ref))?.metadata, uid });
   try {
     const answer = await consumer.client.mergePatch<DynamicObject>(type, ref, patch, {
       fieldManager,
       signal,
     });
-    consumerCache.wrote(answer);
+    claims.wrote(answer);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
 
 async function deleteConsumer(
-  { consumer, type }: ExecutionContext,
+  { bound: { consumer, type } }: ExecutionContext,
   { ref, uid }: StepOf<"deleteConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {

@@ -1,26 +1,29 @@
-/** The store of pairs that is naive: it reads both objects for each decision. */
+/** Naive store of pairs: reads both objects for each decision. */
 import type { DynamicObject } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import type { Step } from "@klutch/sync";
+import type { BoundResource } from "./bound-resource.ts";
 import {
   observationOf,
   type PairObservation,
   type PairStore,
-  type PairStoreOptions,
   recordWrite,
+  type StoreCaches,
   type WriteRecords,
 } from "./pair-store.ts";
 
 /**
- * Needs nothing of the caches but metadata, and remembers only what servers made of its writes. It says of no pair that it is in sync:
- * the plan finds nothing to do. Two reads for each reconcile, so it is no match for many pairs; it shows what the fast store has to do.
+ * Needs only metadata from the caches, and remembers only what servers stored differently. Never reports a pair as in sync: its plan has no
+ * steps then. Two reads per reconcile make it too slow for many pairs; it specifies what the fast store has to do.
  */
 export class NaivePairStore implements PairStore {
-  readonly #options: PairStoreOptions;
+  readonly #bound: BoundResource;
+  readonly #caches: StoreCaches;
   readonly #records = new Map<string, WriteRecords>();
 
-  constructor(options: PairStoreOptions) {
-    this.#options = options;
+  constructor(bound: BoundResource, caches: StoreCaches) {
+    this.#bound = bound;
+    this.#caches = caches;
   }
 
   async observe(
@@ -28,7 +31,8 @@ export class NaivePairStore implements PairStore {
     signal: AbortSignal,
     isOverdue: boolean,
   ): Promise<"unknown" | "gone" | PairObservation> {
-    const { places, type, providerType, consumer, provider, consumerCache, providerInformer } = this.#options;
+    const { type, providerType, consumer, provider } = this.#bound;
+    const { places, claims, providerInformer } = this.#caches;
     const placed = places.find(key);
     if (placed === undefined) return "unknown";
     const { ref, target, consumer: claim, provider: upstream } = placed;
@@ -37,7 +41,7 @@ export class NaivePairStore implements PairStore {
       return "gone";
     }
     const [consumerObject, providerObject] = await Promise.all([
-      claim && readLive({ client: consumer.client, type, ref, kept: claim, cache: consumerCache }, signal),
+      claim && readLive({ client: consumer.client, type, ref, kept: claim, cache: claims }, signal),
       upstream && target
         ? readLive(
             {
@@ -52,12 +56,12 @@ export class NaivePairStore implements PairStore {
         : undefined,
     ]);
     const records = this.#records.get(key);
-    return observationOf(placed, consumerObject, providerObject, this.#options, records, isOverdue);
+    return observationOf(placed, consumerObject, providerObject, this.#bound, records, isOverdue);
   }
 
   rememberWrite({ placed: { key } }: PairObservation, step: Step, answer: DynamicObject): void {
     const records = this.#records.get(key) ?? { applied: undefined, status: undefined };
-    recordWrite(records, step, answer, this.#options.view);
+    recordWrite(records, step, answer, this.#bound.view);
     if (records.applied !== undefined || records.status !== undefined) this.#records.set(key, records);
   }
 

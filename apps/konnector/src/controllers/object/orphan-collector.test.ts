@@ -5,7 +5,7 @@ import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { defaultTiming, type RuntimeDependencies } from "../../clusters.ts";
-import { konnectorMetrics } from "../../metrics.ts";
+import { konnectorMetrics } from "../../counters.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import { DeletionBreaker } from "./deletion-breaker.ts";
 import { OrphanCollector } from "./orphan-collector.ts";
@@ -75,7 +75,7 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
     const consumerRefs = [{ namespace: "app", name }];
     return collector.reconcile(
       { type, providerType: type, key: `app/${name}`, consumerRefs, orphan, breaker, crd: guard },
-      new AbortController().signal,
+      { signal: new AbortController().signal, logger: runtime.logger },
     );
   };
   return { clock, done, breaker, reconcile };

@@ -1,56 +1,57 @@
 /** Carries out the interlock of `planOrphan` for one provider: live reads, grace time, breaker. */
 import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
-import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
+import { findSurely, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
+import { LastMinute, minuteMs } from "./last-minute.ts";
 
-/** An upstream object whose claim is not to be found. */
+/** Upstream object whose claim is missing. */
 export interface Orphan {
   readonly type: ResourceType;
   readonly providerType: ResourceType;
   /** Key of the claim that is missing. */
   readonly key: string;
-  /** All claims that the object may serve: while one of them is there, it is no orphan. */
+  /** All claims that the object may serve: while one of them exists, the object is no orphan. */
   readonly consumerRefs: readonly ObjectRef[];
   readonly orphan: DynamicObject;
   readonly breaker: DeletionBreaker;
   readonly crd: CrdGuard;
 }
 
-const breakerWindowMs = 60_000;
-
-/** Remembers since when claims are missing; a restart begins anew, so nothing is deleted earlier than it would be without. */
+/** Remembers since when claims are missing. A restart starts the grace time again, so it never makes a deletion come earlier. */
 export class OrphanCollector {
   readonly #consumer: ConsumerCluster;
   readonly #provider: ProviderCluster;
   readonly #runtime: RuntimeDependencies;
   readonly #missingSince = new Map<string, number>();
-  #deletions: number[] = [];
+  readonly #deletions: LastMinute;
 
   constructor(consumer: ConsumerCluster, provider: ProviderCluster, runtime: RuntimeDependencies) {
     this.#consumer = consumer;
     this.#provider = provider;
     this.#runtime = runtime;
+    this.#deletions = new LastMinute(runtime.clock);
   }
 
-  /** The claim is there, or its upstream is gone: a later absence starts anew. */
+  /** Forgets since when the claim is missing, because it exists or its upstream object is gone. */
   forget(type: ResourceType, key: string): void {
     if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
   }
 
-  /** Objects of this resource are no longer synced. */
+  /** Forgets all missing claims of a resource that is no longer synced. */
   forgetAll(type: ResourceType): void {
     const prefix = idOf(type, "");
     for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
   }
 
-  /** One orphan; deletes it only when the interlock allows. */
-  async reconcile(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { clock, timing, logger } = this.#runtime;
+  /** Reconciles one orphan; deletes it only when the interlock allows. */
+  async reconcile(orphan: Orphan, call: ReconcileContext): Promise<ReconcileResult | undefined> {
+    const { clock, timing } = this.#runtime;
+    const { signal, logger } = call;
     const id = idOf(orphan.type, orphan.key);
     const meaning = await this.#judge(orphan, signal);
     if (meaning === "gone") {
@@ -61,23 +62,22 @@ export class OrphanCollector {
       this.#missingSince.delete(id);
       return (await this.#isAlive(orphan, signal))
         ? { requeueAfterMs: timing.graceMs }
-        : this.#restore(orphan, signal);
+        : this.#restore(orphan, call);
     }
     if (meaning === "nothing") {
       this.#missingSince.delete(id);
       return { requeueAfterMs: timing.graceMs };
     }
-    if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
+    if (orphan.breaker.isHeld) return { requeueAfterMs: minuteMs };
     const now = clock.monotonic();
-    this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
     const missingSince = this.#missingSince.get(id);
     const isReleased = missingSince !== undefined && missingSince <= orphan.breaker.releasedAt;
     const plan = planOrphan({
       missingSince,
       now,
       graceMs: timing.graceMs,
-      // Others that are missing now count before the first of them dies: a cluster restored from a backup lacks many at once.
-      recentDeletions: isReleased ? 0 : this.#deletions.length + this.#others(id),
+      // Other missing claims count before the first orphan is deleted: a cluster restored from a backup lacks many at once.
+      recentDeletions: isReleased ? 0 : this.#deletions.count + this.#others(id),
       breakerLimit: timing.breakerLimit,
     });
     if (plan.do === "wait") return { requeueAfterMs: plan.waitMs };
@@ -88,9 +88,9 @@ export class OrphanCollector {
         limit: timing.breakerLimit,
       });
       orphan.breaker.hold(
-        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and nobody was seen to delete them`,
+        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and no one was seen to delete them`,
       );
-      return { requeueAfterMs: breakerWindowMs };
+      return { requeueAfterMs: minuteMs };
     }
     if (await this.#isAlive(orphan, signal)) {
       this.#missingSince.delete(id);
@@ -100,7 +100,7 @@ export class OrphanCollector {
       this.#missingSince.set(id, clock.monotonic());
       return { requeueAfterMs: timing.graceMs };
     }
-    await this.#delete(orphan, signal);
+    await this.#delete(orphan, call);
     this.#missingSince.delete(id);
     return undefined;
   }
@@ -121,10 +121,13 @@ export class OrphanCollector {
     return judgeAbsence(state, found?.metadata.creationTimestamp);
   }
 
-  /** Takes our mark off, so that the object is adopted: its claim comes back. */
-  async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
+  /** Removes our mark, so that the object is adopted and its claim created again. */
+  async #restore(
+    { type, providerType, key, orphan }: Orphan,
+    { signal, logger }: ReconcileContext,
+  ): Promise<undefined> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#runtime.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+    logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
       resource: type.plural,
       key,
     });
@@ -144,10 +147,13 @@ export class OrphanCollector {
     return false;
   }
 
-  async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
+  async #delete(
+    { type, providerType, key, orphan }: Orphan,
+    { signal, logger }: ReconcileContext,
+  ): Promise<void> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#deletions.push(this.#runtime.clock.monotonic());
-    this.#runtime.logger.info("the claim is gone, deleting what it left on the provider", {
+    this.#deletions.add();
+    logger.info("the claim is gone, deleting what it left on the provider", {
       resource: type.plural,
       key,
       namespace,

@@ -1,112 +1,97 @@
 /** The caches of both clusters for one bound resource, and which change wakes which pair. */
-import { keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import { keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import {
   type Change,
   type InformerHandle,
   objectsIn,
   type Priority,
   type ReadYourWritesCache,
+  type WakeReason,
 } from "@klutch/kube-runtime";
-import {
-  isBound,
-  isMarked,
-  type Isolation,
-  type StatusView,
-  type UnbindPolicy,
-  upstreamNamesOf,
-} from "@klutch/sync";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import { isBound, isMarked, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
 import { type BoundDigest, consumerDigests, providerDigests } from "../../digests.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { DeletionBreaker } from "./deletion-breaker.ts";
+import type { BoundCaches, BoundResource } from "./bound-resource.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 import { PairPlaces } from "./pair-places.ts";
 
-/** What to cache, and whom to wake. */
-export interface PairCachesOptions {
-  readonly type: ResourceType;
-  readonly providerType: ResourceType;
-  readonly isolation: Isolation;
-  readonly view: StatusView;
-  /** One watch on the provider instead of one for each service namespace. */
-  readonly clusterWide: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMappings;
-  readonly breaker: DeletionBreaker;
-  readonly runtime: RuntimeDependencies;
-  readonly enqueue: (key: string, priority: Priority) => void;
-}
+type Enqueue = (key: string, priority: Priority, reason: WakeReason) => void;
 
-/** Runs from construction until it is disposed. */
-export class PairCaches implements AsyncDisposable {
-  readonly #options: PairCachesOptions;
+/** Follows both clusters from construction until it is disposed, and enqueues the pairs that changes concern. */
+export class PairCaches implements BoundCaches, AsyncDisposable {
+  readonly #bound: BoundResource;
+  readonly #enqueue: Enqueue;
   readonly #handle: InformerHandle<BoundDigest>;
   readonly providerInformer: MultiNamespaceInformer<BoundDigest>;
   readonly places: PairPlaces;
-  /** Keys whose upstream object was seen to go, until its claim is gone, too. */
+  /** Keys whose upstream object was seen to be deleted, until the claim is gone, too. */
   readonly #gone = new Set<string>();
-  /** Claims that are not being deleted, for the breaker. */
+  /** Number of claims that are not being deleted, for the breaker. */
   #alive = 0;
   readonly #subscriptions = new DisposableStack();
 
-  constructor(options: PairCachesOptions) {
-    const { type, providerType, consumer, provider, namespaces, runtime, clusterWide, enqueue } = options;
-    this.#options = options;
+  constructor(bound: BoundResource, enqueue: Enqueue) {
+    const { type, providerType, consumer, provider, namespaces, runtime, clusterWide, view } = bound;
+    this.#bound = bound;
+    this.#enqueue = enqueue;
     const isInside = type.namespaced !== providerType.namespaced;
-    this.#handle = consumer.pool.acquireDigested({ type }, consumerDigests(options.view));
-    this.places = new PairPlaces({
-      ...options,
-      consumerCache: this.claims,
-      // The informer may show what it has before it is made.
+    this.#handle = consumer.pool.acquireDigested({ type }, consumerDigests(view));
+    this.places = new PairPlaces(bound, {
+      claims: this.claims,
+      // The informer calls back before its constructor returns.
       providerInformer: {
         get: (ref) => this.providerInformer.get(ref),
         isSynced: (namespace) => this.providerInformer.isSynced(namespace),
       },
     });
     this.providerInformer = new MultiNamespaceInformer({
-      open: (scope) => provider.pool.acquireDigested(scope, providerDigests(options.view)),
+      open: (scope) => provider.pool.acquireDigested(scope, providerDigests(view)),
       type: providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
       logger: runtime.logger,
-      onChange: (change, priority) => this.#providerChanged(change, priority),
-      // Of cluster-scoped ones nothing is decided before everything is seen.
-      onSynced: (namespace) => (type.namespaced ? this.#wakeAbsent(namespace) : this.wakeAll()),
+      onChange: (change, priority, reason) => this.#providerChanged(change, priority, reason),
+      // Cluster-scoped pairs are decided only when all objects are known.
+      onSynced: (namespace) =>
+        type.namespaced ? this.#wakeAbsent(namespace) : this.wakeAll(wakeReasons.providerFilled),
     });
     const { informer } = this.claims;
     this.#subscriptions.use(namespaces.inhabit(informer));
     this.#subscriptions.use(
       informer.onChange((change, isInInitialList) => this.#consumerChanged(change, isInInitialList)),
     );
-    this.#subscriptions.use(this.claims.onMissedDelete((key) => enqueue(key, "normal")));
+    this.#subscriptions.use(
+      this.claims.onMissedDelete((key) => enqueue(key, "normal", wakeReasons.consumerVanished)),
+    );
     if (type.namespaced)
-      this.#subscriptions.use(namespaces.onChange((namespace) => this.#wakeClaims(namespace)));
+      this.#subscriptions.use(
+        namespaces.onChange((namespace) => this.#wakeClaims(namespace, wakeReasons.namespaceMapped)),
+      );
   }
 
   get claims(): ReadYourWritesCache<BoundDigest> {
     return this.#handle.cache;
   }
 
-  /** Something that all pairs depend on has changed. */
-  wakeAll(): void {
-    this.#wakeClaims(undefined);
+  /** Enqueues all pairs, because something that they all depend on has changed. */
+  wakeAll(reason: WakeReason): void {
+    this.#wakeClaims(undefined, reason);
     for (const object of this.providerInformer.objects())
-      for (const key of this.places.claimKeysOf(object)) this.#options.enqueue(key, "low");
+      for (const key of this.places.claimKeysOf(object)) this.#enqueue(key, "low", reason);
   }
 
-  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
+  /** Returns true if the provider itself showed that the claim's upstream object is gone, and has shown no other since. */
   wasSeenGoing(ref: ObjectRef): boolean {
     return this.#gone.has(keyOfRef(ref));
   }
 
-  /** Neither object of the pair is there any more. */
+  /** Forgets a pair whose objects are both gone. */
   forget(key: string): void {
     this.#gone.delete(key);
   }
 
-  /** Objects that unbinding has not finished with; undefined while that cannot be known. */
+  /** Returns the number of objects that unbinding has not finished with; undefined until the caches are filled. */
   remaining(policy: UnbindPolicy): number | undefined {
     const { informer } = this.claims;
     if (!informer.synced || !this.providerInformer.isComplete()) return undefined;
@@ -123,43 +108,46 @@ export class PairCaches implements AsyncDisposable {
     await this.#handle[Symbol.asyncDispose]();
   }
 
-  /** What a person changed overtakes; the first list and our own marks do not. */
+  /** Lets a person's change overtake; not the first list and our own marks. */
   #consumerChanged(change: Change<BoundDigest>, isInInitialList: boolean): void {
-    const { type, provider, breaker, enqueue } = this.#options;
+    const { type, provider, breaker } = this.#bound;
     this.#alive += livingDifference(change);
     breaker.setAlive(this.#alive);
     if (change.type === "deleted" && !type.namespaced)
-      // What it leaves behind may now belong to another claim, by its name.
-      for (const name of upstreamNamesOf(provider.tenant, change.key)) enqueue(name, "normal");
-    enqueue(change.key, isInInitialList ? "low" : isUserEdit(change) ? "high" : "normal");
+      // Its upstream object may now belong to another claim, by its name.
+      for (const name of upstreamNamesOf(provider.tenant, change.key))
+        this.#enqueue(name, "normal", wakeReasons.nameReleased);
+    if (isInInitialList) this.#enqueue(change.key, "low", wakeReasons.consumerListed);
+    else this.#enqueue(change.key, isUserEdit(change) ? "high" : "normal", wakeReasons.consumerChanged);
   }
 
-  #providerChanged({ type, object }: Change<BoundDigest>, priority: Priority): void {
+  #providerChanged({ type, object }: Change<BoundDigest>, priority: Priority, reason: WakeReason): void {
     const keys = this.places.claimKeysOf(object);
     const gone = type === "deleted" ? this.places.keyOf(object) : undefined;
     for (const key of keys) {
       if (key === gone) this.#gone.add(key);
       else this.#gone.delete(key);
-      this.#options.enqueue(key, priority);
+      this.#enqueue(key, priority, reason);
     }
-    // Another tenant's: nobody will reconcile it.
+    // Another tenant's object: it is never reconciled here.
     if (keys.length === 0) object.payload.drop();
   }
 
-  #wakeClaims(consumerNamespace: string | undefined): void {
-    for (const claim of objectsIn(this.claims, consumerNamespace)) this.#options.enqueue(keyOf(claim), "low");
+  #wakeClaims(consumerNamespace: string | undefined, reason: WakeReason): void {
+    for (const claim of objectsIn(this.claims, consumerNamespace)) this.#enqueue(keyOf(claim), "low", reason);
   }
 
-  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  /** Enqueues the claims whose upstream object a filled cache lacks: it is absent from now on. The others were enqueued by their events. */
   #wakeAbsent(consumerNamespace: string | undefined): void {
     for (const claim of objectsIn(this.claims, consumerNamespace)) {
       const key = keyOf(claim);
-      if (this.places.find(key)?.provider === undefined) this.#options.enqueue(key, "low");
+      if (this.places.find(key)?.provider === undefined)
+        this.#enqueue(key, "low", wakeReasons.providerAbsent);
     }
   }
 }
 
-/** By how much a change moves the number of claims that live. */
+/** Returns by how much a change moves the number of living claims. */
 function livingDifference(change: Change<BoundDigest>): number {
   const lives = (object: BoundDigest): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
   switch (change.type) {
@@ -174,7 +162,7 @@ function livingDifference(change: Change<BoundDigest>): number {
   }
 }
 
-/** Whether the change of a claim was made by its user: our marks and the status leave the generation as it is. */
+/** Returns true if a user changed the claim: our marks and the status leave the generation as it is. */
 function isUserEdit(change: Change<BoundDigest>): boolean {
   if (change.type !== "updated") return true;
   const [now, before] = [change.object.metadata, change.previous.metadata];

@@ -1,12 +1,9 @@
-/** What is known of the pairs of one bound resource: whether they are in sync, and otherwise what a plan is made of. */
-import type { Clock } from "@klutch/kube";
+/** Knowledge about the pairs of one bound resource: whether they are in sync, and otherwise what a plan depends on. */
 import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
-import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   appliedPart,
   type AppliedRecord,
   defaultMetadataRule,
-  type Isolation,
   needsApply,
   type ObservedPair,
   recordOf,
@@ -14,12 +11,9 @@ import {
   statusRecordOf,
   type StatusView,
   type Step,
-  type UnbindPolicy,
 } from "@klutch/sync";
-import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
-import type { DeletionBreaker } from "./deletion-breaker.ts";
+import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
 /**
@@ -28,7 +22,7 @@ import type { PairPlaces, PlacedPair } from "./pair-places.ts";
  */
 export interface PairStore {
   /**
-   * `unknown`: nothing can be said before a cache is filled, or it is nobody's. `gone`: neither object is there. `awaitsStatus`: nothing is to
+   * `unknown`: nothing can be decided before a cache is filled, or the object is not this tenant's. `gone`: neither object is there. `awaitsStatus`: nothing is to
    * be written before `isOverdue`. Throws `StaleCacheError` when an object is no longer what its cache shows.
    */
   observe(key: string, signal: AbortSignal, isOverdue: boolean): Promise<Observation>;
@@ -50,40 +44,24 @@ export interface PairObservation extends ObservedPair {
   readonly onlyStatusDiffers?: boolean | undefined;
 }
 
-/** What the stores of one resource need. */
-export interface PairStoreOptions {
-  /** The resource in the app cluster. */
-  readonly type: ResourceType;
-  /** The resource on the provider: another scope under isolation Namespaced. */
-  readonly providerType: ResourceType;
-  readonly isolation: Isolation;
-  readonly view: StatusView;
-  readonly consumer: Pick<ConsumerCluster, "client">;
-  readonly provider: Pick<ProviderCluster, "client" | "tenant">;
-  readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "wrote">;
-  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "wrote">;
-  readonly places: Pick<PairPlaces, "find">;
-  readonly breaker: Pick<DeletionBreaker, "isHeld">;
-  readonly runtime: { readonly clock: Pick<Clock, "now"> };
-  /** While the API is being unbound no pair is in sync. */
-  readonly unbinding?: UnbindPolicy | undefined;
-}
+/** Caches that a store reads and keeps current. */
+export type StoreCaches = BoundCaches & { readonly places: Pick<PairPlaces, "find"> };
 
 /**
- * What the last writes left behind, where servers made something else of them than was sent: without it they would be sent for ever. Of
- * statuses it is the texts that digests have.
+ * Results of the last writes, where servers stored something else than was sent: without them the writes would be repeated for ever.
+ * Statuses are kept as the texts that digests have.
  */
 export interface WriteRecords {
   applied: AppliedRecord | undefined;
   status: AppliedRecord | undefined;
 }
 
-/** Puts the pair together. */
+/** Builds the observation of a pair. */
 export function observationOf(
   placed: PlacedPair,
   consumer: DynamicObject | undefined,
   provider: DynamicObject | undefined,
-  options: PairStoreOptions,
+  bound: BoundResource,
   records: WriteRecords | undefined,
   isOverdue: boolean,
 ): PairObservation {
@@ -96,13 +74,13 @@ export function observationOf(
     isOthers,
     second,
     mapping,
-    tenant: options.provider.tenant,
+    tenant: bound.provider.tenant,
     rule: defaultMetadataRule,
-    view: options.view,
-    now: options.runtime.clock.now(),
+    view: bound.view,
+    now: bound.runtime.clock.now(),
     isOverdue,
-    isolation: options.isolation,
-    deletionsHeld: options.breaker.isHeld,
+    isolation: bound.isolation,
+    deletionsHeld: bound.breaker.isHeld,
     consumer,
     provider,
     applied: records?.applied,
@@ -110,7 +88,7 @@ export function observationOf(
   };
 }
 
-/** Notes what the server made of a write; only where it is something else than was sent, for otherwise a comparison is enough. */
+/** Records the result of a write, if the server stored something else than was sent; otherwise a comparison is enough. */
 export function recordWrite(
   records: WriteRecords,
   step: Step,
@@ -125,7 +103,7 @@ export function recordWrite(
     records.status = statusRecordOf(answer, step.status, answer.status, view);
 }
 
-/** An object as far as its digest shows it, which is enough for most decisions and all events. */
+/** Returns the object as far as its digest shows it, which is enough for most decisions and all events. */
 export function stubOf(type: ResourceType, { metadata }: Pick<BoundDigest, "metadata">): DynamicObject {
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }

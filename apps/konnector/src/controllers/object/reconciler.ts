@@ -1,152 +1,114 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
 import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube-core";
-import {
-  Controller,
-  type EventRecorder,
-  type ReconcileContext,
-  type ReconcileResult,
-} from "@klutch/kube-runtime";
+import type { Controller, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   isBound,
-  type Isolation,
   type PairPlan,
   planAnswered,
   planPair,
   planStatusOnly,
   planUnbind,
-  type StatusView,
   type Step,
-  type UnbindPolicy,
 } from "@klutch/sync";
-import { type Sample, syncMetrics } from "@klutch/telemetry";
-import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { Histogram, Sample } from "@klutch/telemetry";
+import { createController } from "../../controller.ts";
+import { isFilled, type Part } from "../../lifecycle.ts";
+import * as declarations from "../../metrics.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
+import type { BoundResource } from "./bound-resource.ts";
 import { CrdGuard } from "./crd-guard.ts";
-import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { DigestPairStore } from "./digest-store.ts";
+import { PairEvents } from "./events.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import { NaivePairStore } from "./naive-store.ts";
-import type { OrphanCollector } from "./orphan-collector.ts";
 import { PairCaches } from "./pair-caches.ts";
-import { PairReporter } from "./pair-reporter.ts";
+import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
 
-/** Which resource is synced, and between whom. */
-export interface ObjectReconcilerOptions {
-  readonly type: ResourceType;
-  /** For cluster-scoped resources. */
-  readonly isolation: Isolation;
-  /** Set while the API is being unbound. */
-  readonly unbinding?: UnbindPolicy | undefined;
-  readonly statusSubresource: boolean;
-  /** What the claims' schema lets their statuses say. */
-  readonly view: StatusView;
-  /** One watch on the provider instead of one for each service namespace. */
-  readonly clusterWide: boolean;
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMappings;
-  readonly orphans: OrphanCollector;
-  readonly breaker: DeletionBreaker;
-  /** Throws when the provider is not the one it was. */
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly events: EventRecorder;
-  readonly runtime: RuntimeDependencies;
-}
-
-/** observe → plan → execute → remember, for each pair. After its work has ended nothing of it is written any more. */
+/** Runs observe → plan → execute → remember for each pair. Writes nothing after its work has ended. */
 export class ObjectReconciler implements Part {
-  readonly #options: ObjectReconcilerOptions;
-  readonly #providerType: ResourceType;
+  readonly #bound: BoundResource;
   readonly #caches: PairCaches;
   readonly #store: PairStore;
-  readonly #reporter: PairReporter;
+  readonly #progress: PairProgress;
+  readonly #lag: Histogram;
+  readonly #events: PairEvents;
   readonly #controller: Controller;
   readonly #execution: ExecutionContext;
   readonly #crd: CrdGuard;
 
-  constructor(options: ObjectReconcilerOptions) {
-    const { type, isolation, consumer, runtime } = options;
-    const { logger, clock, random, metrics } = runtime;
-    this.#options = options;
-    const isInside = !type.namespaced && isolation === "Namespaced";
-    this.#providerType = isInside ? { ...type, namespaced: true } : type;
+  constructor(bound: BoundResource) {
+    const { type, consumer, runtime } = bound;
+    const { clock, metrics, timing } = runtime;
+    this.#bound = bound;
     this.#crd = new CrdGuard(consumer, type, clock);
-    this.#reporter = new PairReporter(options);
-    this.#controller = new Controller({
-      name: `sync ${type.plural}.${type.group}`,
-      workers: "adaptive",
-      metrics: metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (key, context) => this.#measured(key, context),
-    });
-    this.#caches = new PairCaches({
-      ...options,
-      providerType: this.#providerType,
-      enqueue: (key, priority) => this.#controller.enqueue(key, { priority }),
-    });
-    const { claims: consumerCache, providerInformer, places } = this.#caches;
-    const shared = { ...options, providerType: this.#providerType, consumerCache, providerInformer, places };
-    this.#store = runtime.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
+    this.#lag = metrics.lag.labels({ resource: type.plural });
+    this.#progress = new PairProgress(timing.overdueAfterMs);
+    this.#events = new PairEvents(bound.events, this.#progress, timing.recordAfterMs);
+    this.#controller = createController(
+      runtime,
+      `sync ${type.plural}.${type.group}`,
+      (key, context) => this.#measured(key, context),
+      "adaptive",
+    );
+    const caches = new PairCaches(bound, (key, priority, reason) =>
+      this.#controller.enqueue(key, { priority, reason }),
+    );
+    this.#caches = caches;
+    this.#store =
+      runtime.naiveStore === true ? new NaivePairStore(bound, caches) : new DigestPairStore(bound, caches);
     this.#execution = {
-      ...shared,
-      wasSeenGoing: (ref) => this.#caches.wasSeenGoing(ref),
+      bound,
+      caches,
+      wasSeenGoing: (ref) => caches.wasSeenGoing(ref),
       onWrite: (step) => metrics.writes.labels({ resource: type.plural, step }).inc(),
     };
   }
 
   get type(): ResourceType {
-    return this.#options.type;
+    return this.#bound.type;
   }
 
-  /** Keys that wait or are worked on. */
+  /** Number of keys that wait or are worked on. */
   get pending(): number {
     return this.#controller.pending;
   }
 
-  /** Objects that unbinding has not finished with; undefined while that cannot be known. */
+  /** Returns the number of objects that unbinding has not finished with; undefined until the caches are filled. */
   remaining(): number | undefined {
-    const { unbinding } = this.#options;
+    const { unbinding } = this.#bound;
     return unbinding === undefined ? undefined : this.#caches.remaining(unbinding);
   }
 
-  /** Reconciles everything again: something that all pairs depend on has changed. */
+  /** Reconciles all pairs, because something that they all depend on has changed. */
   resync(): void {
-    this.#caches.wakeAll();
+    this.#caches.wakeAll(wakeReasons.resync);
   }
 
-  /** Records a Warning on one of the claims, if it is there. */
+  /** Records a Warning on one of the claims, if it exists. */
   async recordWarning(key: string, reason: string, message: string): Promise<void> {
-    const { events, type } = this.#options;
+    const { events, type } = this.#bound;
     const claim = this.#caches.claims.get(key);
     if (claim !== undefined) events.recordWarning(stubOf(type, claim), reason, message);
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    try {
-      const { informer } = this.#caches.claims;
-      await informer.whenSynced({ signal });
-      this.#options.breaker.setInitial(informer.size);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-    const { metrics } = this.#options.runtime;
-    using _shown = metrics.registry.read(syncMetrics.claims, () => this.#countClaims());
+    const { informer } = this.#caches.claims;
+    if (await isFilled(informer, signal)) this.#bound.breaker.setInitial(informer.size);
+    const { metrics } = this.#bound.runtime;
+    using _shown = metrics.registry.read(declarations.claims, () => this.#countClaims());
     await this.#controller.start({ signal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#options.orphans.forgetAll(this.#options.type);
+    this.#bound.orphans.forgetAll(this.#bound.type);
     await this.#caches[Symbol.asyncDispose]();
   }
 
-  /** From two sizes: scraping must not cost more with more claims. */
+  /** Computes the metric from two sizes: scraping must not cost more with more claims. */
   #countClaims(): readonly Sample<"resource" | "state">[] {
-    const resource = this.#options.type.plural;
-    const { differing } = this.#reporter;
+    const resource = this.#bound.type.plural;
+    const { differing } = this.#progress;
     const all = this.#caches.claims.informer.size;
     return [
       { labels: { resource, state: "in_sync" }, value: Math.max(0, all - differing) },
@@ -154,29 +116,30 @@ export class ObjectReconciler implements Part {
     ];
   }
 
-  async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const { metrics, clock } = this.#options.runtime;
+  async #measured(key: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
+    const { metrics, clock } = this.#bound.runtime;
     const started = clock.monotonic();
     metrics.reconcileCount.count++;
     try {
-      return await this.#reconcile(key, started, signal);
+      return await this.#reconcile(key, started, call);
     } catch (error) {
-      this.#reporter.differs(key, started);
+      this.#progress.differs(key, started);
       throw error;
     }
   }
 
-  /** One pair, from what both clusters show to what is remembered of it. */
+  /** Reconciles one pair: observe, plan, execute, remember. */
   async #reconcile(
     key: string,
     startedAt: number,
-    signal: AbortSignal,
+    call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
-    const observed = await this.#store.observe(key, signal, this.#reporter.isOverdue(key));
+    const { signal } = call;
+    const observed = await this.#store.observe(key, signal, this.#progress.isOverdue(key, this.#now()));
     if (observed === "unknown") return undefined;
     if (observed === "gone" || observed === "inSync" || observed === "awaitsStatus")
       return this.#done(key, observed);
-    this.#reporter.differs(key, startedAt);
+    this.#progress.differs(key, startedAt);
 
     const plan = this.#plan(observed);
 
@@ -185,87 +148,104 @@ export class ObjectReconciler implements Part {
       const answer = await this.#execute(observed, step, signal);
       if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
     }
-    if (written !== undefined && this.#options.unbinding === undefined)
+    if (written !== undefined && this.#bound.unbinding === undefined)
       for (const step of planAnswered(observed, written)) await this.#execute(observed, step, signal);
 
-    if (isDone(observed, plan, written)) {
-      this.#store.rememberSynced(observed, written);
-      this.#reporter.synced(key);
-    }
-    return this.#wait(observed, plan, signal);
+    const isSynced = isDone(observed, plan, written);
+    if (isSynced) this.#store.rememberSynced(observed, written);
+    return this.#wait(observed, plan, isSynced, call);
   }
 
   #plan(observed: PairObservation): PairPlan {
-    const { unbinding } = this.#options;
+    const { unbinding } = this.#bound;
     if (observed.onlyStatusDiffers === true) return planStatusOnly(observed);
     return unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
   }
 
-  /** One step. Undefined when the server answered with no object, or the step was held. */
+  /** Carries out one step. Returns undefined when the server answered with no object, or the step was held. */
   async #execute(
     observed: PairObservation,
     step: Step,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
-    // Counted here, when it is really about to happen; the next reconcile records that it is held.
-    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
+    // Counted right before the write; the next reconcile records that it is held.
+    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#bound.breaker, signal)))
       return undefined;
     try {
       const answer = await this.#controller.observeLatency(step.do, () =>
         executeStep(this.#execution, step, signal),
       );
-      this.#reporter.carriedOut(observed, step);
+      this.#events.carriedOut(observed, step, this.#now());
       if (answer !== undefined) this.#store.rememberWrite(observed, step, answer);
       return answer;
     } catch (error) {
-      await this.#reporter.failed(observed, step, error);
+      await this.#events.failed(observed, step, error);
       throw error;
     }
   }
 
-  /** Nothing has to be written, or not yet. */
+  /** Ends a reconcile in which nothing has to be written, or not yet. */
   #done(key: string, why: "gone" | "inSync" | "awaitsStatus"): ReconcileResult | undefined {
-    const { orphans, type } = this.#options;
+    const { orphans, type } = this.#bound;
     orphans.forget(type, key);
     if (why === "gone") {
-      this.#reporter.forget(key);
+      this.#progress.forget(key);
       this.#caches.forget(key);
       return undefined;
     }
-    this.#reporter.synced(key);
-    if (why === "awaitsStatus") return this.#reporter.awaits(key);
-    this.#reporter.answered(key);
-    return undefined;
+    const awaitsStatus = why === "awaitsStatus";
+    const { overdueInMs } = this.#ended(key, { isSynced: true, awaitsStatus, isWaiting: false });
+    return overdue(overdueInMs);
   }
 
-  /** What the pair waits for comes as a change; only an event is recorded, and orphans are reconciled, after a time. */
+  /** Ends a reconcile with a plan. The awaited change comes as an event; only its delay is recorded, and orphans are reconciled, after a time. */
   async #wait(
     observed: PairObservation,
-    { waiting, awaitsStatus }: PairPlan,
-    signal: AbortSignal,
+    { waiting, awaitsStatus = false }: PairPlan,
+    isSynced: boolean,
+    call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
-    const { orphans, type, breaker } = this.#options;
+    const { orphans, type, providerType, breaker } = this.#bound;
     const { key } = observed.placed;
     const { consumer, provider } = observed;
     if (waiting === "orphanConfirmation" && provider !== undefined) {
       const consumerRefs = this.#caches.places.claimKeysOf(provider).map(refOf);
-      const providerType = this.#providerType;
       return orphans.reconcile(
         { type, providerType, key, consumerRefs, orphan: provider, breaker, crd: this.#crd },
-        signal,
+        call,
       );
     }
     orphans.forget(type, key);
-    const answer = awaitsStatus === true ? this.#reporter.awaits(key) : this.#reporter.answered(key);
-    if (waiting === undefined || consumer === undefined) {
-      this.#reporter.stopsWaiting(key);
-      return answer;
-    }
-    return sooner(answer, await this.#reporter.waits(observed, consumer, waiting));
+    const isWaiting = waiting !== undefined && consumer !== undefined;
+    const now = this.#now();
+    const { overdueInMs, waitingSince: since = now } = this.#ended(
+      key,
+      { isSynced, awaitsStatus, isWaiting },
+      now,
+    );
+    const answer = overdue(overdueInMs);
+    if (!isWaiting) return answer;
+    return sooner(answer, await this.#events.waits(observed, consumer, waiting, { since, now }));
+  }
+
+  #ended(key: string, outcome: PairOutcome, now: number = this.#now()): PairTimes {
+    const times = this.#progress.ended(key, outcome, now);
+    const { lagMs } = times;
+    if (lagMs !== undefined) this.#lag.observe(lagMs / 1000);
+    return times;
+  }
+
+  #now(): number {
+    return this.#bound.runtime.clock.monotonic();
   }
 }
 
-/** Whether both objects are there and nothing is left to be written. */
+/** Asks for a reconcile when the claim's status is to say that its answer is overdue. */
+function overdue(inMs: number | undefined): ReconcileResult | undefined {
+  return inMs === undefined ? undefined : { requeueAfterMs: inMs, reason: wakeReasons.overdue };
+}
+
+/** Returns true if both objects exist and nothing is left to be written. */
 function isDone(
   { consumer, provider }: PairObservation,
   { waiting }: PairPlan,

@@ -1,17 +1,19 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
-import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
+import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
-import { type Part, Running, startAll } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
+import { wakeReasons } from "../../wake-reasons.ts";
 
-/** What the connections take. */
+/** Options of the connections. */
 export interface ProviderSecretOptions {
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
@@ -40,18 +42,11 @@ export class ProviderSecretReconciler implements Part {
   constructor(options: ProviderSecretOptions) {
     this.#options = options;
     const { bindingCluster, runtime } = options;
-    const { logger, clock, random } = runtime;
     this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
-    this.#controller = new Controller({
-      name: "providers",
-      workers: 1,
-      metrics: runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (secretKey, { signal }) => this.#reconcile(secretKey, signal),
-    });
+    this.#controller = createController(runtime, "providers", (secretKey, { signal }) =>
+      this.#reconcile(secretKey, signal),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
@@ -59,16 +54,11 @@ export class ProviderSecretReconciler implements Part {
       const secretKey = keyOfRef(asBinding(object).spec.kubeconfigSecretRef);
       return [secretKey];
     });
-    try {
-      await this.#bindings.cache.informer.whenSynced({ signal });
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
+    if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the connections from being current. */
+  /** Returns the problems that keep the connections from being current. */
   problems(): string[] {
     return this.#secrets
       .values()
@@ -167,7 +157,7 @@ export class ProviderSecretReconciler implements Part {
     const secret: NamedSecret = { handle, subscription, provider: undefined, textHash: undefined };
     this.#secrets.set(secretKey, secret);
     handle.cache.informer.whenSynced().then(
-      () => this.#controller.enqueue(secretKey),
+      () => this.#controller.enqueue(secretKey, { reason: wakeReasons.cacheFilled }),
       (error: unknown) => runtime.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
     return secret;

@@ -1,4 +1,4 @@
-/** What the provider's service namespaces say of whose they are. */
+/** Proofs in the provider's service namespaces of whose they are. */
 import type { Clock } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 
@@ -23,12 +23,12 @@ export class MappingProofs implements Disposable {
     this.#logger = logger;
   }
 
-  /** What was answered; undefined before. */
+  /** The answer; undefined before. */
   get(providerNamespace: string): string | undefined {
     return this.#known.get(providerNamespace);
   }
 
-  /** The next `request` asks anew. */
+  /** Makes the next `request` ask again. */
   forget(providerNamespace: string): void {
     this.#known.delete(providerNamespace);
   }

@@ -11,8 +11,10 @@ import {
   objectsIn,
   type Priority,
   type ReadYourWritesCache,
+  type WakeReason,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
+import { wakeReasons } from "../../wake-reasons.ts";
 import type { NamespaceMappings } from "./namespace-mappings.ts";
 
 /** Options of a multi-namespace informer. */
@@ -26,11 +28,11 @@ export interface MultiNamespaceInformerOptions<T extends Cached> {
   readonly namespaces: NamespaceMappings;
   readonly logger: Logger;
   /**
-   * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
-   * What was there before is a backlog.
+   * Called with each change; also when an object is gone that only our own write had shown, and again with existing objects when their
+   * namespace is mapped or opened. Objects that existed before have priority `low`.
    */
-  readonly onChange: (change: Change<T>, priority: Priority) => void;
-  /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
+  readonly onChange: (change: Change<T>, priority: Priority, reason: WakeReason) => void;
+  /** Called when a cache is filled: objects that it lacks are absent from then on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
 
@@ -42,7 +44,7 @@ interface Part<T extends Cached> {
 
 const wholeCluster = "";
 
-/** What it does not show need not be absent: ask `isSynced` first. */
+/** Follows one resource in the tenant's namespaces. An object that it lacks may exist: ask `isSynced` first. */
 export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable {
   readonly #options: MultiNamespaceInformerOptions<T>;
   /** By consumer namespace. */
@@ -62,12 +64,12 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     for (const [namespace] of options.namespaces.ready()) this.#follow(namespace);
   }
 
-  /** Whether absence from the cache of this provider namespace means anything yet. */
+  /** Returns true if an object that the cache of this provider namespace lacks is absent. */
   isSynced(providerNamespace: string | undefined): boolean {
     return this.#cacheOf(providerNamespace)?.informer.synced === true;
   }
 
-  /** Whether every part is filled. */
+  /** Returns true if every part is filled. */
   isComplete(): boolean {
     return this.#parts.values().every(({ handle }) => handle.cache.informer.synced);
   }
@@ -103,13 +105,17 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.handle.cache;
   }
 
-  /** What came before its namespace was known or open could not be copied. */
+  /** Shows existing objects again: those that came before their namespace was known or open could not be copied. */
   #showAgain(consumerNamespace: string): void {
     const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
     if (providerNamespace === undefined || part === undefined) return;
     for (const object of objectsIn(part.handle.cache, providerNamespace))
-      this.#options.onChange({ type: "added", key: keyOf(object), object }, "low");
+      this.#options.onChange(
+        { type: "added", key: keyOf(object), object },
+        "low",
+        wakeReasons.namespaceMapped,
+      );
   }
 
   #follow(consumerNamespace: string): void {
@@ -129,12 +135,14 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     const subscription = new DisposableStack();
     subscription.use(
       handle.cache.informer.onChange((change, isInInitialList) =>
-        onChange(change, isInInitialList ? "low" : "normal"),
+        isInInitialList
+          ? onChange(change, "low", wakeReasons.providerListed)
+          : onChange(change, "normal", wakeReasons.providerChanged),
       ),
     );
     subscription.use(
       handle.cache.onMissedDelete((vanished, object) =>
-        onChange({ type: "deleted", key: vanished, object }, "normal"),
+        onChange({ type: "deleted", key: vanished, object }, "normal", wakeReasons.providerVanished),
       ),
     );
     this.#parts.set(key, { handle, subscription, providerNamespace });

@@ -22,7 +22,7 @@ export class NamespaceCount {
     this.#onTurn = onTurn;
   }
 
-  /** Counts from now on, beginning with what is cached. */
+  /** Counts from now on, starting with the cached objects. */
   watch<T extends Cached>(informer: Informer<T>): Disposable {
     return informer.onChange((change) => {
       const { metadata } = change.object;
@@ -36,7 +36,7 @@ export class NamespaceCount {
     return this.#counts.get(namespace) ?? none;
   }
 
-  /** Those that hold something. */
+  /** Returns the namespaces that hold something. */
   namespaces(): readonly string[] {
     return [...this.#counts.keys()];
   }

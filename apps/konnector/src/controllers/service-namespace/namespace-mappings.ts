@@ -19,19 +19,19 @@ import type { Logger } from "@klutch/telemetry";
 import { MappingProofs, type ProofOf } from "./mapping-proofs.ts";
 import { NamespacePopulation } from "./namespace-population.ts";
 
-/** What the mappings are kept from. */
+/** Options of the mappings. */
 export interface NamespaceMappingsOptions {
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
   readonly tenant: Tenant;
-  /** What a service namespace says of whose it is; asked only for those whose name does not follow from the consumer's. */
+  /** Reads from a service namespace whose it is; called only if its name does not follow from the consumer's. */
   readonly proofOf: ProofOf;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const unjudged: Mapping = { state: "pending" };
-/** So many namespaces that are not there are followed at a time. */
+/** Most absent namespaces that are followed at a time. */
 const absentLimit = 100;
 
 interface Named {
@@ -43,14 +43,14 @@ interface Named {
 /** Follows the mappings from construction until it is disposed. A mapping that does not count is `pending`, and says why. */
 export class NamespaceMappings implements Disposable {
   readonly #options: NamespaceMappingsOptions;
-  /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */
+  /** Verdict on each mapping that names a service namespace, by consumer namespace. */
   readonly #named = new Map<string, Named>();
   /** Consumer namespaces that share a service namespace. */
   readonly #sharers = new Map<string, Set<string>>();
   readonly #proofs: MappingProofs;
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
-  /** Those that are followed though the app cluster does not have them. */
+  /** Mapped namespaces that the app cluster lacks. */
   readonly #absent = new Set<string>();
   readonly #population: NamespacePopulation;
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
@@ -97,12 +97,12 @@ export class NamespaceMappings implements Disposable {
     return this.#providerOf.entries();
   }
 
-  /** Whether claimed objects cross there: something bound lives in it that was made here, not brought by the provider. */
+  /** Returns true if claimed objects cross there: it has a bound object that was created here, not by the provider. */
   isOpen(consumerNamespace: string): boolean {
     return !isSystemNamespace(consumerNamespace) && this.#population.of(consumerNamespace).own > 0;
   }
 
-  /** Whether the app cluster has the namespace; a claim may be seen before the namespace that it lies in. */
+  /** Returns true if the app cluster has the namespace; a claim may be seen before its namespace. */
   isPresent(consumerNamespace: string): boolean {
     return (
       this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
@@ -154,7 +154,7 @@ export class NamespaceMappings implements Disposable {
   #update(object: DynamicObject): void {
     const name = object.metadata.name ?? "";
     const previous = this.#named.get(name)?.providerNamespace;
-    // Asked anew, because the change may be the object's deletion.
+    // Asked again, because the change may be the object's deletion.
     const seen = mappingOf(this.#options.mappings.informer.get(this.#keyOf(name)));
     const next = seen.state === "ready" ? seen.providerNamespace : undefined;
     const left = previous === undefined || previous === next ? [] : this.#leave(name, previous);

@@ -5,23 +5,25 @@
  */
 import { apiServiceNamespaces } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
-import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  type Controller,
+  findSurely,
+  type ReadYourWritesCache,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import { createController } from "../../controller.ts";
 import type { Startable } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "./namespace-mappings.ts";
+import type { ProviderParts } from "./provider-parts.ts";
 
-/** What is needed for it. */
-export interface ServiceNamespaceOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
+/** Options of the reconciler. */
+export interface ServiceNamespaceOptions extends ProviderParts {
   /** The APIServiceNamespaces of this tenant. */
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
-  /** The mappings as far as they count. */
-  readonly namespaces: NamespaceMappings;
-  readonly runtime: RuntimeDependencies;
 }
 
 /** Mappings are asked for where a claim needs one (object/execute.ts), never here. */
@@ -33,16 +35,9 @@ export class ServiceNamespaceReconciler implements Startable {
 
   constructor(options: ServiceNamespaceOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.runtime;
-    this.#controller = new Controller({
-      name: "mappings",
-      workers: 1,
-      metrics: options.runtime.metrics.registry,
-      logger,
-      clock,
-      random,
-      reconcile: (name, { signal }) => this.#reconcile(name, signal),
-    });
+    this.#controller = createController(options.runtime, "mappings", (name, call) =>
+      this.#reconcile(name, call),
+    );
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
@@ -52,7 +47,7 @@ export class ServiceNamespaceReconciler implements Startable {
     await this.#controller.start({ signal });
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { consumerNamespaces, runtime } = this.#options;
     const { graceMs } = runtime.timing;
     const mapping = this.#mapping(name);
@@ -71,7 +66,7 @@ export class ServiceNamespaceReconciler implements Startable {
       return undefined;
     }
     if (plan !== "checkLive") return { requeueAfterMs: plan.waitMs };
-    if (await this.#exists(name, signal)) {
+    if (await this.#exists(name, call.signal)) {
       this.#missingSince.delete(name);
       return { requeueAfterMs: graceMs };
     }
@@ -79,8 +74,8 @@ export class ServiceNamespaceReconciler implements Startable {
       this.#missingSince.set(name, runtime.clock.monotonic());
       return { requeueAfterMs: graceMs };
     }
-    if (this.#holdsSomething(name, mapping)) return { requeueAfterMs: graceMs };
-    await this.#release(name, mapping, signal);
+    if (this.#holdsSomething(name, mapping, call.logger)) return { requeueAfterMs: graceMs };
+    await this.#release(name, mapping, call);
     return undefined;
   }
 
@@ -98,25 +93,25 @@ export class ServiceNamespaceReconciler implements Startable {
     return (await findSurely(client, namespaces, { name }, signal)) !== undefined;
   }
 
-  /** With the mapping goes all that is in the service namespace. What is left there is released as orphans first, which has its breaker. */
-  #holdsSomething(name: string, mapping: DynamicObject): boolean {
-    const { provider, namespaces: map, runtime } = this.#options;
+  /** Returns true while the service namespace holds objects, which would be deleted with the mapping. They are released as orphans first, under the breaker. */
+  #holdsSomething(name: string, mapping: DynamicObject, logger: Logger): boolean {
+    const { provider, namespaces: map } = this.#options;
     const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
     if (isUnseen) return true;
     const mapped = mappingOf(mapping);
     const objects = mapped.state === "ready" ? provider.pool.countDigested(mapped.providerNamespace) : 0;
     if (objects === 0) return false;
-    runtime.logger.debug("the namespace is gone, but not what it had on the provider", {
+    logger.debug("the namespace is gone, but not what it had on the provider", {
       namespace: name,
       objects,
     });
     return true;
   }
 
-  async #release(name: string, mapping: DynamicObject, signal: AbortSignal): Promise<void> {
-    const { provider, runtime } = this.#options;
+  async #release(name: string, mapping: DynamicObject, { signal, logger }: ReconcileContext): Promise<void> {
+    const { provider } = this.#options;
     this.#missingSince.delete(name);
-    runtime.logger.info("the namespace is gone, releasing its mapping", { namespace: name });
+    logger.info("the namespace is gone, releasing its mapping", { namespace: name });
     const ref = { namespace: provider.tenant.namespace, name };
     const { uid } = mapping.metadata;
     await provider.client.delete(apiServiceNamespaces, ref, { preconditions: { uid }, signal });

@@ -4,7 +4,7 @@ import { type Clock, isForbidden, isGone, type KubeClient, type Random } from "@
 import { Backoff } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 
-/** What is needed for one provider namespace, or for the whole cluster. */
+/** Options for one provider namespace, or for the whole cluster. */
 export interface WarningsOptions {
   readonly client: KubeClient;
   /** The whole cluster when absent. */
@@ -83,7 +83,7 @@ export function warningOf(event: DynamicObject): Warning | undefined {
   };
 }
 
-/** Leaves room for what is said before it in an event of ours. */
+/** Leaves room for the text before it in an event of ours. */
 const messageLimit = 900;
 
 const isName = (value: unknown): value is string =>

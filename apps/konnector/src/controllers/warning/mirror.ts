@@ -1,8 +1,7 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
-import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import { untilAborted } from "@klutch/kube-runtime";
 import type { Startable } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { followWarnings, type Warning } from "./follow.ts";
 
 /** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
@@ -14,31 +13,25 @@ export type RecordWarning = (
   message: string,
 ) => Promise<void>;
 
-/** What the mirror needs. */
-export interface WarningMirrorOptions {
-  readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMappings;
-  readonly recordWarning: RecordWarning;
-  readonly runtime: RuntimeDependencies;
-}
-
 interface Followed {
   readonly abort: AbortController;
   readonly running: Promise<void>;
 }
 
-/** One watch for each service namespace: nobody may see the events of the whole provider cluster. */
+/** One watch for each service namespace: a tenant may not see the events of the whole provider cluster. */
 export class WarningMirror implements Startable {
-  readonly #options: WarningMirrorOptions;
+  readonly #parts: Pick<ProviderParts, "provider" | "namespaces" | "runtime">;
+  readonly #recordWarning: RecordWarning;
   /** By provider namespace. */
   readonly #followed = new Map<string, Followed>();
 
-  constructor(options: WarningMirrorOptions) {
-    this.#options = options;
+  constructor(parts: ProviderParts, recordWarning: RecordWarning) {
+    this.#parts = parts;
+    this.#recordWarning = recordWarning;
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    using _ = this.#options.namespaces.onChange(() => this.#adjust());
+    using _ = this.#parts.namespaces.onChange(() => this.#adjust());
     this.#adjust();
     await untilAborted(signal);
     const all = [...this.#followed.values()];
@@ -48,7 +41,7 @@ export class WarningMirror implements Startable {
   }
 
   #adjust(): void {
-    const { namespaces } = this.#options;
+    const { namespaces } = this.#parts;
     const wanted = new Set([...namespaces.ready()].map(([, namespace]) => namespace));
     for (const [namespace, { abort }] of this.#followed) {
       if (wanted.has(namespace)) continue;
@@ -59,28 +52,20 @@ export class WarningMirror implements Startable {
   }
 
   #follow(namespace: string): void {
-    const { provider, runtime } = this.#options;
-    const { clock, random, logger } = runtime;
+    const { provider, runtime } = this.#parts;
     const abort = new AbortController();
     const running = followWarnings(
-      {
-        client: provider.client,
-        namespace,
-        clock,
-        random,
-        logger,
-        onWarning: (warning) => this.#record(warning),
-      },
+      { ...runtime, client: provider.client, namespace, onWarning: (warning) => this.#record(warning) },
       abort.signal,
     );
     this.#followed.set(namespace, { abort, running });
   }
 
   #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, recordWarning, runtime } = this.#options;
+    const { namespaces, runtime } = this.#parts;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
-    recordWarning(
+    this.#recordWarning(
       kind,
       apiVersion,
       `${consumerNamespace}/${name}`,

@@ -21,11 +21,12 @@ import {
 } from "@klutch/sync";
 import { silentLogger } from "@klutch/telemetry";
 import { type BoundDigest, consumerDigests, providerDigests } from "../../../digests.ts";
+import type { BoundResource } from "../bound-resource.ts";
 import { DigestPairStore } from "../digest-store.ts";
 import { executeStep, type ExecutionContext } from "../execute.ts";
 import { NaivePairStore } from "../naive-store.ts";
 import { PairPlaces } from "../pair-places.ts";
-import type { PairObservation, PairStore, PairStoreOptions } from "../pair-store.ts";
+import type { PairObservation, PairStore, StoreCaches } from "../pair-store.ts";
 import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
 
 /** What happens. */
@@ -178,43 +179,45 @@ export class PairWorld implements AsyncDisposable {
   }
 
   #newStores(): Stores {
-    const options = this.#parts();
-    return { fast: new DigestPairStore(options), naive: new NaivePairStore(options) };
+    const { bound, caches } = this.#parts();
+    return { fast: new DigestPairStore(bound, caches), naive: new NaivePairStore(bound, caches) };
   }
 
-  /** What the stores and the executor need. Of each part only what they use is there. */
-  #parts(): PairStoreOptions & ExecutionContext {
+  /** Builds what the stores and the executor need. Parts that they do not use are missing. */
+  #parts(): ExecutionContext & { readonly caches: StoreCaches } {
     const { clock, type, view, tenant, consumer, provider } = this.#servers;
-    const [{ cache: consumerCache }, { cache }] = [this.#consumer, this.#provider];
+    const [{ cache: claims }, { cache }] = [this.#consumer, this.#provider];
     const providerInformer = {
       get: (ref: ObjectRef) => cache.get(keyOfRef(ref)),
       isSynced: () => cache.informer.synced,
       wrote: (object: DynamicObject) => cache.wrote(object),
     };
     const isHeld = (): boolean => this.#isHeld;
-    const placing = {
+    const bound = {
       type,
-      isolation: "Prefixed",
-      provider: { client: provider, tenant } as never,
-      namespaces: this.#namespaces() as never,
-      runtime: { clock, timing: { providerObjectsLimit: 0 } } as never,
-      consumerCache,
-      providerInformer,
-    } as const;
-    return {
-      ...placing,
       providerType: type,
+      isolation: "Prefixed",
       view,
       unbinding: this.#unbinding,
       statusSubresource: true,
+      clusterWide: true,
       consumer: { client: consumer } as never,
-      places: new PairPlaces(placing),
+      provider: { client: provider, tenant } as never,
+      namespaces: this.#namespaces() as never,
+      orphans: undefined as never,
       breaker: {
         get isHeld() {
           return isHeld();
         },
-      },
+      } as never,
       confirmProvider: () => Promise.resolve(),
+      events: undefined as never,
+      runtime: { clock, timing: { providerObjectsLimit: 0 } } as never,
+    } satisfies BoundResource;
+    const places = new PairPlaces(bound, { claims, providerInformer });
+    return {
+      bound,
+      caches: { claims, providerInformer, places },
       wasSeenGoing: () => false,
       onWrite: () => undefined,
     };

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type Flag, FlagFault, type FlagTable, type ValuesOf } from "./flag.ts";
 
-/** What a process was started with. */
+/** Arguments and environment that a process was started with. */
 export interface FlagSource {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,7 +20,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What was read, and what is wrong with it. A value whose fault is reported is not to be used. */
+/** Values and faults of the flags. Do not use a value whose fault is reported. */
 export interface ReadFlags<T extends FlagTable> {
   readonly values: ValuesOf<T>;
   readonly faults: string[];
@@ -28,7 +28,7 @@ export interface ReadFlags<T extends FlagTable> {
   readonly given: ReadonlySet<string>;
 }
 
-/** Reads; never throws. */
+/** Reads all flags; never throws. */
 export function readFlags<T extends FlagTable>(flags: T, source: FlagSource): ReadFlags<T> {
   const { given, faults } = collect(flags, source.args);
   const values = Object.entries(flags).map(([name, flag]) => {
@@ -59,7 +59,7 @@ export function requireFlags<T extends FlagTable>(flags: T, source: FlagSource):
   return values;
 }
 
-/** What people type: `--name`, or the name of the variable. */
+/** Returns the text that people type: `--name`, or the name of the variable. */
 function titleOf(name: string, flag: Flag<unknown>): string {
   return flag.envOnly === true ? (flag.env ?? name) : `--${name}`;
 }

@@ -5,7 +5,7 @@ import { parseDuration } from "@klutch/kube-core";
 export interface Flag<T> {
   /** One sentence without a full stop. */
   readonly help: string;
-  /** What its value is, such as `port`. Absent for a switch. */
+  /** Name of its value, such as `port`. Absent for a switch. */
   readonly value?: string | undefined;
   /** One letter. */
   readonly short?: string | undefined;
@@ -17,7 +17,7 @@ export interface Flag<T> {
   readonly repeats?: boolean | undefined;
   /** It must be given. Default false. */
   readonly required?: boolean | undefined;
-  /** What holds when it is not given, as it would be typed. */
+  /** Default value, as it would be typed. */
   readonly default?: string | undefined;
   /** Its value never stands in a message. Default false. */
   readonly secret?: boolean | undefined;
@@ -28,13 +28,13 @@ export interface Flag<T> {
 /** The flags of a program by their names. */
 export type FlagTable = Readonly<Record<string, Flag<unknown>>>;
 
-/** What a table's flags are read to. */
+/** Values that a table's flags are read to. */
 export type ValuesOf<T extends FlagTable> = { readonly [K in keyof T]: ReturnType<T[K]["read"]> };
 
 /** Says after the flag's name and value what would be right, such as `must be a port number`. */
 export class FlagFault extends Error {
   readonly code = "Flag";
-  /** Whether the value stands before the message. Default true. */
+  /** Shows the value before the message. Default true. */
   readonly showsValue: boolean;
 
   constructor(message: string, options: { readonly showsValue?: boolean } = {}) {
@@ -43,18 +43,18 @@ export class FlagFault extends Error {
   }
 }
 
-/** What all kinds of flags may say about themselves. */
+/** Words that every kind of flag takes. */
 export type FlagWords = Pick<
   Flag<unknown>,
   "help" | "value" | "short" | "env" | "envOnly" | "default" | "secret"
 >;
 
-/** A text; undefined when there is none. An empty one is none. */
+/** Creates a flag with a text; undefined when it is not given or empty. */
 export function optionalText(words: FlagWords): Flag<string | undefined> {
   return { value: "text", ...words, read: ([text = ""]) => text || undefined };
 }
 
-/** A text that is not empty. Required when it has no default. */
+/** Creates a flag with a text that must not be empty. Required when it has no default. */
 export function text(words: FlagWords): Flag<string> {
   return {
     value: "text",
@@ -67,7 +67,7 @@ export function text(words: FlagWords): Flag<string> {
   };
 }
 
-/** False unless it is given; also understands `--name=true` and `--name=false`. */
+/** Creates a switch: false unless it is given; also understands `--name=true` and `--name=false`. */
 export function toggle(words: Omit<FlagWords, "value" | "secret">): Flag<boolean> {
   return {
     default: "false",
@@ -97,7 +97,7 @@ export function wholeNumber(
   };
 }
 
-/** A TCP port. 0 chooses a free one. */
+/** Creates a flag with a TCP port. 0 chooses a free one. */
 export function port(words: FlagWords & { readonly default: string }): Flag<number> {
   const rule = "must be a port number from 0 to 65535";
   return wholeNumber({ value: "port", ...words }, { least: 0, most: 65_535, rule });
@@ -110,7 +110,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** `host:port`; without a host all interfaces. Port 0 chooses a free one. */
+/** Creates a flag with `host:port`; without a host all interfaces. Port 0 chooses a free one. */
 export function address(words: FlagWords & { readonly default: string }): Flag<Address> {
   return {
     value: "host:port",
@@ -124,7 +124,7 @@ export function address(words: FlagWords & { readonly default: string }): Flag<A
   };
 }
 
-/** A duration as Go writes it, read to milliseconds. */
+/** Creates a flag with a duration in Go's notation, read to milliseconds. */
 export function duration(words: FlagWords & { readonly default: string }): Flag<number> {
   return {
     value: "duration",
@@ -137,7 +137,7 @@ export function duration(words: FlagWords & { readonly default: string }): Flag<
   };
 }
 
-/** One of some words, in any case of letters. */
+/** Creates a flag with one of some words, in any case of letters. */
 export function oneOf<const T extends string>(
   allowed: readonly T[],
   words: FlagWords & { readonly default: NoInfer<T> },
@@ -153,7 +153,7 @@ export function oneOf<const T extends string>(
   };
 }
 
-/** The same flag, undefined when it is not given. */
+/** Returns the same flag, undefined when it is not given. */
 export function optional<T>({
   default: _default,
   required: _required,
@@ -162,7 +162,7 @@ export function optional<T>({
   return { ...flag, read: (texts) => (texts.length === 0 ? undefined : flag.read(texts)) };
 }
 
-/** What Crossplane's and Go's programs take and ours have no use for. */
+/** Creates a flag that Crossplane's and Go's programs take and ours ignore. */
 export function ignored(words: Omit<FlagWords, "help">): Flag<undefined> {
   return { help: "Accepted for existing manifests, without effect", ...words, read: () => undefined };
 }

@@ -1,8 +1,8 @@
 /** The rules of `promtool check metrics` (Prometheus' promlint), over what is declared. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MetricDeclaration } from "../declaration.ts";
-import { catalogue } from "./catalogue.ts";
+import type { MetricDeclaration } from "@klutch/telemetry";
+import { catalogue } from "./metrics-catalogue.ts";
 
 const baseUnits = [
   "amperes",

@@ -1,13 +1,13 @@
-/** What every `main.ts` does around its own parts. */
+/** Runs a program as a process: flags, logger, signals and exit code around its own parts. */
 import { randomUUID } from "node:crypto";
 import { createLogger, createMetrics, type LogLevel } from "@klutch/telemetry";
-import { type Runtime, systemRuntime } from "../manager/runtime.ts";
-import { type SignalSource, stopOnSignals } from "../manager/stop-signals.ts";
+import { type Runtime, systemRuntime } from "@klutch/kube-runtime";
 import { helpText, type ProgramDescription } from "./help.ts";
 import { tuneMemory } from "./memory.ts";
 import { ConfigError, type FlagSource } from "./read-flags.ts";
+import { type SignalSource, stopOnSignals } from "./stop-signals.ts";
 
-/** What a program reads its configuration from. */
+/** Source of a program's configuration. */
 export interface ConfigSource extends FlagSource {
   /** For names that must be unique, such as that of a lease's holder. */
   readonly randomName: () => string;
@@ -19,7 +19,7 @@ export interface Program<C extends { readonly logLevel: LogLevel }> extends Prog
   readonly readConfig: (source: ConfigSource) => C | Promise<C>;
 }
 
-/** What is used of Node's `process`. */
+/** Part of Node's `process` that is used. */
 export interface ProcessHandle extends SignalSource {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,7 @@ export interface ProcessHandle extends SignalSource {
   exitCode?: number | string | null | undefined;
 }
 
-/** What a program runs with. The signal aborts when the process is told to stop. */
+/** Runtime of a program. The signal aborts when the process is told to stop. */
 export interface ProcessRuntime extends Runtime {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;

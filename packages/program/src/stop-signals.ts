@@ -1,7 +1,7 @@
-/** How people and kubelets tell a process to stop. */
+/** Signals by which people and kubelets stop a process. */
 import type { Logger } from "@klutch/telemetry";
 
-/** What is used of Node's `process`. */
+/** Part of Node's `process` that is used. */
 export interface SignalSource {
   on(name: "SIGINT" | "SIGTERM", listener: () => void): unknown;
   exit(code: number): unknown;

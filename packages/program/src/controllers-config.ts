@@ -29,7 +29,7 @@ export interface ControllersFlags extends FlagTable {
   readonly kubeconfig: Flag<string | undefined>;
 }
 
-/** The table, with these defaults. */
+/** Returns the table, with these defaults. */
 export function controllersFlags(defaults: {
   readonly probes: string;
   readonly namespace: string;
@@ -48,7 +48,7 @@ export function controllersFlags(defaults: {
   };
 }
 
-/** What the flags were read to. */
+/** Returns the configuration from the values of the flags. */
 export function controllersConfig(
   values: ValuesOf<ControllersFlags>,
   { randomName }: Pick<ConfigSource, "randomName">,

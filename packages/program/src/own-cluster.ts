@@ -10,7 +10,7 @@ export const kubeconfigFlag: Flag<string | undefined> = {
   }),
 };
 
-/** That of the kubeconfig that the flag or KUBECONFIG names; otherwise the one that this process is a Pod of. */
+/** Returns the cluster of the kubeconfig that the flag or KUBECONFIG names; otherwise the cluster of this process's Pod. */
 export function ownCluster(
   { kubeconfig }: { readonly kubeconfig: string | undefined },
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** The text of `--help`. */
+/** Text of `--help`. */
 import type { Flag, FlagTable } from "./flag.ts";
 
 /** A program as its users see it. */
@@ -11,7 +11,7 @@ export interface ProgramDescription {
   readonly flags: FlagTable;
 }
 
-/** Each flag with what it takes, its default and its environment variable. */
+/** Returns each flag with its value, default and environment variable. */
 export function helpText(program: ProgramDescription): string {
   const entries = Object.entries(program.flags);
   const flags = entries.filter(([, flag]) => flag.envOnly !== true);
@@ -41,7 +41,7 @@ function usageOf(name: string, flag: Flag<unknown>): string {
   return `  ${flag.short === undefined ? "    " : ""}${titleOfFlag(name, flag)}`;
 }
 
-/** As it is typed, such as `-d, --debug` or `--probe-port=<port>`. */
+/** Returns the flag as it is typed, such as `-d, --debug` or `--probe-port=<port>`. */
 export function titleOfFlag(name: string, { short, value }: Flag<unknown>): string {
   return `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : `=<${value}>`}`;
 }

@@ -1,0 +1,40 @@
+/** One bound API, as all parts of its sync see it. */
+import type { ResourceType } from "@klutch/kube-core";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { Isolation, StatusView, UnbindPolicy } from "@klutch/sync";
+import type { BoundDigest } from "../../digests.ts";
+import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
+import type { OrphanCollector } from "./orphan-collector.ts";
+
+/** Names the synced resource, and what its parts share. Never changes: another shape needs another reconciler. */
+export interface BoundResource extends ProviderParts {
+  /** The resource in the app cluster. */
+  readonly type: ResourceType;
+  /** The resource on the provider: it has another scope than `type` under isolation Namespaced. */
+  readonly providerType: ResourceType;
+  /** For cluster-scoped resources. */
+  readonly isolation: Isolation;
+  /** Set while the API is being unbound: no pair is in sync then. */
+  readonly unbinding?: UnbindPolicy | undefined;
+  /** Status is written through the subresource; without it, with the object. */
+  readonly statusSubresource: boolean;
+  /** View of the generations that the claims' schema lets their status show. */
+  readonly view: StatusView;
+  /** One watch on the provider instead of one for each service namespace. */
+  readonly clusterWide: boolean;
+  readonly orphans: OrphanCollector;
+  readonly breaker: DeletionBreaker;
+}
+
+/** The caches of both clusters, as reads and writes of single objects use them. */
+export interface BoundCaches {
+  readonly claims: Pick<ReadYourWritesCache<BoundDigest>, "get" | "wrote">;
+  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "get" | "isSynced" | "wrote">;
+}
+
+/** Returns the resource on the provider: claims without a namespace become objects of the tenant's namespace under isolation Namespaced. */
+export function providerTypeOf(type: ResourceType, isolation: Isolation): ResourceType {
+  return !type.namespaced && isolation === "Namespaced" ? { ...type, namespaced: true } : type;
+}

@@ -1,0 +1,31 @@
+/**
+ * Reasons that the konnector gives for reconciles, beside those of its controllers (a watched kind changed, a retry, a requeue). They stand
+ * in each log line of a reconcile (`reasons`); docs/troubleshooting.md tells how to read them.
+ */
+
+/** Why a key is enqueued. */
+export const wakeReasons = {
+  consumerListed: "consumer object listed",
+  consumerChanged: "consumer object changed",
+  /** A cluster-scoped claim is gone, so its upstream object may belong to another claim. */
+  nameReleased: "another claim released the upstream name",
+  /** The object vanished from a cache that had it from our own write only. */
+  consumerVanished: "consumer object vanished before it was watched",
+  providerListed: "provider object listed",
+  providerChanged: "provider object changed",
+  providerVanished: "provider object vanished before it was watched",
+  /** The provider's cache is filled and does not show the object. */
+  providerAbsent: "provider cache filled without the object",
+  providerFilled: "provider cache filled",
+  namespaceMapped: "namespace mapping changed",
+  cacheFilled: "cache filled",
+  /** The provider has not answered the claim for so long that the claim's status is to say so. */
+  overdue: "answer overdue",
+  /** A person released held deletions. */
+  resync: "resync of all objects",
+  /** The quota of copies has room again. */
+  quotaFreed: "quota freed",
+  conditionReported: "binding condition reported",
+  bindingsChanged: "bindings of the provider changed",
+  started: "controller started",
+} as const;

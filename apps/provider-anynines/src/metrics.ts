@@ -1,0 +1,37 @@
+/** Metrics of the provider, beside those of API server requests and reconciles. */
+import type {
+  CounterDeclaration,
+  GaugeDeclaration,
+  HistogramDeclaration,
+  ProcessName,
+} from "@klutch/telemetry";
+
+const ofProvider: readonly ProcessName[] = ["provider-anynines"];
+const brokerBuckets: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
+  name: "klutch_broker_requests_total",
+  type: "counter",
+  help: "Number of requests to service brokers and backup managers, by operation and status code",
+  notes:
+    "`operation` is a verb of the Open Service Broker API or a call of the backup manager, `code` the status, or `error` when no answer came.",
+  labels: ["operation", "code"],
+  processes: ofProvider,
+};
+
+export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
+  name: "klutch_broker_request_duration_seconds",
+  type: "histogram",
+  help: "Latency of requests to service brokers and backup managers in seconds, by operation",
+  labels: ["operation"],
+  buckets: brokerBuckets,
+  processes: ofProvider,
+};
+
+export const vanishedInstances: GaugeDeclaration = {
+  name: "klutch_vanished_instances",
+  type: "gauge",
+  help: "Instances that are left at their brokers because their managed resources vanished without being deleted",
+  labels: [],
+  processes: ofProvider,
+};
