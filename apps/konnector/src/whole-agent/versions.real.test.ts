@@ -249,7 +249,7 @@ test("a version that claims do not fit is held; they are synced in the one befor
   const words = await untilReason(gadgets.name, "Connected", "NoCommonVersion");
   assert.match(
     words,
-    /serves only version v2 of gadgets\.\S+, and this cluster v1, so nothing is synced until/,
+    /serves only version v2 of gadgets\.\S+, and this cluster v1, so syncing is paused until/,
   );
   for (const name of three)
     await consumer.client.mergePatch(gadgets.type, { ...ref, name }, { spec: { size: 3, color: null } });

@@ -21,10 +21,10 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
 import type { Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
+import * as declarations from "../metrics.ts";
 import { configNameOf } from "../provider-config/reference.ts";
 import { instanceIdOf, provisionedAs, wasNeverProvisioned } from "../records/annotations.ts";
 import { recordedOperation } from "../records/operation.ts";
-import * as declarations from "../metrics.ts";
 
 /** An instance that may be left at its broker. */
 export interface Vanished {
