@@ -1,8 +1,8 @@
-/** What ends a command, in words for the person who typed it. */
+/** Defines the errors that end a command, worded for the person who typed it. */
 import { printable } from "@klutch/api";
 import { isUnauthorized, KubeconfigError, TransportError } from "@klutch/kube";
 
-/** What kind of trouble it was; for tests and scripts that embed the CLI. */
+/** Kind of failure, for tests and for scripts that embed the CLI. */
 export type CliErrorCode =
   | "Usage"
   | "ProviderUnreachable"

@@ -21,7 +21,7 @@ export interface Grant {
   readonly role: string;
   /** `ClusterRoleBinding y`, `RoleBinding ns/y`. */
   readonly binding: string;
-  /** Where it holds; everywhere when absent. */
+  /** Namespace in which the grant holds; undefined means everywhere. */
   readonly namespace?: string | undefined;
   readonly rules: readonly PolicyRule[];
 }
@@ -97,14 +97,14 @@ export function wildcardsIn(rules: readonly PolicyRule[]): readonly string[] {
 const isWildcard = ({ apiGroups = [], resources = [], verbs }: PolicyRule): boolean =>
   [...apiGroups, ...resources, ...verbs].some((part) => part.includes("*"));
 
-/** Whether two lists of rules give the same rights. */
+/** Returns true if both lists of rules give the same rights. */
 export function sameRights(left: readonly PolicyRule[], right: readonly PolicyRule[]): boolean {
   const inner = (one: readonly PolicyRule[], other: readonly PolicyRule[]): boolean =>
     rightsIn(one).every((each) => isCovered(other, each));
   return inner(left, right) && inner(right, left);
 }
 
-/** Whether a role binding's subjects include the konnector's account. Groups of all accounts are not Klutch's to judge. */
+/** Returns true if the subjects include the konnector's account. Groups of all accounts are not Klutch's to judge. */
 export function bindsKonnector(
   subjects: readonly {
     readonly kind: string;

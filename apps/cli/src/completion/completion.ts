@@ -1,4 +1,4 @@
-/** What may come next on a command line, by the definition of the commands: there is no second list of them. */
+/** Computes completions from the definition of the commands, so that no second list of them exists. */
 import type { Argument, Command, Option } from "commander";
 
 /** One word that may stand there. */
@@ -8,7 +8,7 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** What the shell is to do besides. */
+/** Kind of file names that the shell adds. */
 export type FileNames = "none" | "files" | "folders";
 
 /** All that may stand there. Files are the shell's to find. */
@@ -23,10 +23,10 @@ export type ReadNames = (
   path: string | undefined,
 ) => Promise<readonly string[]>;
 
-/** Where a line has come to before the word that is to be completed. */
+/** Position in a command line, before the word to complete. */
 interface Place {
   readonly command: Command;
-  /** How many arguments the command has already. */
+  /** Number of the command's arguments so far. */
   readonly position: number;
   /** Waits for its value. */
   readonly option: Option | undefined;
@@ -110,11 +110,11 @@ function lastVariadic(command: Command): Argument | undefined {
 
 function ofArgument(argument: Argument): Completion {
   const choices = argument.argChoices ?? [];
-  const isFile = argument.name() === "file" || argument.description.startsWith("kubeconfig");
+  const isFile = argument.name() === "file" || argument.description.startsWith("path to");
   return { candidates: choices.map(plain), files: isFile ? "files" : "none" };
 }
 
-/** What follows an option: its choices, or what its placeholder in the definition says. */
+/** Completes the value of an option from its choices, or by its placeholder in the definition. */
 async function valuesOf(
   option: Option,
   prefix: string,

@@ -8,7 +8,7 @@ const scripts: Readonly<Record<string, (name: string) => string>> = {
   kubectl: () => '#!/bin/sh\nexec kubectl-bind __complete "$@"\n',
 };
 
-/** What can be asked for. */
+/** Names of the supported shells. */
 export const shells: readonly string[] = Object.keys(scripts);
 
 /** The script of a shell for a program. Throws `RangeError` for a shell that is not in `shells`. */

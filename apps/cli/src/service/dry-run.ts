@@ -22,7 +22,7 @@ export async function dryRun(
   const options = { fieldManager: serviceManager, dryRun: true, signal };
   const manifests = manifestsOf(generation, file.table);
   try {
-    // By force, because Crossplane has written the one that is there.
+    // By force, because Crossplane has written the existing one.
     await client.apply(customResourceDefinitions, manifests.claims, { ...options, force: true });
   } catch (error) {
     if (!(error instanceof ApiError) || !isInvalid(error)) throw error;

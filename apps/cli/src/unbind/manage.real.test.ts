@@ -124,7 +124,7 @@ test("unbind keeps what exists, shows the konnector's words, and takes its right
   assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone\. 0 objects/);
 });
 
-test("unbind --delete counts what is deleted and wants the name typed; anything else changes nothing", async () => {
+test("unbind --delete counts the objects to delete and wants the name typed; anything else changes nothing", async () => {
   const { name } = widgets;
   for (const answers of [[], ["yes"], ["gizmos.test.klutch.dev"]]) {
     const run = await world.run(["unbind", name, "--delete"], { answers });

@@ -56,7 +56,7 @@ test("a cluster where nothing of Klutch is has nothing to upgrade", async () => 
   assert.equal(run.code, 0, run.stdout());
 });
 
-/** What a plugin and a konnector of version 1.5 in Go leave in an app cluster. */
+/** Installs what a plugin and a konnector of version 1.5 in Go leave in an app cluster. */
 async function installGo(): Promise<void> {
   await client.create(namespaces, namespaceObject(consumerNamespace));
   await client.create(namespaces, namespaceObject("app"));

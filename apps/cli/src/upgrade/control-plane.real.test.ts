@@ -55,7 +55,7 @@ async function obstacles(): Promise<readonly Row[]> {
   return rows;
 }
 
-test("nothing stands against the upgrade of what is well, and the tables say what runs", async () => {
+test("nothing blocks the upgrade of a healthy control plane, and the tables list the running programs", async () => {
   const run = await audited.check();
   assert.equal(run.code, 0, run.stdout() + run.stderr());
   assert.match(run.stdout(), /looked at a control plane\. Nothing was written\./);
@@ -193,7 +193,7 @@ async function installChanged(
   await client.replace<DynamicObject>(customResourceDefinitions, { ...live, spec });
 }
 
-test("a schema that is narrower than the one that is there counts when an object suffers from it", async () => {
+test("a schema that is narrower than the installed one counts if it would invalidate an object", async () => {
   const name = "providerconfigs.dataservices.anynines.com";
   const withField = (schema: object): object => {
     const spec = recordAt(schema, "properties", "spec");
@@ -238,7 +238,7 @@ test("a stored version that the release does not know stands against an older ar
   const rows = await obstacles();
   const row = rows.find(({ field }) => field === "status.storedVersions");
   assert.equal(row?.value, "v1alpha2");
-  assert.match(row.expected, /only v1alpha1, which this release knows: it is older than what is stored/);
+  assert.match(row.expected, /only v1alpha1, .*older than the stored version/);
   await installChanged(name, (schema) => schema, { versions: [version, { ...newer, storage: false }] });
   const status = { status: { storedVersions: ["v1alpha1"] } };
   await client.mergePatch(customResourceDefinitions, { name }, status, { subresource: "status" });

@@ -10,7 +10,7 @@ interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Tables, with a heading each; what is empty is left out. */
+/** Prints tables, each with a heading; empty ones are left out. */
 export function textOf(report: Report): string {
   const { release, role, counts } = report;
   const tables = tablesOf(report).map((table) => tableText(table, counts[table.list]));

@@ -15,7 +15,7 @@ export interface ClusterReader {
   find(type: ResourceType, ref: ObjectRef): Promise<DynamicObject | undefined>;
   /** The answer to a GET of a path. */
   get(path: string): Promise<unknown>;
-  /** What could not be read, so that nothing is known of it. */
+  /** Resources that could not be read, so their state is unknown. */
   readonly unread: readonly Obstacle[];
 }
 

@@ -22,7 +22,7 @@ import { lookAtTenants } from "./tenants.ts";
 export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
   /** The upgrade itself is Helm's or kubectl's. */
   readonly check: boolean;
-  /** That an installation in Go is taken over is what is wanted. */
+  /** Flag by which the user accepts that an installation in Go is taken over. */
   readonly acceptsTakeOver: boolean;
   readonly output: "json" | undefined;
 }
@@ -55,7 +55,7 @@ export async function upgrade(context: CliContext, options: UpgradeOptions): Pro
   terminal.say(`Nothing stands against the upgrade to ${klutchVersion}. Nothing was written.`);
 }
 
-/** What the look is made with; `now` is in milliseconds since the epoch. */
+/** Inputs of a check; `now` is in milliseconds since the epoch. */
 interface Looking {
   readonly now: number;
   readonly release: string;

@@ -39,7 +39,7 @@ export async function verify(context: CliContext, options: VerifyOptions): Promi
   if (problem !== undefined) throw new CheckFailedError(problem);
 }
 
-/** Why a result without violations says less than it seems to. */
+/** Returns why a result without violations is incomplete. */
 function unseen(reading: Reading, { namespace }: ControlPlane): string | undefined {
   const unread = rowsOf(reading).filter(({ optional, ...row }) => !optional && row.provider === undefined);
   if (unread.length > 0) {
@@ -55,7 +55,7 @@ function unseen(reading: Reading, { namespace }: ControlPlane): string | undefin
     : `Not compared: ${unexplained.map(({ name, reason }) => `${name} (${reason})`).join(", ")}.`;
 }
 
-/** What only the first reading shows was on its way. */
+/** Reads twice and keeps violations of both readings: the rest was still being synced. */
 async function lookTwice(
   context: CliContext,
   consumer: Consumer,
