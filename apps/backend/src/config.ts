@@ -31,7 +31,7 @@ import {
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 
-/** How the backend runs. */
+/** Configuration of the backend. */
 export interface BackendConfig {
   readonly kubeconfig: string | undefined;
   readonly namespacePrefix: string;
@@ -43,13 +43,13 @@ export interface BackendConfig {
     readonly ca: string | undefined;
     readonly serverName: string | undefined;
   };
-  /** Whether AppClusterBindings are served. */
+  /** True to reconcile AppClusterBindings. */
   readonly controlPlaneMode: boolean;
   /** Image of the konnectors that the control-plane mode deploys. */
   readonly konnectorImage: string;
   /** Repositories, or what they start with, of images that overrides of an AppClusterBinding may name. */
   readonly allowedImagePrefixes: readonly string[];
-  /** Whether login and binding page are served; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
+  /** True to serve login and binding page; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
   readonly servesLogin: boolean;
   readonly oidc: {
     readonly issuer: string;
@@ -59,10 +59,10 @@ export interface BackendConfig {
     readonly authorizeUrl: string | undefined;
   };
   readonly cookieKeys: { readonly signing: Secret<Buffer>; readonly encryption: Secret<Buffer> | undefined };
-  /** Undefined: all interfaces. */
+  /** Host to listen on; undefined means all interfaces. */
   readonly host: string | undefined;
   readonly port: number;
-  /** As it is when the process starts; it is followed from then on. */
+  /** Certificate at the start of the process, which follows its files from then on. */
   readonly tls: ServedCertificate | undefined;
   readonly probePort: number;
   readonly leaseNamespace: string;
@@ -80,7 +80,7 @@ const unlessDisabled = "(required unless login is disabled)";
 const limit = (help: string, most: number): ReturnType<typeof wholeNumber> =>
   wholeNumber({ help, default: String(most) }, { least: 1 });
 
-/** By their names. Those of the login are required unless only the control-plane mode is served. */
+/** Flags by name. Those of the login are required unless the backend serves only control-plane mode. */
 const backendFlags = {
   kubeconfig: kubeconfigFlag,
   "namespace-prefix": text({ help: "Prefix of the names of cluster namespaces", default: "cluster" }),

@@ -245,7 +245,7 @@ test("the mark of the spec that was composed comes back, and nothing that is no 
     assert.deepEqual(observedOf(mark), []);
 });
 
-test("the managed resource says of which kind its claim is, so that events can be about it", () => {
+test("the managed resource names its claim's kind, so that events can be about it", () => {
   const kindOf = (composite: Json): unknown => {
     const { resources } = compose({ ...request("postgresql-instance", instanceSpec), composite });
     return valueAt(
@@ -307,7 +307,7 @@ test("a condition of the function before this one is not left as it was", () => 
   assert.equal(conditions?.find(({ type }) => type === "ManagedResourceSynced")?.status, "Unknown");
 });
 
-test("an unknown input stops the pipeline and names what is allowed", () => {
+test("an unknown input stops the pipeline and names the allowed ones", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
@@ -323,7 +323,7 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 
-test("a composite that belongs to nobody composes nothing", () => {
+test("a composite without an owner composes nothing", () => {
   const { results } = compose({ ...request("service-binding", {}), composite: { metadata: { name: "x" } } });
   assert.equal(results?.[0]?.severity, "fatal");
 });

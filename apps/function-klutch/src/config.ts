@@ -3,10 +3,10 @@ import { klutchVersion } from "@klutch/api";
 import { type Address, address, probesFlag, type Program, requireFlags, text, toggle } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 
-/** How the function runs. */
+/** Configuration of the function. */
 export interface FunctionConfig {
   readonly listen: Address;
-  /** Where /healthz, /readyz and /metrics are served. */
+  /** Address that serves /healthz, /readyz and /metrics. */
   readonly probes: Address;
   readonly certificatesFolder: string;
   readonly logLevel: LogLevel;

@@ -172,7 +172,7 @@ test("two EnvironmentConfigs for one namespace are both named, many of them only
   );
 });
 
-test("what was not asked for is refused, so a mistake elsewhere gives nobody the organisation of another tenant", () => {
+test("an answer that was not requested is refused, so a mistake elsewhere gives no one the organisation of another tenant", () => {
   const theirs = environment({ organizationGuid: "their-org", spaceGuid: "their-space" }, "theirs", "other");
   const unlabelled = { ...acme, metadata: { name: "bare" } };
   const secret = { ...acme, kind: "Secret" };

@@ -1,11 +1,11 @@
 /**
- * In which organisation and space of the broker an instance is made. Who runs the control plane says it for each service namespace, by an
- * EnvironmentConfig with a label that names the namespace. Nobody else can: EnvironmentConfigs are cluster-scoped, and the namespace is
- * where the claim is, whatever it says of itself.
+ * Decides in which organisation and space of the broker an instance is made. The operator of the control plane sets them for each service
+ * namespace, by an EnvironmentConfig with a label that names the namespace. No one else can: EnvironmentConfigs are cluster-scoped, and
+ * the claim's own namespace counts, whatever its content says.
  *
  * | the instance                                    | its organisation and space                                    |
  * |-------------------------------------------------|---------------------------------------------------------------|
- * | exists                                          | those that it has; nothing is asked                            |
+ * | exists                                          | its present ones; nothing is requested                        |
  * | is new; Crossplane was not asked yet            | not known: nothing is composed                                |
  * | is new; no EnvironmentConfig has the label      | those of the Composition's step, else the fixed ones           |
  * | is new; one has it, and both are texts          | its `data.organizationGuid` and `data.spaceGuid`              |
@@ -19,7 +19,7 @@ import { holdsService } from "./living.ts";
 import type { ClaimIdentity } from "./managed-resource.ts";
 import { refusal } from "./refusal.ts";
 
-/** Where the broker has an instance. */
+/** Organisation and space of an instance. */
 export interface Place {
   readonly organizationGuid: string;
   readonly spaceGuid: string;
@@ -30,16 +30,16 @@ export type PlaceFound =
   | { readonly place: Place; readonly required?: ComposeResponse["required"] }
   | { readonly answer: ComposeResponse };
 
-/** On an EnvironmentConfig: the service namespace whose instances it is about. */
+/** Label on an EnvironmentConfig: the service namespace whose instances it configures. */
 const serviceNamespaceLabel = "klutch.anynines.com/service-namespace";
 const environments = {
   apiVersion: "apiextensions.crossplane.io/v1beta1",
   kind: "EnvironmentConfig",
 } as const;
-/** By which Crossplane hands them over. */
+/** Key by which Crossplane returns the EnvironmentConfigs. */
 const requirement = "environment";
 
-/** `living`: the managed resource of the instance, if it exists; `fallback`: for namespaces of which nobody says anything. */
+/** Chooses organisation and space. `living`: the existing managed resource; `fallback`: for namespaces without an EnvironmentConfig. */
 export function placeOf(
   request: ComposeRequest,
   claim: ClaimIdentity,
@@ -61,7 +61,7 @@ export function placeOf(
   return "problem" in read ? { answer: refused(request.composite, read.problem) } : { place: read, required };
 }
 
-/** Where the composite is, else where its claim is. Labels are not asked: in a namespaced composite they are its author's. */
+/** Returns the composite's namespace, else its claim's. Labels do not count: in a namespaced composite the author sets them. */
 function namespaceOf(composite: Json): string | undefined {
   return textAt(composite, "metadata", "namespace") ?? textAt(composite, "spec", "claimRef", "namespace");
 }
@@ -72,7 +72,7 @@ function placeOfLiving(living: Json | undefined): Partial<Place> {
 }
 
 const fields = ["organizationGuid", "spaceGuid"] as const;
-/** What brokers take: visible characters, most often those of a UUID. */
+/** Identifiers that brokers accept: visible characters, most often those of a UUID. */
 const guid = /^[\x21-\x7e]{1,128}$/;
 
 /** Both, or neither: a space is in one organisation only. */

@@ -47,7 +47,7 @@ function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdent
   });
 }
 
-/** For namespaces of which nobody says where their instances are made. */
+/** Returns organisation and space for namespaces without an EnvironmentConfig. */
 function stepPlace(input: Json | undefined): Place {
   return {
     organizationGuid: textAt(input, "organizationGuid") ?? defaultPlace.organizationGuid,
@@ -55,14 +55,14 @@ function stepPlace(input: Json | undefined): Place {
   };
 }
 
-/** For who makes its bindings and knows no service. */
+/** Returns the connection, for the controller of bindings, which knows no service. */
 function connectionOf({ connection }: ComposedService): Readonly<Record<string, string>> | undefined {
   return connection.length === 0 ? undefined : { [connectionAnnotation]: connectionText(connection) };
 }
 
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];
 
-/** Which field of the claim a word of a refusal is about: parameters first, because a refusal of one may name the plan, too. */
+/** Maps words of a refusal to claim fields: parameters first, because a refusal of one may also name the plan. */
 export function blameOf(known: Known, composite: Json): readonly Blame[] {
   const claimed = recordAt(composite, "spec", "parameters");
   const parameters = known

@@ -95,7 +95,7 @@ for (const [name, observed, expected] of [
     ["False Changing from a to b; usually ready within 30 m", inSync],
   ],
   [
-    "nobody has looked at the new spec",
+    "no one has looked at the new spec",
     managed([condition("Ready", "True", "Available", "", 1), good]),
     ["False Changing the change is being made; usually ready within 30 m", inSync],
   ],
@@ -252,12 +252,12 @@ for (const [name, observed, expected] of [
     ["False Deleting it is being deleted; usually gone within 10 m", inSync],
   ],
   [
-    "it cannot be used, and nobody says why",
+    "it cannot be used, and no one says why",
     managed([condition("Ready", "False", "Unavailable"), good]),
     ["False Unavailable it cannot be used at the moment", inSync],
   ],
   [
-    "a provider without numbers is believed about the spec that is there",
+    "a provider without numbers is believed about the existing spec",
     managed([{ type: "Ready", status: "True", reason: "Available" }]),
     ["True Available", inSync],
   ],
@@ -278,7 +278,7 @@ test("a text counts no time: it changes once, when it takes longer than usual", 
   );
 });
 
-test("a claim that cannot be changed is to be made anew", () => {
+test("a claim that cannot be changed must be created again", () => {
   const said = managed([condition("Synced", "False", "Refused", "RequiresApp: an app is needed")]);
   const context = { usual, now, blame, isChangeable: false };
   const { problem } = wordsOf(managedStateOf(said, { spec }), context);
@@ -293,7 +293,7 @@ test("a claim that cannot be changed is to be made anew", () => {
   );
 });
 
-/** Anything that may stand in a condition of somebody who lies. */
+/** Any text that may stand in a condition of a liar. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>("Ready", "Synced", "True", "False", "Refused", "Failed", "Creating", 2, "2"),

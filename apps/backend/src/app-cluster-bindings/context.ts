@@ -1,4 +1,4 @@
-/** What the control-plane mode works with besides the caches of every backend. */
+/** Context of control-plane mode, besides the caches of every backend. */
 import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";

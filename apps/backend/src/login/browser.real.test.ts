@@ -62,7 +62,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   return found.map(String);
 }
 
-/** What the plugin would be: takes the answer. */
+/** Plays the plugin: takes the answer. */
 async function plugin(): Promise<{ readonly port: number; readonly answer: Promise<URL> } & AsyncDisposable> {
   const { promise: answer, resolve } = Promise.withResolvers<URL>();
   const server = createServer((request, response) => {

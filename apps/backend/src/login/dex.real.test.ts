@@ -76,11 +76,11 @@ test("while Dex is away a login says so; when it is back, with other keys, login
   const away = await browser.go(back.url.href);
   assert.equal(away.status, 503);
   assert.match(away.html, /cannot be used at the moment/);
-  // Its metadata are asked for anew, so the next login finds out before the browser is sent there.
+  // Its metadata are requested again, so the next login finds out before the browser is sent there.
   assert.equal((await browser.go(`${world.url}/authorize?s=s&c=c&p=1`)).status, 503);
   const second = await startDex();
   assert.equal((await logIn()).status, 200);
-  // Away and back between two logins: the backend sees nothing but an unknown key.
+  // Away and back between two logins: the backend sees only an unknown key.
   await second.stop();
   await startDex();
   assert.equal((await logIn()).status, 200);

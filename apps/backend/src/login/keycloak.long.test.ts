@@ -24,7 +24,7 @@ async function logIn(
   return browser.submit(await browser.go(start), 'name="password"', { username, password }, stopAt);
 }
 
-/** Who the backend takes for the one that logged in, as a binding shows it. */
+/** Returns the identity that the backend recorded for the login, as a binding shows it. */
 async function identityAfter(page: Landed, browser: TestBrowser): Promise<unknown> {
   assert.equal(page.status, 200, page.html);
   await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");

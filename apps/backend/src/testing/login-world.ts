@@ -12,7 +12,7 @@ import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { OidcClient } from "./identity-provider.ts";
 
-/** What the tests work with. */
+/** Fixture of the tests. */
 export interface LoginWorld extends AsyncDisposable {
   readonly url: string;
   readonly issuer: string;
@@ -24,7 +24,7 @@ export interface LoginWorld extends AsyncDisposable {
 
 /** Options of `startLoginWorld`. */
 export interface LoginWorldOptions {
-  /** What the backend takes for the issuer; or what starts it, when it needs to know the backend first. */
+  /** Issuer of the backend, or a function that starts it when it needs to know the backend first. */
   readonly issuer: string | ((stack: AsyncDisposableStack, client: OidcClient) => Promise<string>);
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
@@ -56,7 +56,7 @@ export const sampleOffer: OfferedApi = {
   ],
 };
 
-/** What the recorded bind function answers: with characters that a careless URL would lose. */
+/** Answer of the recorded bind function, with characters that a careless URL would lose. */
 export const sampleResponse = "ab+/cd==";
 
 export async function startLoginWorld(options: LoginWorldOptions): Promise<LoginWorld> {

@@ -43,10 +43,10 @@ import { confinedClient } from "../../testing/confined.ts";
 import { ownClaim, templateObject } from "../../testing/provider.ts";
 import { startBackend } from "../../testing/start-backend.ts";
 
-/** What the tests work with. */
+/** Fixture of the tests. */
 export interface ControlPlaneWorld extends AsyncDisposable {
   readonly cluster: TestCluster;
-  /** Of the administrator. */
+  /** Client of the administrator. */
   readonly client: KubeClient;
   readonly backend: Backend;
   /** Added to the backend's wall clock. */
@@ -189,7 +189,7 @@ export async function createKubeconfig(client: KubeClient, text: string = goodKu
   await client.create(secrets, kubeconfigSecret(text));
 }
 
-/** Waits until what is read matches; else the error says what was read last. */
+/** Waits until the read value matches; else the error contains the last value. */
 export function until(what: string, read: () => Promise<string>, expected: RegExp): Promise<string> {
   return waitFor(what, async () => {
     const text = await read();

@@ -1,4 +1,4 @@
-/** What a person sees when something did not work. */
+/** Renders the page for a failed request. */
 import { html } from "hono/html";
 import { layout, type Markup } from "./layout.ts";
 
