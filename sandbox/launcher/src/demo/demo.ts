@@ -58,7 +58,7 @@ function chainsOf({ postgresUrl, hasBackups, servers }: SandboxBroker): readonly
       application: postgresqlApplication(postgresUrl),
       withoutBackups: hasBackups
         ? undefined
-        : "no backup is made: there is no pg_dump for this server; README says how to get one",
+        : "no backup is made: there is no pg_dump for this server; docs/sandbox.md says how to get one",
     },
     ...(mariadb === undefined
       ? []
