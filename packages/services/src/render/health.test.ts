@@ -17,7 +17,7 @@ function documented(type: string): readonly string[] {
   return [...row.slice(row.indexOf("|", 1)).matchAll(/`(\w+)`/g)].map(([, reason = ""]) => reason);
 }
 
-/** It goes on by itself, or nobody knows. */
+/** State that passes without a person, or is unknown. */
 const waiting = [
   "BrokerUnreachable",
   "Changing",
