@@ -118,7 +118,7 @@ export function imagePrefixes(words: FlagWords): Flag<readonly string[]> {
     ...words,
     read(given) {
       if (given.includes(""))
-        throw new FlagFault("is empty; it must be a beginning such as registry.example.org/klutch", {
+        throw new FlagFault("is empty; it must be a prefix such as registry.example.org/klutch", {
           showsValue: false,
         });
       return given;

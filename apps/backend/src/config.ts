@@ -241,7 +241,7 @@ async function certificateOf(
 ): Promise<BackendConfig["tls"]> {
   if (given.has("tls-cert-file") !== given.has("tls-key-file")) {
     faults.push(
-      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
+      "--tls-cert-file and --tls-key-file must be set together: with only one the backend would serve plain HTTP",
     );
   }
   const { "tls-cert-file": cert, "tls-key-file": key } = values;

@@ -67,7 +67,7 @@ function choiceField(spec: unknown): readonly OfferedField[] {
 }
 
 const choiceWords =
-  "Which of the provider's Compositions makes it. Without this it is the default one. What a description says behind “with” and a name is for the Composition of that name.";
+  "The provider's Composition that makes it. Default: the provider's default one. In a description, text behind “with” and a name applies to the Composition of that name.";
 
 function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | undefined {
   try {

@@ -192,7 +192,7 @@ test("readiness, report and problem of the managed resource reach the composite 
   const observed = existing(instanceSpec, { atProvider: { state: "provisioned", planId: "p" }, conditions });
   const answer = compose(request("postgresql-instance", instanceSpec, observed));
   const message =
-    "observe failed: no answer; it is tried again by itself, and nothing in the claim has to change";
+    "observe failed: no answer; it is retried automatically, and nothing in the claim has to change";
   assert.equal(answer.resources["managed"]?.ready, true);
   assert.deepEqual(answer.compositeStatus, { managed: { state: "provisioned", conditions } });
   assert.deepEqual(answer.conditions, [
@@ -290,12 +290,12 @@ test("how long it usually takes is said by the Composition, or known for the kin
     const base = request(resource, instanceSpec);
     return compose({ ...base, input: { ...base.input, ...input } }).conditions?.[0]?.message;
   };
-  assert.equal(expected({}), "it is being made; usually ready within 15 m");
-  assert.equal(expected({}, "service-binding"), "it is being made; usually ready within 1 m");
-  assert.equal(expected({ takes: { create: "2h" } }), "it is being made; usually ready within 2 h");
-  assert.equal(expected({ takes: { create: "90s" } }), "it is being made; usually ready within 90 s");
+  assert.equal(expected({}), "it is being created; usually ready within 15 m");
+  assert.equal(expected({}, "service-binding"), "it is being created; usually ready within 1 m");
+  assert.equal(expected({ takes: { create: "2h" } }), "it is being created; usually ready within 2 h");
+  assert.equal(expected({ takes: { create: "90s" } }), "it is being created; usually ready within 90 s");
   for (const takes of [{}, { create: "soon" }, { create: 5 }])
-    assert.equal(expected({ takes }), "it is being made");
+    assert.equal(expected({ takes }), "it is being created");
 });
 
 test("a condition of the function before this one is not left as it was", () => {

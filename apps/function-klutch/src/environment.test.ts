@@ -190,13 +190,13 @@ function assertRefused(found: readonly Json[], problem: RegExp): void {
   const answer = compose(request(found));
   assert.deepEqual(answer.resources, {});
   assert.deepEqual(severities(answer), ["warning", "fatal"]);
-  const before = "it is not known in which organisation and space to make it: ";
+  const before = "its organisation and space are unknown: ";
   const texts = [...(answer.results ?? []), ...(answer.conditions ?? [])].map(({ message }) => message ?? "");
   assert.equal(texts.length, 4);
   for (const text of texts) {
     assert.ok(text.startsWith(before), text);
     assert.match(text.slice(before.length), problem);
-    assert.match(text, /; ask those who run the control plane$/);
+    assert.match(text, /; ask the operators of the control plane$/);
     assert.ok(text.length <= 1024, text);
   }
   assert.deepEqual(

@@ -122,7 +122,7 @@ function nameOf(object: Json): string {
 
 /** Stops the pipeline, and says in the claim why nothing is made. */
 function refused(composite: Json, problem: string): ComposeResponse {
-  const message = `it is not known in which organisation and space to make it: ${problem}; ask those who run the control plane`;
+  const message = `its organisation and space are unknown: ${problem}; ask the operators of the control plane`;
   return { ...refusal(message), conditions: conditionsOf(composite, message) };
 }
 
@@ -132,8 +132,8 @@ function refused(composite: Json, problem: string): ComposeResponse {
  */
 function unanswered(composite: Json, required: ComposeResponse["required"]): ComposeResponse {
   const message =
-    "it is not known in which organisation and space to make it: this Crossplane does not hand EnvironmentConfigs to functions; " +
-    "ask those who run the control plane";
+    "its organisation and space are unknown: this Crossplane does not hand EnvironmentConfigs to functions; " +
+    "ask the operators of the control plane";
   return {
     resources: {},
     required,

@@ -68,7 +68,7 @@ function replacement(
   wanted: string | undefined,
 ): ComposeResponse {
   return refusal(
-    `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: what exists would be deleted ` +
-      "with its data, so nothing is changed. Go back to the Composition that made it (spec.compositionRef.name), or make a new claim",
+    `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: the existing one would be deleted ` +
+      "with its data, so nothing is changed. Go back to its Composition (spec.compositionRef.name), or create a new claim",
   );
 }

@@ -237,7 +237,7 @@ test("an operator's own words go before its fields, and a failure is a problem",
   assert.equal(conditionOf(saying("DumpFailed"))["reason"], "Failed");
   assert.equal(
     saying("DumpFailed").results?.[0]?.message,
-    "no instance orders here; delete this claim and make another",
+    "no instance orders here; delete this claim and create another",
   );
 });
 
@@ -257,7 +257,7 @@ test("what provider-kubernetes cannot do is a problem that the claim tells", () 
     type: "klutch.anynines.com/Synced",
     status: "False",
     reason: "Failed",
-    message: "create failed: cannot apply object: quota; it is tried again by itself",
+    message: "create failed: cannot apply object: quota; it is retried automatically",
   });
 });
 

@@ -155,8 +155,8 @@ function sentence(verdict: Verdict, state: ManagedState, context: WordsContext):
 
 /** Messages for a managed resource without a message of its own. */
 const plainly: Readonly<Record<Reason, string>> = {
-  Creating: "it is being made",
-  Changing: "the change is being made",
+  Creating: "it is being created",
+  Changing: "the change is in progress",
   Deleting: "it is being deleted",
   WaitingForInstance: "the instance is not ready",
   WaitingForBackup: "the backup is not ready",
@@ -166,8 +166,8 @@ const plainly: Readonly<Record<Reason, string>> = {
   NoBroker: "no broker here serves this type",
   Failed: "the broker failed",
   RotationIncomplete: "the credentials could not be rotated",
-  Lost: "the broker does not know it any more",
-  Deleted: "the backup manager does not have it any more",
+  Lost: "the broker no longer knows it",
+  Deleted: "the backup manager no longer has it",
   BackupNotUsable: "the backup cannot be used",
   Paused: "it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource",
   Unavailable: "it cannot be used at the moment",
@@ -185,20 +185,20 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
         ? `change ${fieldsToBlame(said, context.blame)}${asBefore}`
         : anotherUnless(said);
     case "Failed":
-      if (!isUnmet && state.synced?.status === "False") return "it is tried again by itself";
+      if (!isUnmet && state.synced?.status === "False") return "it is retried automatically";
       return context.isChangeable ? `change the claim's spec to try again${asBefore}` : anotherUnless(said);
     case "BrokerUnreachable":
-      return "it is tried again by itself, and nothing in the claim has to change";
+      return "it is retried automatically, and nothing in the claim has to change";
     case "RotationIncomplete":
-      return "those in the Secret work, and it is tried again by itself";
+      return "those in the Secret work, and it is retried automatically";
     case "NoBroker":
     case "Paused":
-      return "ask those who run the control plane";
+      return "ask the operators of the control plane";
     case "WaitingForInstance":
-      return "it goes on by itself when the instance is ready";
+      return "it continues automatically when the instance is ready";
     case "WaitingForBackup":
     case "WaitingForRestore":
-      return "it goes on by itself";
+      return "it continues automatically";
     case "Lost":
     case "Deleted":
     case "BackupNotUsable":
@@ -209,7 +209,7 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
 
 /** Some say it themselves. */
 function anotherUnless(said: string): string {
-  return /\bmake another\b/.test(said) ? "" : "delete this claim and make another";
+  return /\b(?:make|create) another\b/.test(said) ? "" : "delete this claim and create another";
 }
 
 /** Words after which a broker lists the allowed values. */

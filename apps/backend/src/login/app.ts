@@ -40,7 +40,7 @@ export function createApp(options: AppOptions): Hono {
   app.use(bodyLimit({ maxSize: 64 * 1024 }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
-    context.html(errorPage(options.prettyName, "There is no such page.", "Start with kubectl bind."), 404),
+    context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),
   );
   app.get("/style.css", (context) => {
     context.header("Cache-Control", "max-age=3600");

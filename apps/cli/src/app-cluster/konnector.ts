@@ -56,7 +56,7 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
     return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
   }
   if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
-  if (current === undefined) return apply("there is none yet");
+  if (current === undefined) return apply("none is installed yet");
   const released = releasedImage(current);
   // Without the flag the plugin replaces neither a custom image nor a mirror's.
   const isComparable = released?.registry === releaseRegistry || options.registry !== undefined;

@@ -52,7 +52,7 @@ function checkBindings(bindings: readonly APIServiceBinding[] | undefined): Sect
     const text = "The kind APIServiceBinding is not served: nothing has been bound in this cluster.";
     return { title, findings: [note(text)] };
   }
-  if (bindings.length === 0) return { title, findings: [note("Nothing is bound.")] };
+  if (bindings.length === 0) return { title, findings: [note("No API is bound.")] };
   return { title, findings: bindings.map(bindingFinding) };
 }
 

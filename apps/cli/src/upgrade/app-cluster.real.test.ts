@@ -118,7 +118,7 @@ test("an installation in Go is recognised, and each of its parts has an outcome"
   ])
     assert.match(run.stdout(), row);
   assert.match(run.stdout(), /spec\.scope +Cluster +Namespaced, or --accept-take-over/);
-  assert.match(run.stderr(), /1 thing stands against the upgrade/);
+  assert.match(run.stderr(), /\b1 obstacle to the upgrade/);
   assert.doesNotMatch(run.stdout(), /token-of-the-provider/);
   const accepted = await audited.check(["--accept-take-over"]);
   assert.equal(accepted.code, 0, accepted.stdout());
@@ -136,7 +136,7 @@ test("a CRD of an earlier binding stands against the take-over", async () => {
   await client.mergePatch(customResourceDefinitions, { name }, of(owner?.uid ?? ""));
 });
 
-test("a binding that is not Ready, and a claim that is being deleted, stand against the upgrade", async () => {
+test("a binding that is not Ready, and a claim that is being deleted, block the upgrade", async () => {
   const setReady = (status: string): Promise<unknown> => {
     const condition = { type: "Ready", status, reason: "SecretInvalid", message: "no\u001b[2J key" };
     const conditions = [{ ...condition, lastTransitionTime: wholeSeconds(systemClock.now()) }];

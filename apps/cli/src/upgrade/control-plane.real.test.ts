@@ -45,7 +45,7 @@ await tenant(client, "cluster-a", identity);
 /** Control characters but for line ends, and marks that turn the direction. */
 const unprintable = /(?!\n)[\p{Cc}\p{Cf}]/u;
 
-/** One row of the report that stands against the upgrade. */
+/** One row of the report that blocks the upgrade. */
 type Row = Readonly<Record<"object" | "field" | "value" | "expected", string>>;
 
 async function obstacles(): Promise<readonly Row[]> {
@@ -63,8 +63,8 @@ test("nothing blocks the upgrade of a healthy control plane, and the tables list
   assert.match(run.stdout(), /backend +klutch-system\/backend +v1\.6\.0 +2 of 2 replicas available/);
   assert.match(run.stdout(), /konnector of +cluster-a\/cluster +v1\.6\.0 +heartbeat \d+ s ago/);
   assert.match(run.stdout(), /CRD +clusterbindings\S+ +v1alpha1 \(storage\) +Namespaced; stored: v1alpha1/);
-  assert.doesNotMatch(run.stdout(), /What the upgrade changes/);
-  assert.match(run.stderr(), /Nothing stands against the upgrade to v1\.6\.0/);
+  assert.doesNotMatch(run.stdout(), /Changes of the upgrade/);
+  assert.match(run.stderr(), /Nothing blocks the upgrade to v1\.6\.0/);
 });
 
 test("a program that is newer, too old or not available is named with what would be right", async () => {

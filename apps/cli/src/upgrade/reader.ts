@@ -1,4 +1,4 @@
-/** Reads of a cluster before an upgrade: GET only, bounded, and what may not be read stands against the upgrade. */
+/** Reads of a cluster before an upgrade: GET only, bounded, and what may not be read blocks the upgrade. */
 import { crdNameOf } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { isForbidden, isNotFound, type KubeClient, type ListOptions } from "@klutch/kube";

@@ -139,7 +139,7 @@ function undecided({ kind, metadata: { name = "", annotations = {} } }: DynamicO
     {
       object: `${kind} ${name}`,
       outcome: "taken over",
-      what: `its create at ${pending} was never answered, so it was frozen; the new provider asks the broker what became of it and goes on`,
+      what: `its create at ${pending} was never answered, so it was frozen; the new provider asks the broker for the result and continues`,
     },
   ];
 }
@@ -168,7 +168,7 @@ async function leftOnly(reader: ClusterReader): Promise<readonly Inherited[]> {
     inherited.push({
       object: `CRD ${oldTemplates}`,
       outcome: "left",
-      what: "templates of this group are not read; make them again in example-backend.klutch.anynines.com",
+      what: "templates of this group are not read; create them again in example-backend.klutch.anynines.com",
     });
   return inherited;
 }

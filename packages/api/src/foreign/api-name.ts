@@ -13,18 +13,18 @@ const kubernetesDomains: readonly string[] = ["k8s.io", "kubernetes.io"];
 export function checkApiName(group: string, plural: string): string | undefined {
   const name = `resource ${quoted(plural)} of group ${quoted(group)}`;
   if (plural.length > maxLabelLength || !resourceLabel.test(plural))
-    return `${name} is no API that can be shared: a resource is named by a DNS label of at most ${maxLabelLength} characters, such as "widgets"`;
+    return `${name} cannot be shared as an API: a resource is named by a DNS label of at most ${maxLabelLength} characters, such as "widgets"`;
   const labels = group.split(".");
   if (group.length > maxSubdomainLength || !labels.every(isDnsLabel)) {
     const what = group === "" ? "it is built into Kubernetes" : "the group is not a DNS name";
-    return `${name} is no API that can be shared: ${what}`;
+    return `${name} cannot be shared as an API: ${what}`;
   }
   if (labels.length < 2)
-    return `${name} is no API that can be shared: groups without a dot are Kubernetes' own`;
+    return `${name} cannot be shared as an API: groups without a dot are Kubernetes' own`;
   const owner = isBuiltInGroup(group) ? "Kubernetes" : isWithin(group, bindGroup) ? "Klutch" : undefined;
   return owner === undefined
     ? undefined
-    : `${name} is no API that can be shared: the group belongs to ${owner}`;
+    : `${name} cannot be shared as an API: the group belongs to ${owner}`;
 }
 
 /** Returns true if Kubernetes owns the API group: the core group, `apps` and the like, and all groups in its domains. */

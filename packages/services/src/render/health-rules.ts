@@ -34,7 +34,7 @@ export interface HealthRules {
   readonly paused: readonly string[];
 }
 
-/** A broker that cannot be reached is not among them: it is tried again by itself. */
+/** A broker that cannot be reached is not among them: it is retried automatically. */
 const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "NoOrganization", "Refused"];
 const gone = "Deleted";
 
