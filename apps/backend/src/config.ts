@@ -289,7 +289,7 @@ function ofControlPlane(
   };
 }
 
-/** Empty when no login is served. */
+/** Returns the login's configuration; empty if no login is served. */
 function ofLogin(
   values: Values,
   servesLogin: boolean,

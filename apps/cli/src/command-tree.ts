@@ -13,7 +13,7 @@ export interface CommandDescription {
     readonly description: string;
   }[];
   readonly options: readonly {
-    /** Such as `-o, --output <format>`. */
+    /** Flags as printed, such as `-o, --output <format>`. */
     readonly flags: string;
     readonly description: string;
     /** Default as a user would type it; undefined if there is none. */

@@ -6,7 +6,7 @@ export interface Terminal {
   /** True if a person can be asked with a prompt. */
   readonly interactive: boolean;
   out(text: string): void;
-  /** One line, newline added. */
+  /** Prints one line and adds the newline. */
   say(line: string): void;
   /** Shows that something is waited for until the returned function is called. */
   waiting(what: string): () => void;

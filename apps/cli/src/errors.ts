@@ -31,7 +31,7 @@ export class CliError extends Error {
   }
 }
 
-/** One line for any error. Never shows a stack: that is a bug's business, see `KLUTCH_DEBUG` in program.ts. */
+/** Words any error in one line. Never shows a stack; with `KLUTCH_DEBUG` program.ts prints one. */
 export function errorText(error: unknown): string {
   // Parts of it come from servers, and even our own sentences quote them.
   return printable(messageOf(error), maxErrorLength);

@@ -146,7 +146,7 @@ export function nameOfComposed(observed: ComposeRequest["observed"], wanted: Jso
   return others.length === 0 ? first : undefined;
 }
 
-/** When `nameOfComposed` has no name. */
+/** Error if `nameOfComposed` finds no name. */
 export const severalComposed: ComposeResponse = refusal(
   "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
 );

@@ -19,7 +19,7 @@ export interface Said {
   readonly message: string;
 }
 
-/** One managed resource. */
+/** State of one managed resource. */
 export interface ManagedState {
   /** Reported `Ready`; undefined if there is none, or if it is about another spec. */
   readonly ready: Said | undefined;
@@ -28,7 +28,7 @@ export interface ManagedState {
   readonly isDeleting: boolean;
   /** True if it was ready, for this spec or an earlier one. */
   readonly wasReady: boolean;
-  /** When each operation began, in milliseconds since the epoch. */
+  /** Start of each operation, in milliseconds since the epoch. */
   readonly since: {
     readonly create: number | undefined;
     readonly change: number | undefined;

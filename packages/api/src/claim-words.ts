@@ -6,7 +6,7 @@ import type { ClaimSelector } from "./kinds/permission-claim.ts";
 export interface ClaimedObjects {
   readonly names: readonly string[];
   readonly namespaces: readonly string[];
-  /** Such as `app=db,tier=x`. */
+  /** Label selector such as `app=db,tier=x`. */
   readonly labels: readonly string[];
   /** Field selector such as `type=Opaque,metadata.name!=x`, exactly as the provider wrote it. */
   readonly fields: readonly string[];

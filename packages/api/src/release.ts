@@ -43,7 +43,7 @@ export function parseRegistry(value: string, field = "--registry"): Registry {
   return value;
 }
 
-/** Only for what `problemOf` has nothing against. */
+/** Returns true if `problemOf` finds no fault in the text. */
 function isRegistry(value: string): value is Registry {
   return problemOf(value) === undefined;
 }

@@ -91,7 +91,7 @@ export interface BackupManagerClient extends AsyncDisposable {
   checkHealth(path?: string, options?: CallOptions): Promise<void>;
 }
 
-/** Is told of each request: which call, the status of the answer or undefined when none came, and how long it took. */
+/** Called for each request, with the call, the status of the answer or undefined without one, and the duration. */
 export type ObserveCall = (call: BackupManagerCall, status: number | undefined, tookMs: number) => void;
 
 /** A client of the manager; connections are kept until it is disposed. Throws `BackupManagerConfigError`. */

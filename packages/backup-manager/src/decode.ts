@@ -129,7 +129,7 @@ function wholeNumber(value: unknown): number | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
-/** One or more; zero is what a manager that forgot the id sends. */
+/** Returns a whole number from 1; a manager that forgot the id sends zero. */
 function positive(value: unknown): number | undefined {
   return wholeNumber(value) || undefined;
 }

@@ -21,7 +21,7 @@ export interface CreateIntent {
   readonly newestIdBefore: number;
   /** The latest time in the list, by the manager's clock, in milliseconds since 1970 (UTC). Undefined when the list had none. */
   readonly newestAtMsBefore?: number | undefined;
-  /** When the call was about to be sent, by our clock, in milliseconds since 1970 (UTC). */
+  /** Time just before the call was sent, by our clock, in milliseconds since 1970 (UTC). */
   readonly sentAtMs: number;
 }
 

@@ -34,7 +34,7 @@ export function healthPath(path: string): string {
   return absolute;
 }
 
-/** Such as `path "/instances"`; without a query, which is not for people. */
+/** Names a path in messages, such as `path "/instances"`, without its query. */
 export function healthSubject(path: string): string {
   return `path ${quoted(path.split("?", 1)[0] ?? "")}`;
 }

@@ -24,9 +24,9 @@ export interface Backup {
   readonly state: string;
   /** Size in bytes. */
   readonly size?: number | undefined;
-  /** When it was asked for, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of the request, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly triggeredAtMs?: number | undefined;
-  /** When it ended, well or not, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of its end, successful or not, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly finishedAtMs?: number | undefined;
   /** True if the manager offers its file for download. False if it does not say. */
   readonly downloadable: boolean;
@@ -40,9 +40,9 @@ export interface Restore {
   readonly backupId?: number | undefined;
   /** The same words as of a backup; `phaseOf` gives their meaning. */
   readonly state: string;
-  /** When it was asked for, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of the request, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly triggeredAtMs?: number | undefined;
-  /** When it ended, well or not, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of its end, successful or not, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly finishedAtMs?: number | undefined;
 }
 

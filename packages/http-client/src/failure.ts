@@ -1,6 +1,6 @@
 /** Classifies the failures of an HTTP exchange. */
 
-/** Only the first two say that nothing was asked. */
+/** Failure codes. Only the first two mean that no request was sent. */
 export type HttpFailureCode =
   /** No connection came about. */
   | "Unreachable"

@@ -1,4 +1,4 @@
-/** One HTTP exchange with a stranger: TLS, limits of time and size. Redirects are not followed. */
+/** Runs one HTTP exchange with an untrusted server: TLS, limits of time and size. Redirects are not followed. */
 import { Agent, buildConnector, request } from "undici";
 import { ConnectFailure, failureOf, HttpFailure } from "./failure.ts";
 
@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Only the status of a 2xx answer counts; its body is thrown away, however long it is. Default false. */
+  /** True to use only the status of a 2xx answer and discard its body, however long it is. Default false. */
   readonly statusOnly?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,7 +30,7 @@ export interface HttpRequest {
 /** An answer. */
 export interface HttpResponse {
   readonly status: number;
-  /** At most 8 MiB. */
+  /** Body of at most 8 MiB. */
   readonly text: string;
   /** Media type without parameters, in lower case; empty when there is none. */
   readonly contentType: string;

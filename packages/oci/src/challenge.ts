@@ -1,6 +1,6 @@
 /** Reads a registry's answer to an unknown client (RFC 9110, section 11.6.1; RFC 6750, section 3). */
 
-/** One way to prove who one is. */
+/** One authentication scheme. */
 export interface Challenge {
   /** Scheme in lower case, such as `bearer`. */
   readonly scheme: string;

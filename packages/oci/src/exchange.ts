@@ -1,4 +1,4 @@
-/** One exchange with a server of a registry, and what is read of its answer. */
+/** Runs one exchange with a server of a registry, and reads its answer. */
 import { OciError } from "./errors.ts";
 
 /** Sends it unchanged. Throws `OciError` without an answer; a failure names only the server, because URLs may hold secrets. */

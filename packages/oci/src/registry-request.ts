@@ -1,4 +1,4 @@
-/** One request to a registry, with the login that it asks for. */
+/** Sends one request to a registry, with the login that it asks for. */
 import { OciError } from "./errors.ts";
 import { bodyOf, exchange } from "./exchange.ts";
 import type { RegistryLogin } from "./login.ts";

@@ -45,7 +45,7 @@ import {
   updateWire,
 } from "./wire.ts";
 
-/** One broker. Methods throw `OsbError` for an error answer and `OsbTransportError` for none that can be used. */
+/** Client of one broker. Methods throw `OsbError` for an error answer and `OsbTransportError` for an unusable one. */
 export interface OsbClient extends AsyncDisposable {
   catalog(options?: CallOptions): Promise<Catalog>;
   provision(request: ProvisionRequest, options?: CallOptions): Promise<Outcome>;

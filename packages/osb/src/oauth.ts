@@ -28,7 +28,7 @@ export interface TokenOptions {
   readonly timeoutMs: number;
 }
 
-/** One token at a time; callers that come while it is fetched share the fetch. */
+/** Fetches one token at a time; concurrent callers share the fetch. */
 export interface TokenSource extends AsyncDisposable {
   /** Throws `OsbTransportError` `Login`, or the reason of `signal`; the fetch goes on for the other callers. */
   get(signal: AbortSignal | undefined): Promise<string>;

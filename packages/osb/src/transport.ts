@@ -36,7 +36,7 @@ export interface BrokerRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Is told of each request that was sent: the status of the answer, or undefined when none came, and how long it took. */
+/** Called for each request that was sent, with the status of the answer, or undefined without one, and the duration. */
 export type ObserveRequest = (request: BrokerRequest, status: number | undefined, tookMs: number) => void;
 
 /** Sends requests over kept connections. */

@@ -21,7 +21,7 @@ export function hasFeature(version: string, feature: Feature): boolean {
   return minorOf(version) >= since[feature];
 }
 
-/** Such as `2.14`. */
+/** Returns the version, such as `2.14`. */
 export function firstVersionWith(feature: Feature): string {
   return `2.${since[feature]}`;
 }

@@ -54,7 +54,7 @@ export function diffSchemas(
   ];
 }
 
-/** Only those that may harm existing objects. Throws `EffortError` when the reader's effort is spent. */
+/** Lists the changes that may harm existing objects. Throws `EffortError` when the reader's effort is spent. */
 export function breakingChanges(
   before: JsonSchema,
   after: JsonSchema,

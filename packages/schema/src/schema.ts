@@ -71,7 +71,7 @@ export function number(options: NumberOptions = {}): Schema<number> {
   return build("number", options);
 }
 
-/** True or false. */
+/** Returns the schema of a boolean. */
 export function boolean(
   options: CommonOptions & { readonly default?: boolean | undefined } = {},
 ): Schema<boolean> {

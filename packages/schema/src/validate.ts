@@ -3,7 +3,7 @@ import type { JsonSchema, Schema } from "./schema.ts";
 import { SchemaReader } from "./reader.ts";
 import { type Limit, limits, record, type SchemaView } from "./view.ts";
 
-/** One thing that is wrong with a value. */
+/** One fault of a value. */
 export interface Problem {
   /** Path of the field, as `spec.claims[0].version`; empty for the value itself. */
   readonly field: string;
@@ -37,7 +37,7 @@ export function accepts<T>(schema: Schema<T>, value: unknown): value is T {
   return problemsOf(schema.json, value).length === 0;
 }
 
-/** One line for a person. */
+/** Words a fault in one line. */
 export function describeProblem({ field, value, expected }: Problem): string {
   return `${field === "" ? "the value" : field}: is ${value}, expected ${expected}`;
 }

@@ -41,7 +41,7 @@ export interface Making {
 export interface Example {
   /** Name of its file, without the ending. */
   readonly file: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly about: string;
   /** `metadata.name`. */
   readonly name: string;

@@ -37,7 +37,7 @@ import { isOurs } from "./root-namespace.ts";
 const abandonAfterMs = 120_000;
 const requeueMs = 2_000;
 
-/** One reconcile. The finalizer is gone after the last one. */
+/** Runs one reconcile. The last one removes the finalizer. */
 export async function cleanUp(
   context: ControlPlaneContext,
   owner: Owner,

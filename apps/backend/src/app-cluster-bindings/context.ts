@@ -7,9 +7,9 @@ import type { ControllerContext } from "../controller-context.ts";
 /** Caches that only the control-plane mode has. */
 export interface ControlPlaneCaches {
   readonly appClusterBindings: Informer<AppClusterBinding>;
-  /** Only those that an AppClusterBinding made. */
+  /** Cache of the bindings that an AppClusterBinding made. */
   readonly serviceBindings: Informer<APIServiceBinding>;
-  /** Only the konnectors. */
+  /** Cache of the konnectors' Deployments. */
   readonly deployments: Informer<KubeObject>;
 }
 

@@ -19,7 +19,7 @@ export interface KubeconfigVerdict {
   readonly condition: NewCondition;
   /** The key's value as it stands in the Secret, in base64; only when it may be used and is good. */
   readonly data?: string | undefined;
-  /** It exists and its owner does not let us use it (any more): a copy must not live on. */
+  /** True if it exists but its owner does not let us use it (any more): the copy must be deleted. */
   readonly refused: boolean;
 }
 

@@ -15,7 +15,7 @@ import { backendFieldManager } from "../apply.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import { lastingToken } from "./lasting-token.ts";
 
-/** When the token in the Secret ends; RFC 3339. */
+/** Annotation on the Secret: expiry of its token; RFC 3339. */
 export const expiresAnnotation = "klutch.anynines.com/credential-expires-at";
 
 /** Interval between checks of a credential that does not expire. */

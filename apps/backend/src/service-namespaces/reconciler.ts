@@ -71,7 +71,7 @@ async function createNamespace(
   }
 }
 
-/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data. */
+/** Deletes only our own namespace, and only if a live read shows that the mapping is gone: a stale cache must not cost data. */
 async function removeNamespace(
   context: ControllerContext,
   name: string,

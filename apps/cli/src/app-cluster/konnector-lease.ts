@@ -7,7 +7,7 @@ import type { Consumer } from "../clusters.ts";
 export interface LeaseState {
   /** Identity of the holder; `""` if there is none. */
   readonly holder: string;
-  /** Since it was renewed last. */
+  /** Seconds since the last renewal. */
   readonly ageSeconds: number;
   readonly durationSeconds: number;
   /** True if it has a holder that renewed it in time. */

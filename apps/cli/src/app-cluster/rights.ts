@@ -148,7 +148,7 @@ function isCovered(rules: readonly PolicyRule[], right: Right): boolean {
   );
 }
 
-/** One line for each resource, and for each object that a right is limited to. */
+/** Prints one line for each resource, and for each object that a right is limited to. */
 function summary(rights: readonly Right[]): readonly string[] {
   const verbs = new Map<string, { readonly right: Right; readonly verbs: Set<string> }>();
   for (const right of rights) {

@@ -47,11 +47,11 @@ import type { CommonOptions } from "../options.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "../app-cluster/rule-text.ts";
 
-/** One API and what was decided about it. */
+/** One API and the decision about it. */
 interface Decision {
   readonly api: OfferedApi;
   readonly claims: readonly AnsweredPermissionClaim[];
-  /** Exists already and stays as it is. */
+  /** Existing binding, which stays unchanged. */
   readonly existing: APIServiceBinding | undefined;
 }
 

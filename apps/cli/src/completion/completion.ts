@@ -1,10 +1,10 @@
 /** Computes completions from the definition of the commands, so that no second list of them exists. */
 import type { Argument, Command, Option } from "commander";
 
-/** One word that may stand there. */
+/** One word that may come next. */
 export interface Candidate {
   readonly value: string;
-  /** One line; empty when there is nothing to say. */
+  /** One line of help; may be empty. */
   readonly description: string;
 }
 

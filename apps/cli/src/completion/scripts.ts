@@ -20,7 +20,7 @@ export function completionScript(shell: string, program: string): string {
 
 const functionOf = (program: string): string => `_${program.replaceAll("-", "_")}_words`;
 
-/** Also for the bash 3.2 of macOS, which has no `compopt`: there, files are not completed. */
+/** Returns the script for bash. On bash 3.2 of macOS, which has no `compopt`, files are not completed. */
 function bash(program: string): string {
   return String.raw`# Completes ${program} in bash.
 ${functionOf(program)}() {

@@ -45,7 +45,7 @@ export async function dryRun(
   }
 }
 
-/** One line for each thing that is refused, with the line of the table where a field of it made the rule. */
+/** Prints one line for each refusal, with the line of the table where its field is defined. */
 function refusals(
   error: ApiError,
   { path, table, lineOf }: ServiceFile,

@@ -11,7 +11,7 @@ export interface ClusterReader {
     type: ResourceType,
     options?: Pick<ListOptions, "namespace" | "metadataOnly">,
   ): Promise<readonly DynamicObject[]>;
-  /** One object; undefined when it is not there or may not be read. */
+  /** Reads one object; undefined if it does not exist or may not be read. */
   find(type: ResourceType, ref: ObjectRef): Promise<DynamicObject | undefined>;
   /** The answer to a GET of a path. */
   get(path: string): Promise<unknown>;

@@ -14,7 +14,7 @@ export interface LeftOut {
   readonly name: string;
   /** Reason, as the second half of a sentence. */
   readonly reason: string;
-  /** It belongs to another cluster namespace, so this one has nothing to say about it. */
+  /** True if it belongs to another cluster namespace, so this one cannot judge it. */
   readonly isElsewhere: boolean;
 }
 

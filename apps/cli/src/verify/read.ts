@@ -1,4 +1,4 @@
-/** One reading of both clusters for `klutch verify`. */
+/** Reads both clusters for `klutch verify`. */
 import {
   type APIServiceBinding,
   type APIServiceExport,

@@ -12,7 +12,7 @@ export interface ControlPlane extends AsyncDisposable {
   readonly namespace: string;
 }
 
-/** Both clusters and what could not be read of them. */
+/** Reads both clusters and notes the unreadable resources. */
 export interface Reader {
   readonly consumer: Consumer;
   readonly provider: ControlPlane;

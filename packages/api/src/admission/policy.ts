@@ -1,7 +1,7 @@
 /** Builds a ValidatingAdmissionPolicy for one service account (KEP-3488; Kubernetes 1.30 and newer). */
 import type { Manifest } from "../konnector-manifests.ts";
 
-/** One rule: what must be true of a request, and what the refused one answers. */
+/** One rule: the condition for a request, and the message of a refusal. */
 export interface AdmissionRule {
   /** CEL over `object`, `oldObject`, `request`, `namespaceObject` and `variables`. */
   readonly expression: string;

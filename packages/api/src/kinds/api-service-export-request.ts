@@ -14,7 +14,7 @@ import { bindGroup } from "../names.ts";
 import { ageColumn, bindCategories, conditions, groupField, readyColumn, resourceField } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
-/** One API that is asked for. */
+/** One requested API. */
 export interface RequestedResource {
   readonly group?: string | undefined;
   readonly resource: string;
@@ -50,7 +50,7 @@ const resource: Schema<RequestedResource> = object(
   },
 );
 
-/** Also what a request inside a BindingResponse is checked against. */
+/** Schema of the spec, which also validates a request inside a BindingResponse. */
 export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
   {
     resources: list(resource, {

@@ -1,4 +1,4 @@
-/** Everything that follows from one table. */
+/** Renders everything that follows from one table. */
 import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
 import { instanceCompositions, objectCompositions } from "../compositions.ts";
 import { backupConfigName, claimResource, type DataService, providerConfigName } from "../data-service.ts";
@@ -22,7 +22,7 @@ export interface ServiceManifests {
   readonly claims: ClaimDefinition;
   readonly compositions: readonly PackageManifest[];
   readonly template: TemplateManifest;
-  /** When its claims are ready, for the tools that apply them. */
+  /** Health checks of its claims, for the tools that apply them. */
   readonly health: { readonly argo: ArgoHealthConfig; readonly flux: FluxHealthAddition };
   readonly examples: readonly ExampleFile[];
   /** Markdown. */

@@ -9,7 +9,7 @@ import { wrongReferences } from "./references.ts";
 import type { Parameter, ServiceTable, Target } from "./service-table.ts";
 import { type OtherService, takenNames } from "./taken-names.ts";
 
-/** One thing that is wrong in a file. */
+/** One fault in a file. */
 export interface Fault extends Problem {
   /** Line number, from 1. */
   readonly line: number;
@@ -21,7 +21,7 @@ export interface PlacedFile {
   readonly lineOf: (field: string) => number;
 }
 
-/** Either a table or at least one fault. */
+/** Result of reading: a table, or at least one fault. */
 export type ReadResult =
   | { readonly table: ServiceTable; readonly faults: readonly never[] }
   | { readonly table: undefined; readonly faults: readonly Fault[] };
@@ -43,7 +43,7 @@ export function readTable({ value, lineOf }: PlacedFile, others: readonly OtherS
   return faults.length > 0 ? { table: undefined, faults } : { table, faults: [] };
 }
 
-/** One line for a person, as compilers print it. */
+/** Prints a fault in one line, as compilers do. */
 export function describeFault(file: string, { line, field, value, expected }: Fault): string {
   const text = `${file}:${line}: ${field === "" ? "the file" : field}: is ${value}, expected ${expected}`;
   return text.replaceAll(/\p{Cc}+/gu, " ");

@@ -109,7 +109,7 @@ export interface Column {
   /** JSONPath with a leading dot. */
   readonly path: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
-  /** Only with `-o wide`. Default false. */
+  /** True to show the column only with `-o wide`. Default false. */
   readonly wide?: boolean | undefined;
 }
 
@@ -117,7 +117,7 @@ export interface Column {
 export interface Example {
   /** Name of its file, without the ending. */
   readonly file: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly about: string;
   /** `metadata.name`. */
   readonly name: string;

@@ -23,7 +23,7 @@ export interface SandboxBroker {
   readonly servers: DataServers;
 }
 
-/** It ends the servers of instances before itself, and writes down what they hold. */
+/** Starts the broker. It ends the servers of instances before itself, and writes their data to disk. */
 const stopTimeoutMs = 30_000;
 
 /** Starts the broker and its PostgreSQL server. */
