@@ -20,14 +20,14 @@ import type { ClaimIdentity } from "./managed-resource.ts";
 import { refusal } from "./refusal.ts";
 
 /** Organisation and space of an instance. */
-export interface Place {
+export interface BrokerSpace {
   readonly organizationGuid: string;
   readonly spaceGuid: string;
 }
 
-/** The place, and what the answer has to require with it; or an answer that makes nothing. */
+/** The space, and what the answer has to require with it; or an answer that makes nothing. */
 export type PlaceFound =
-  | { readonly place: Place; readonly required?: ComposeResponse["required"] }
+  | { readonly space: BrokerSpace; readonly required?: ComposeResponse["required"] }
   | { readonly answer: ComposeResponse };
 
 /** Label on an EnvironmentConfig: the service namespace whose instances it configures. */
@@ -40,25 +40,25 @@ const environments = {
 const requirement = "environment";
 
 /** Chooses organisation and space. `living`: the existing managed resource; `fallback`: for namespaces without an EnvironmentConfig. */
-export function placeOf(
+export function spaceOf(
   request: ComposeRequest,
   claim: ClaimIdentity,
   living: Json | undefined,
-  fallback: Place,
+  fallback: BrokerSpace,
 ): PlaceFound {
   // What another Composition made is never replaced, so nothing new comes of this either.
   if (living !== undefined || Object.values(request.observed).some(({ resource }) => holdsService(resource)))
-    return { place: { ...fallback, ...placeOfLiving(living) } };
+    return { space: { ...fallback, ...spaceOfLiving(living) } };
   const namespace = namespaceOf(request.composite) ?? claim.namespace;
   const wanted = { ...environments, matchLabels: { [serviceNamespaceLabel]: namespace } };
   const required = { [requirement]: wanted };
   const found = request.required?.[requirement];
   if (found === undefined) return { answer: unanswered(request.composite, required) };
   const [environment] = found;
-  if (environment === undefined) return { place: fallback, required };
+  if (environment === undefined) return { space: fallback, required };
   const problem = mistakenIdentity(found, namespace) ?? severalFor(found, namespace);
-  const read = problem === undefined ? placeIn(environment) : { problem };
-  return "problem" in read ? { answer: refused(request.composite, read.problem) } : { place: read, required };
+  const read = problem === undefined ? spaceIn(environment) : { problem };
+  return "problem" in read ? { answer: refused(request.composite, read.problem) } : { space: read, required };
 }
 
 /** Returns the composite's namespace, else its claim's. Labels do not count: in a namespaced composite the author sets them. */
@@ -66,7 +66,7 @@ function namespaceOf(composite: Json): string | undefined {
   return textAt(composite, "metadata", "namespace") ?? textAt(composite, "spec", "claimRef", "namespace");
 }
 
-function placeOfLiving(living: Json | undefined): Partial<Place> {
+function spaceOfLiving(living: Json | undefined): Partial<BrokerSpace> {
   const stated = fields.map((field) => [field, textAt(living, "spec", "forProvider", field)] as const);
   return Object.fromEntries(stated.filter(([, text]) => text !== undefined && text !== ""));
 }
@@ -76,7 +76,7 @@ const fields = ["organizationGuid", "spaceGuid"] as const;
 const guid = /^[\x21-\x7e]{1,128}$/;
 
 /** Both, or neither: a space is in one organisation only. */
-function placeIn(environment: Json): Place | { readonly problem: string } {
+function spaceIn(environment: Json): BrokerSpace | { readonly problem: string } {
   const [organizationGuid, spaceGuid] = fields.map((field) => valueAt(environment, "data", field));
   if (isGuid(organizationGuid) && isGuid(spaceGuid)) return { organizationGuid, spaceGuid };
   const [field, value] = isGuid(organizationGuid) ? [fields[1], spaceGuid] : [fields[0], organizationGuid];

@@ -12,7 +12,7 @@ import {
 } from "@klutch/kube-core";
 
 /** A condition that is about the spec that is wanted now. */
-export interface Said {
+export interface ReportedCondition {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   /** One bounded line; may be empty. */
@@ -22,9 +22,9 @@ export interface Said {
 /** State of one managed resource. */
 export interface ManagedState {
   /** Reported `Ready`; undefined if there is none, or if it is about another spec. */
-  readonly ready: Said | undefined;
+  readonly ready: ReportedCondition | undefined;
   /** Reported `Synced`, by the same rule. */
-  readonly synced: Said | undefined;
+  readonly synced: ReportedCondition | undefined;
   readonly isDeleting: boolean;
   /** True if it was ready, for this spec or an earlier one. */
   readonly wasReady: boolean;
@@ -45,7 +45,8 @@ const messageLimit = 800;
  */
 export function managedStateOf(observed: Json | undefined, wanted: Json): ManagedState {
   const holds = holdsSpec(observed, wanted);
-  const said = (type: string): Said | undefined => (holds ? currentOf(observed, type) : undefined);
+  const said = (type: string): ReportedCondition | undefined =>
+    holds ? currentOf(observed, type) : undefined;
   const wasProvisioned = textAt(observed, "status", "atProvider", "provisionedAt") !== undefined;
   const isDeleting = textAt(observed, "metadata", "deletionTimestamp") !== undefined;
   const ready = said("Ready");
@@ -75,7 +76,7 @@ function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
   );
 }
 
-function currentOf(observed: Json | undefined, type: string): Said | undefined {
+function currentOf(observed: Json | undefined, type: string): ReportedCondition | undefined {
   const condition = findCondition(conditionsOf(observed), type);
   if (condition === undefined) return undefined;
   const number = valueAt(condition, "observedGeneration");

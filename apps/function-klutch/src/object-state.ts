@@ -6,7 +6,7 @@ import { plainText, wasReadyAnnotation } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import { conditionsOf, isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
 import type { ComposedObject } from "@klutch/services";
-import { type ManagedState, managedStateOf, type Said } from "./managed-state.ts";
+import { type ManagedState, managedStateOf, type ReportedCondition } from "./managed-state.ts";
 import { manifestIdentity } from "./manifest-identity.ts";
 import { withValue } from "./object-manifest.ts";
 
@@ -57,7 +57,7 @@ function madeObject(observed: Json | undefined, wanted: Json): Json | undefined 
 }
 
 /** Returns the operator's reason and message; undefined unless it reports not ready. */
-function operatorsWords(made: Json | undefined): Pick<Said, "reason" | "message"> | undefined {
+function operatorsWords(made: Json | undefined): Pick<ReportedCondition, "reason" | "message"> | undefined {
   const condition = conditionsOf(made).find(({ type, status }) => type === "Ready" && status === "False");
   if (condition === undefined) return undefined;
   return { reason: condition.reason ?? "", message: plainText(condition.message ?? "", textLimit) };

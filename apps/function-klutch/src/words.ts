@@ -21,7 +21,7 @@
 import type { ComposeCondition } from "@klutch/crossplane";
 import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";
 import type { UsualTimes } from "@klutch/services";
-import type { ManagedState, Said } from "./managed-state.ts";
+import type { ManagedState, ReportedCondition } from "./managed-state.ts";
 
 /** Further inputs of the words. */
 export interface WordsContext {
@@ -112,7 +112,7 @@ function verdictOf(state: ManagedState): Verdict | undefined {
   }
 }
 
-function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
+function ofSynced({ reason, message }: ReportedCondition, state: ManagedState): Verdict {
   const calm = { said: message, isProblem: false, isOutOfSync: false, isUnmet: false };
   const bad = { ...calm, isProblem: true, isOutOfSync: true };
   switch (reason) {

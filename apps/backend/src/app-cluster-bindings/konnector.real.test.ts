@@ -11,11 +11,11 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { createKubeconfig, startControlPlaneWorld, until } from "./testing/world.ts";
+import { createKubeconfig, startControlPlaneFixture, until } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneWorld());
+const world = stack.use(await startControlPlaneFixture());
 const { client, condition, create } = world;
 await createKubeconfig(client);
 

@@ -31,13 +31,13 @@ import {
   credentials,
   goodKubeconfig,
   kubeconfigSecret,
-  startControlPlaneWorld,
+  startControlPlaneFixture,
   until,
 } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneWorld());
+const world = stack.use(await startControlPlaneFixture());
 const { client, condition, create } = world;
 
 const mangodbs = { group: "mangodb.com", resource: "mangodbs" };

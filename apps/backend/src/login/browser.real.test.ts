@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { sampleOffer, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
+import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-world.ts";
 
 const backup = {
   ...sampleOffer,
@@ -16,7 +16,7 @@ const backup = {
   fields: [],
   permissionClaims: [],
 };
-const world = await startLoginWorld({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
+const world = await startLoginFixture({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],

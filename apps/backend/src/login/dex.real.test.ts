@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { oidcClient, startLoginWorld } from "../testing/login-world.ts";
+import { oidcClient, startLoginFixture } from "../testing/login-world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -55,7 +55,7 @@ async function startDex(): Promise<RunningProcess> {
   return stack.use(dex);
 }
 const first = await startDex();
-const world = stack.use(await startLoginWorld({ issuer, port }));
+const world = stack.use(await startLoginFixture({ issuer, port }));
 
 async function logIn(browser = new TestBrowser(), stopAt?: string): Promise<Landed> {
   const form = await browser.go(`${world.url}/authorize?s=session1&c=abc123&p=4321`);

@@ -19,9 +19,9 @@ import {
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { roleBindingObject, roleObject } from "@klutch/kube-testing";
-import { startKlutchWorld } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/world.ts";
 
-const world = await startKlutchWorld();
+const world = await startKlutchFixture();
 const { consumer, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 

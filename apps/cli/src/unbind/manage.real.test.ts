@@ -17,9 +17,9 @@ import { waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
 import { bindApi } from "../testing/bound-pair.ts";
-import { startKlutchWorld } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/world.ts";
 
-const world = await startKlutchWorld();
+const world = await startKlutchFixture();
 const { consumer, provider, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 await world.makeHealthy();

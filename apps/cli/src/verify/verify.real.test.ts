@@ -23,9 +23,9 @@ import { roleBindingObject, roleObject } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { bindApi } from "../testing/bound-pair.ts";
 import { scriptedRun } from "../testing/script.ts";
-import { startKlutchWorld } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/world.ts";
 
-const world = await startKlutchWorld();
+const world = await startKlutchFixture();
 const { consumer, provider, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 

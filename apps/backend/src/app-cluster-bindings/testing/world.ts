@@ -44,7 +44,7 @@ import { ownClaim, templateObject } from "../../testing/provider.ts";
 import { startBackend } from "../../testing/start-backend.ts";
 
 /** Fixture of the tests. */
-export interface ControlPlaneWorld extends AsyncDisposable {
+export interface ControlPlaneFixture extends AsyncDisposable {
   readonly cluster: TestCluster;
   /** Client of the administrator. */
   readonly client: KubeClient;
@@ -96,7 +96,7 @@ const crd = (plural: string, kind: string): DynamicObject =>
 export const template = (resource: string): DynamicObject =>
   templateObject("mangodb.com", resource, [ownClaim("secrets")]);
 
-export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
+export async function startControlPlaneFixture(): Promise<ControlPlaneFixture> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await leaseCluster({ name: "control-plane", controllerManager: true }));
   const { client } = cluster;
