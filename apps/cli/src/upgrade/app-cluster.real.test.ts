@@ -151,7 +151,7 @@ test("a binding that is not Ready, and a claim that is being deleted, block the 
     /APIServiceBinding widgets\S+ +status\.conditions\[Ready\] +False SecretInvalid: no\\u001b\[2J key +True: mend/,
   );
   assert.match(run.stdout(), /Widget app\/one +metadata\.deletionTimestamp/);
-  assert.match(run.stderr(), /2 things stand against/);
+  assert.match(run.stderr(), /\b2 obstacles to the upgrade\b/);
   await setReady("True");
   await client.mergePatch(widgets, { namespace: "app", name: "one" }, { metadata: { finalizers: null } });
 });
