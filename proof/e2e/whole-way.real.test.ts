@@ -137,7 +137,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
     sandbox.child.kill("SIGINT");
     await sandbox.exited;
   }
-  assert.match(sandbox.printed(), /taking up the state/);
+  assert.match(sandbox.printed(), /continuing with the state/);
   assert.deepEqual(await leftovers(), []);
 });
 

@@ -1,4 +1,4 @@
-/** Holds docs/architecture.md against the tree: its tables name the folders and arrows that there are, its paths exist. */
+/** Holds docs/architecture.md against the tree: its tables name the existing folders and arrows, its paths exist. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "../root.ts";
@@ -10,7 +10,7 @@ const page = "docs/architecture.md";
 
 export const architectureCheck: Check = {
   name: "architecture",
-  rule: `${page} names the folders, arrows and files that there are`,
+  rule: `${page} names the existing folders, arrows and files`,
   advice: `change ${page} together with the tree`,
   find: (tree) => {
     const text = tree.text(page);

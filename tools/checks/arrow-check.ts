@@ -17,7 +17,7 @@ export const arrowCheck: Check = {
     ),
 };
 
-/** Why `path` may not import `specifier`, or undefined when it may. */
+/** Returns why `path` may not import `specifier`, or undefined if it may. */
 export function violation(path: string, specifier: string): string | undefined {
   const folder = folderOf(path);
   const rule = folderRules[folder];

@@ -1,6 +1,6 @@
-/** Who may import whom: the table of docs/architecture.md as data. */
+/** Lists the allowed imports: the table of docs/architecture.md as data. */
 
-/** What a folder may import, besides itself, Node's own modules and `telemetry`. */
+/** Imports that a folder may use, besides itself, Node's own modules and `telemetry`. */
 export interface FolderRule {
   readonly parts: readonly string[];
   readonly thirdParty: readonly string[];
@@ -141,7 +141,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
 };
 
-/** What test files may import on top of their folder's rule. */
+/** Imports that test files may use in addition to their folder's rule. */
 export const testRule: FolderRule = {
   // The examples of packages/osb are tried with the broker that checks of brokers are tried with.
   parts: [...anything, "osb-conformance/testing"],

@@ -1,4 +1,4 @@
-/** What a check is: a rule of this repository that a program can hold. */
+/** Defines a check: a rule of this repository that a program can hold. */
 import type { Tree } from "./tree.ts";
 
 /** One rule. `npm run check` runs it, and `npm test` does. */
@@ -7,8 +7,8 @@ export interface Check {
   readonly name: string;
   /** The rule as a sentence. */
   readonly rule: string;
-  /** What to do about a problem. */
+  /** Remedy for a problem. */
   readonly advice: string;
-  /** What breaks the rule, one text each; empty when nothing does. */
+  /** Lists the violations, one text each; empty if there are none. */
   readonly find: (tree: Tree) => readonly string[] | Promise<readonly string[]>;
 }

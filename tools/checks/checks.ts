@@ -8,6 +8,7 @@ import { fileChecks } from "./files.ts";
 import { programChecks } from "./programs.ts";
 import { referenceChecks } from "./reference.ts";
 import { roomChecks } from "./room-check.ts";
+import { wordingChecks } from "./wording.ts";
 
 export const checks: readonly Check[] = [
   ...programChecks,
@@ -18,4 +19,5 @@ export const checks: readonly Check[] = [
   ...driftChecks,
   ...referenceChecks,
   ...citationChecks,
+  ...wordingChecks,
 ];

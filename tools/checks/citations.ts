@@ -38,7 +38,7 @@ const patterns: readonly RegExp[] = [
   new RegExp(`See the module ${word("com", "ment")}`),
 ];
 
-/** Lines that cite what nobody can look up. */
+/** Lists lines that cite something that readers cannot look up. */
 export function uncitable(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) =>
     text
@@ -67,7 +67,7 @@ export function missingPages(files: readonly SourceFile[], paths: ReadonlySet<st
 /** A name that stands for one that a reader will choose. */
 const isExample = (name: string): boolean => /(^|\/)example\.md$/.test(name);
 
-/** Where what a folder prints will lie. */
+/** Returns the folders where the output of a folder will lie. */
 function placesOf(folder: string): readonly string[] {
   return folder === "tools/generate" ? ["docs", "docs/reference"] : [];
 }

@@ -1,4 +1,4 @@
-/** How many lines of source and of tests each part has. */
+/** Counts the lines of source and of tests of each part. */
 import { isTestSupport, type SourceFile } from "./source-files.ts";
 
 /** Lines of one part, such as `packages/kube`; comments and empty lines count. */

@@ -26,7 +26,7 @@ test("a registry's host and a path of one machine are found, each by name", () =
   ]);
 });
 
-test("an image of somebody else's registry is found, one of ours and a page about one are not", () => {
+test("an image of a foreign registry is found, one of ours and a page about one are not", () => {
   const found = (text: string): readonly string[] => namingRegistries([{ path: "a.yaml", text }]);
   assert.deepEqual(found(`image: ghcr.${"io"}/x/y:v1`), [`a.yaml: ghcr.${"io"}`]);
   assert.deepEqual(found(`image: public.ecr.${"aws"}/x/y`), [`a.yaml: public.ecr.${"aws"}`]);

@@ -24,7 +24,7 @@ export const fileChecks: readonly Check[] = [
   },
   {
     name: "registries",
-    rule: "no file names somebody else's registry of images, which could serve anything under our version",
+    rule: "no file names a foreign registry of images, which could serve anything under our version",
     advice: "name artefacts by artefact() of packages/api/src/release.ts",
     find: ({ files }) => namingRegistries(files(isText)),
   },

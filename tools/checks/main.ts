@@ -1,12 +1,14 @@
 /**
  * `npm run check`: format, lint, types and the other rules that need no test, in seconds. Words choose single checks;
- * `--counts` prints source and test lines of each part instead. Exits with 1 when a rule is broken, with 2 on a wrong word.
+ * `--counts` prints source and test lines of each part instead, and `--words` records how often each folder uses the phrases of
+ * wording.ts. Exits with 1 when a rule is broken, with 2 on a wrong word.
  */
 import { checks } from "./checks.ts";
 import { countsTable, countLines } from "./counts.ts";
 import { chooseChecks, outcomeText, runChecks } from "./run.ts";
 import { isHandWritten } from "./source-files.ts";
 import { openTree } from "./tree.ts";
+import { isProse, recordCounts } from "./wording.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -14,6 +16,10 @@ async function main(words: readonly string[]): Promise<number> {
   const tree = openTree();
   if (words.includes("--counts")) {
     console.log(countsTable(countLines(tree.files(isHandWritten))));
+    return 0;
+  }
+  if (words.includes("--words")) {
+    recordCounts(tree.files(isProse));
     return 0;
   }
   let chosen;

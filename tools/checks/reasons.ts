@@ -3,7 +3,7 @@ import type { SourceFile } from "./source-files.ts";
 
 /** A word in quotes, or the constant that holds it. */
 const word = String.raw`("\w+"|[a-z]\w*)`;
-/** What stands around words of conditions and events. */
+/** Code around words of conditions and events. */
 const patterns: readonly RegExp[] = [
   new RegExp(String.raw`\bfalseCondition\(\s*${word},\s*${word}`, "g"),
   new RegExp(String.raw`\balarmCondition\(\s*${word},\s*${word}`, "g"),
@@ -15,7 +15,7 @@ const patterns: readonly RegExp[] = [
   new RegExp(String.raw`\breport\.run\(\s*${word},\s*("\w+")`, "g"),
   new RegExp(String.raw`\bnotice\([^"]*,\s*("\w+")\)`, "g"),
 ];
-/** What stands around the fields of a condition, in parts that make conditions only. */
+/** Code around the fields of a condition, in parts that make conditions only. */
 const fieldPatterns: readonly RegExp[] = [
   new RegExp(String.raw`\btype(?:: ${word})?,\s*status\b`, "g"),
   /\b\w*[rR]eason(?::| =| \?\?) ("[A-Z]\w+")/g,
@@ -28,7 +28,7 @@ const statements: readonly RegExp[] = [
   /\bconst \w+Reasons =[^;]*;/g,
 ];
 
-/** Where a field `reason` is one of a condition. */
+/** Returns true for files in which a field `reason` is one of a condition. */
 const makesConditions = (path: string): boolean =>
   /^(?:apps\/(?:konnector|backend|provider-anynines|function-klutch)|sandbox\/a8s-operator|packages\/(?:crossplane|sync))\//.test(
     path,

@@ -5,7 +5,7 @@ import type { SourceFile } from "./source-files.ts";
 
 /** The rooms of one part, from top to bottom. A file may import from its own room and from those below. */
 export interface HouseRule {
-  /** Such as `apps/konnector/src`; paths of rooms are relative to it. */
+  /** Folder such as `apps/konnector/src`; paths of rooms are relative to it. */
   readonly folder: string;
   /** A room is one or more folders (ending in `/`) or files. Of several that fit, the longest counts. */
   readonly rooms: readonly (readonly string[])[];

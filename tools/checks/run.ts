@@ -37,7 +37,7 @@ async function problemsOf(check: Check, tree: Tree): Promise<readonly string[]> 
   }
 }
 
-/** One line for a rule that holds; for one that does not, the rule, its problems and what to do. */
+/** Prints one line for a rule that holds; for a broken one the rule, its problems and the remedy. */
 export function outcomeText({ check, problems, seconds }: Outcome): string {
   const state = problems.length === 0 ? "ok    " : "FAILED";
   const line = `${state} ${check.name.padEnd(10)} ${seconds.toFixed(1).padStart(5)} s`;

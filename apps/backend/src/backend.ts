@@ -42,13 +42,13 @@ import { createRenewal } from "./provisioning/renewal.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
 import * as declarations from "./metrics.ts";
 
-/** What the backend runs with. */
+/** Dependencies of the backend. */
 export interface BackendOptions {
   readonly config: BackendConfig;
   /** Address and CA that the backend itself uses; the default of what app clusters get. */
   readonly cluster: ClusterConfig;
   readonly client: KubeClient;
-  /** For controllers: guarded by the lease. */
+  /** Client of the controllers, guarded by the lease. */
   readonly controllerClient: KubeClient;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -60,7 +60,7 @@ export interface BackendOptions {
 /** A backend that is wired, not started. */
 export interface Backend {
   readonly app: Hono;
-  /** Why it should get no requests now, or undefined. */
+  /** Returns why it should receive no requests now, or undefined. */
   problem(): string | undefined;
   /** Caches, controllers and the search for the identity provider. */
   readonly parts: readonly ManagerPart[];

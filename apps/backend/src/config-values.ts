@@ -60,7 +60,7 @@ export function fileContent(words: FlagWords): Flag<string | undefined> {
   return { value: "path", ...words, read: ([path = ""]) => (path === "" ? undefined : contentOf(path)) };
 }
 
-/** The path of a file that can be read, for what is read again later; undefined when none is named. */
+/** Path of a readable file, which is read again later; undefined if not set. */
 export function readableFile(words: FlagWords): Flag<string | undefined> {
   return {
     value: "path",
@@ -118,7 +118,7 @@ export function imagePrefixes(words: FlagWords): Flag<readonly string[]> {
     ...words,
     read(given) {
       if (given.includes(""))
-        throw new FlagFault("is empty; it must be a beginning such as registry.example.org/klutch", {
+        throw new FlagFault("is empty; it must be a prefix such as registry.example.org/klutch", {
           showsValue: false,
         });
       return given;

@@ -44,7 +44,7 @@ test("every fault is reported at once, by flag, without the value of a secret", 
       "--cookie-encryption-key: has 9 bytes",
       "--cluster-scoped-isolation",
       "--external-address",
-      "--tls-cert-file and --tls-key-file belong together",
+      "--tls-cert-file and --tls-key-file must be set together",
       "--tls-cert-file: /does/not/exist",
       "--credential-lifetime",
     ]) {

@@ -31,7 +31,7 @@ import {
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 
-/** How the backend runs. */
+/** Configuration of the backend. */
 export interface BackendConfig {
   readonly kubeconfig: string | undefined;
   readonly namespacePrefix: string;
@@ -43,13 +43,13 @@ export interface BackendConfig {
     readonly ca: string | undefined;
     readonly serverName: string | undefined;
   };
-  /** Whether AppClusterBindings are served. */
+  /** True to reconcile AppClusterBindings. */
   readonly controlPlaneMode: boolean;
   /** Image of the konnectors that the control-plane mode deploys. */
   readonly konnectorImage: string;
   /** Repositories, or what they start with, of images that overrides of an AppClusterBinding may name. */
   readonly allowedImagePrefixes: readonly string[];
-  /** Whether login and binding page are served; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
+  /** True to serve login and binding page; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
   readonly servesLogin: boolean;
   readonly oidc: {
     readonly issuer: string;
@@ -59,10 +59,10 @@ export interface BackendConfig {
     readonly authorizeUrl: string | undefined;
   };
   readonly cookieKeys: { readonly signing: Secret<Buffer>; readonly encryption: Secret<Buffer> | undefined };
-  /** Undefined: all interfaces. */
+  /** Host to listen on; undefined means all interfaces. */
   readonly host: string | undefined;
   readonly port: number;
-  /** As it is when the process starts; it is followed from then on. */
+  /** Certificate at the start of the process, which follows its files from then on. */
   readonly tls: ServedCertificate | undefined;
   readonly probePort: number;
   readonly leaseNamespace: string;
@@ -76,85 +76,106 @@ export interface BackendConfig {
   readonly logLevel: LogLevel;
 }
 
-const forLogin = "of the login;";
+const unlessDisabled = "(required unless login is disabled)";
 const limit = (help: string, most: number): ReturnType<typeof wholeNumber> =>
   wholeNumber({ help, default: String(most) }, { least: 1 });
 
-/** By their names. Those of the login are required unless only the control-plane mode is served. */
+/** Flags by name. Those of the login are required unless the backend serves only control-plane mode. */
 const backendFlags = {
   kubeconfig: kubeconfigFlag,
-  "namespace-prefix": text({ help: "Beginning of the names of cluster namespaces", default: "cluster" }),
-  "pretty-name": optionalText({ help: "Name of the provider, as people see it", default: "Example Backend" }),
+  "namespace-prefix": text({ help: "Prefix of the names of cluster namespaces", default: "cluster" }),
+  "pretty-name": optionalText({
+    help: "Provider name shown on the binding page and by kubectl bind",
+    default: "Example Backend",
+  }),
   "consumer-scope": oneOf(["Namespaced", "Cluster"], {
-    help: "Where app clusters have rights on exported kinds: in their service namespaces, or everywhere",
+    help: "Scope of an app cluster's rights on exported kinds: its service namespaces, or the whole cluster",
     default: "Namespaced",
   }),
   "cluster-scoped-isolation": oneOf(["Prefixed", "Namespaced", "None"], {
-    help: "How cluster-scoped objects of several app clusters are kept apart",
+    help: "How to separate cluster-scoped objects of different app clusters",
     default: "Prefixed",
   }),
   "external-address": httpsAddress({
-    help: "URL at which app clusters reach the control plane's API server; the backend's own when it is not set",
+    help: "URL of the control plane's API server for app clusters. Default: the URL that the backend itself uses",
   }),
   "external-ca-file": fileContent({
-    help: "CA certificates of that address; the backend's own when it is not set",
+    help: "File with the CA certificates for --external-address. Default: the CA that the backend itself uses",
   }),
-  "external-server-name": optionalText({ help: "Name in the certificate of that address" }),
-  "oidc-issuer-client-id": optionalText({ help: `Client ID ${forLogin} required with a login` }),
+  "external-server-name": optionalText({
+    help: "Server name to verify the certificate of --external-address against",
+  }),
+  "oidc-issuer-client-id": optionalText({ help: `Client ID at the identity provider ${unlessDisabled}` }),
   "oidc-issuer-client-secret": optionalText({
-    help: `Client secret ${forLogin} required with a login`,
+    help: `Client secret at the identity provider ${unlessDisabled}`,
     env: "OIDC_CLIENT_SECRET",
     secret: true,
   }),
-  "oidc-issuer-url": secureUrl({ help: `URL of the identity provider ${forLogin} required with a login` }),
+  "oidc-issuer-url": secureUrl({ help: `URL of the OpenID Connect identity provider ${unlessDisabled}` }),
   "oidc-callback-url": secureUrl({
-    help: `URL at which browsers reach /callback of this backend ${forLogin} required with a login`,
+    help: `Public URL of this backend's /callback endpoint ${unlessDisabled}`,
   }),
   "oidc-authorize-url": secureUrl({
-    help: "URL that kubectl bind is sent to, when it is not this backend's",
+    help: "URL where kubectl bind starts the login. Default: this backend's /authorize endpoint",
   }),
   "cookie-signing-key": cookieKey(
     {
-      help: "Key that signs cookies, 32 or 64 bytes in base64; required with a login",
+      help: `Key to sign cookies, 32 or 64 bytes in base64 ${unlessDisabled}`,
       env: "COOKIE_SIGNING_KEY",
     },
     [32, 64],
   ),
   "cookie-encryption-key": cookieKey(
-    { help: "Key that encrypts cookies, 16, 24 or 32 bytes in base64", env: "COOKIE_ENCRYPTION_KEY" },
+    { help: "Key to encrypt cookies, 16, 24 or 32 bytes in base64", env: "COOKIE_ENCRYPTION_KEY" },
     [16, 24, 32],
   ),
-  "listen-address": address({ help: "Where login and binding page are served", default: "127.0.0.1:8080" }),
-  "tls-cert-file": readableFile({
-    help: "Certificate of that server; goes together with --tls-key-file. Both are read again while it runs",
+  "listen-address": address({
+    help: "Address to serve the login and the binding page on",
+    default: "127.0.0.1:8080",
   }),
-  "tls-key-file": readableFile({ help: "Its key; without both it serves plain HTTP" }),
+  "tls-cert-file": readableFile({
+    help: "File with the TLS certificate for --listen-address; requires --tls-key-file. Changes are picked up while the backend runs",
+  }),
+  "tls-key-file": readableFile({
+    help: "File with the TLS private key for --listen-address. Default: serve plain HTTP",
+  }),
   "control-plane-mode": toggle({
-    help: "Serve AppClusterBindings; a login is then served only with its flags",
+    help: "Reconcile AppClusterBindings; disables login unless an --oidc flag is set",
   }),
   "konnector-image": text({
-    help: "Image of the konnectors that the control-plane mode deploys",
+    help: "Image of the konnectors that control-plane mode deploys",
     default: artefact("konnector"),
   }),
   "allowed-image-prefix": imagePrefixes({
-    help: "Beginning of images that overrides of an AppClusterBinding may name; the repository of --konnector-image when it is not set",
+    help: "Image prefix that overrides of an AppClusterBinding may use. Default: the repository of --konnector-image",
   }),
   "probe-port": port({
-    help: "Port of /healthz, /readyz and /metrics, on the host of --listen-address; 0 chooses a free one",
+    help: "Port to serve /healthz, /readyz and /metrics on, on the host of --listen-address; 0 picks a free port",
     default: "8081",
   }),
-  "lease-namespace": text({ help: "Namespace of the lease", default: "klutch-backend" }),
+  "lease-namespace": text({ help: "Namespace of the leader election lease", default: "klutch-backend" }),
   identity: identityFlag,
-  "allowed-redirect": secureUrls({ help: "URL besides this machine's that a login may return to" }),
-  "credential-lifetime": lifetime({ help: "Lifetime of an app cluster's credentials", default: "24h" }),
-  "max-clusters": limit("App clusters of all people", defaultLimits.clusters),
-  "max-clusters-per-user": limit("App clusters of one person", defaultLimits.clustersPerUser),
+  "allowed-redirect": secureUrls({
+    help: "URL that a login may redirect to, in addition to loopback addresses",
+  }),
+  "credential-lifetime": lifetime({
+    help: "Lifetime of the credentials issued to an app cluster",
+    default: "24h",
+  }),
+  "max-clusters": limit("Maximum number of app clusters", defaultLimits.clusters),
+  "max-clusters-per-user": limit("Maximum number of app clusters per user", defaultLimits.clustersPerUser),
   "max-namespaces-per-cluster": limit(
-    "Mapped namespaces of one app cluster",
+    "Maximum number of mapped namespaces per app cluster",
     defaultLimits.namespacesPerCluster,
   ),
-  "max-requests-per-cluster": limit("Export requests of one app cluster", defaultLimits.requestsPerCluster),
-  v: wholeNumber({ short: "v", help: "Verbosity: more than 2 means debug", default: "2" }, { least: 0 }),
+  "max-requests-per-cluster": limit(
+    "Maximum number of export requests per app cluster",
+    defaultLimits.requestsPerCluster,
+  ),
+  v: wholeNumber(
+    { short: "v", help: "Log verbosity; values above 2 enable debug logs", default: "2" },
+    { least: 0 },
+  ),
 };
 
 /** The backend and its flags. */
@@ -220,7 +241,7 @@ async function certificateOf(
 ): Promise<BackendConfig["tls"]> {
   if (given.has("tls-cert-file") !== given.has("tls-key-file")) {
     faults.push(
-      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
+      "--tls-cert-file and --tls-key-file must be set together: with only one the backend would serve plain HTTP",
     );
   }
   const { "tls-cert-file": cert, "tls-key-file": key } = values;
@@ -268,7 +289,7 @@ function ofControlPlane(
   };
 }
 
-/** Empty when no login is served. */
+/** Returns the login's configuration; empty if no login is served. */
 function ofLogin(
   values: Values,
   servesLogin: boolean,

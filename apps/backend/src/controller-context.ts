@@ -1,4 +1,4 @@
-/** What every controller works with. */
+/** Context of every controller. */
 import type {
   APIServiceExport,
   APIServiceExportRequest,
@@ -31,7 +31,7 @@ export interface ControllerContext {
   readonly caches: Caches;
   readonly exportTemplates: ExportTemplates;
   readonly credentials: CredentialIssuer;
-  /** Where konnectors can come back; undefined when this backend serves no HTTP routes. */
+  /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;
   readonly clusterScopedIsolation: ClusterScopedIsolation;

@@ -155,7 +155,7 @@ test("a tenant reaches its kinds in its own service namespaces and nothing anywh
   assert.equal(await client.find(clusterRoleBindings, { name: `klutch-binder-${namespace}` }), undefined);
 });
 
-test("a long name is mapped, a namespace of somebody else never", async () => {
+test("a long name is mapped, a foreign namespace never", async () => {
   const { tenant, namespace } = await bound("one");
   const long = await mapNamespace(tenant, { namespace, name: "n".repeat(63) });
   assert.ok(long.length <= 63 && long.startsWith(`${namespace}-nnn`), long);

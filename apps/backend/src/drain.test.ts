@@ -54,7 +54,7 @@ class World implements AsyncDisposable {
   }
 }
 
-test("who waits for an answer gets it, on a connection that ends with it, and nobody is let in after a while", async () => {
+test("a waiting request gets its answer, on a connection that ends with it, and no new one is accepted after a while", async () => {
   await using world = await World.start();
   const answer = world.ask();
   await world.untilAsked(1);

@@ -4,16 +4,16 @@ import type { Socket } from "node:net";
 import type { Clock } from "@klutch/kube";
 
 /**
- * So long those who hold a connection may still use it, in milliseconds; the answer tells them that it ends. Who writes at the moment in
- * which an idle connection is closed gets no answer, and cannot know what became of the request.
+ * Time in milliseconds for which holders of a connection may still use it; each answer tells them that it ends. A client that sends a request
+ * while its idle connection is being closed gets no answer, and cannot know whether the request was handled.
  */
 const lingerMs = 2_000;
-/** How long requests in flight may take then. The chart gives the Pod 30 s, of which it waits 5 first. */
+/** Maximum time for requests in flight after that. The chart gives the Pod 30 s, of which it waits 5 first. */
 const longestAnswerMs = 15_000;
 
 /**
- * To be called before the first request. What it gives back ends the server: each connection after its next answer, idle ones after
- * `lingerMs`, and all of them `longestAnswerMs` later. Without a connection it ends at once.
+ * Watches the server's connections; call it before the first request. The returned function ends the server: each connection after its next
+ * answer, idle ones after `lingerMs`, all of them `longestAnswerMs` later. Without a connection it ends at once.
  */
 export function drainable(server: Server, clock: Clock): () => Promise<void> {
   const sockets = new Set<Socket>();

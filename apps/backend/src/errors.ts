@@ -1,8 +1,8 @@
-/** Something a person did or met; shown on a page with its status. Never carries a credential. */
+/** Error for a person, shown on a page with its status. Never carries a credential. */
 export class UserError extends Error {
   readonly code = "User";
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 502 | 503;
-  /** What to do about it. */
+  /** Next step for the person. */
   readonly advice: string;
 
   constructor(

@@ -1,4 +1,4 @@
-/** What may be bound: CRDs that a template offers. */
+/** Lists the bindable APIs: CRDs that a template offers. */
 import { type APIServiceExportTemplate, crdNameOf, type InformerScope, serviceTypeLabel } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
@@ -42,7 +42,7 @@ export class ExportTemplates {
     return offer?.scope === "Cluster" && this.#consumerScope !== "Cluster" ? undefined : offer;
   }
 
-  /** Of several templates for one resource the first by namespace and name counts, always the same. */
+  /** Returns the template of a resource. If several exist, the first by namespace and name counts. */
   template(group: string, resource: string): APIServiceExportTemplate | undefined {
     return this.#inOrder().find(
       ({ spec: { APIServiceSelector: selector } }) =>

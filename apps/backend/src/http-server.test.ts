@@ -81,7 +81,7 @@ async function serve(args: readonly string[]): Promise<Served> {
   };
 }
 
-test("a renewed certificate is shown to those who connect from then on, and nobody is cut off", async () => {
+test("a renewed certificate is shown to new connections, and no existing one is cut off", async () => {
   await writeSecretVolume(volume, await issue("first"));
   const { clock, port } = stack.use(await serve(flags));
   const waiting = new Agent({ keepAlive: true });

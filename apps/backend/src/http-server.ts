@@ -13,8 +13,8 @@ import type { BackendConfig } from "./config.ts";
 import { drainable } from "./drain.ts";
 
 /**
- * So long an idle connection stays open, in milliseconds. A proxy in front sends requests over connections that it has; if the server ends one just
- * then, the answer is a 502. So the proxy must be first: nginx and AWS end theirs after 60 s, Traefik after 90 s, Google after 600 s.
+ * Time in milliseconds for which an idle connection stays open. A proxy in front reuses its connections; if the server ends one at that
+ * moment, the client gets a 502. So the proxy must close first: nginx and AWS end theirs after 60 s, Traefik after 90 s, Google after 600 s.
  * `headersTimeout` does not count while a connection is idle, so it may be shorter.
  */
 const keepAliveTimeout = 620_000;

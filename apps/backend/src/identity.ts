@@ -1,4 +1,4 @@
-/** Who logged in, as the identity provider vouches for it. */
+/** Identity of the user, as the identity provider vouches for it. */
 export interface Identity {
   readonly issuer: string;
   /** The issuer's own name for the person. */

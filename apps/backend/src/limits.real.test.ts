@@ -94,7 +94,7 @@ test("a person binds as many app clusters as allowed, and the provider has as ma
   const first = await bind("one", "a", {});
   await bind("one", "b", {});
   await assert.rejects(bind("one", "c", {}), refused(429, /bound 2 app clusters.*--max-clusters-per-user/));
-  // What is bound already is bound again at any time.
+  // A bound API can be bound again at any time.
   assert.equal(await bind("one", "a", { clusters: 1 }), first);
   await bind("two", "c", {});
   await assert.rejects(bind("three", "d", { clusters: 3 }), refused(503, /\(3\).*--max-clusters/));

@@ -35,7 +35,7 @@ test("the oldest have room; in one second the names decide", () => {
   );
 });
 
-test("what is in stays in, and takes its room before anything that waits", () => {
+test("an admitted object stays admitted, and takes its room before any waiting one", () => {
   assert.equal(
     over((one) => one === b, 2),
     "a",

@@ -1,4 +1,4 @@
-/** How much one person, one app cluster and all of them may have. What is over a limit is refused or waits; nothing that works is taken. */
+/** Limits the objects of one user, of one app cluster and in total. An object over a limit is refused or waits; working ones are never removed. */
 import type { KubeObject } from "@klutch/kube-core";
 
 /** All of them are numbers of objects. */
@@ -12,7 +12,7 @@ export interface Limits {
   readonly requestsPerCluster: number;
 }
 
-/** What holds when nothing is configured. */
+/** Limits that hold if nothing is configured. */
 export const defaultLimits: Limits = {
   clusters: 1_000,
   clustersPerUser: 50,
@@ -21,8 +21,8 @@ export const defaultLimits: Limits = {
 };
 
 /**
- * Whether there is no room for `own`: those that are in come first, then those that wait by their age; of the same second names decide, so
- * that every reconcile decides the same.
+ * Returns true if there is no room for `own`: admitted objects come first, then waiting ones by age; within one second names decide, so that
+ * every reconcile decides the same.
  */
 export function isOverLimit<T extends KubeObject>(
   own: T,

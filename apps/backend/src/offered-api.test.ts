@@ -32,7 +32,7 @@ function template(hidden?: string): APIServiceExportTemplate {
   };
 }
 
-/** As Crossplane describes it. */
+/** Field as Crossplane describes it. */
 const crossplane = {
   type: "object",
   description: "Configures how Crossplane will reconcile this composite resource",

@@ -16,7 +16,7 @@ export interface OfferedApi {
   readonly kind: string;
   readonly scope: ExportSnapshot["scope"];
   readonly description: string;
-  /** Of the spec, first level, and what chooses the Composition. */
+  /** First-level fields of the spec, and the field that chooses the Composition. */
   readonly fields: readonly OfferedField[];
   readonly permissionClaims: readonly PermissionClaim[];
 }
@@ -27,7 +27,7 @@ export interface OfferedField {
   readonly about: string;
 }
 
-/** What the template offers of the kind; undefined for one that cannot be exported. */
+/** Returns the kind as the template offers it; undefined if it cannot be exported. */
 export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject): OfferedApi | undefined {
   const snapshot = snapshotOf(template, crd);
   if (snapshot === undefined) return undefined;
@@ -48,7 +48,7 @@ export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject):
 /** The field of a composite of Crossplane 2 in which everything is that Crossplane adds to its spec. */
 const machinery = "crossplane";
 
-/** What nobody describes is for machines, such as what Crossplane adds to a claim. */
+/** Leaves out fields without a description: they are for machines, such as those that Crossplane adds to a claim. */
 function describedFields(spec: unknown): readonly OfferedField[] {
   const fields = recordAt(spec, "properties");
   return Object.entries(fields).flatMap(([name, field]) => {
@@ -57,7 +57,7 @@ function describedFields(spec: unknown): readonly OfferedField[] {
   });
 }
 
-/** Where a claim or a composite names its Composition, which Crossplane does not describe. */
+/** Returns the field by which a claim or a composite names its Composition; Crossplane does not describe it. */
 function choiceField(spec: unknown): readonly OfferedField[] {
   const places = [["compositionRef"], [machinery, "compositionRef"]];
   const place = places.find(
@@ -67,7 +67,7 @@ function choiceField(spec: unknown): readonly OfferedField[] {
 }
 
 const choiceWords =
-  "Which of the provider's Compositions makes it. Without this it is the default one. What a description says behind “with” and a name is for the Composition of that name.";
+  "The provider's Composition that makes it. Default: the provider's default one. In a description, text behind “with” and a name applies to the Composition of that name.";
 
 function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | undefined {
   try {

@@ -1,13 +1,13 @@
-/** Plain HTTP only to this machine: everywhere else somebody on the way could read codes and secrets, and put in keys of his own. */
+/** Allows plain HTTP only to this machine: elsewhere an eavesdropper could read codes and secrets, and replace keys. */
 
 const loopbackHosts: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Whether the URL stays on this machine. */
+/** Returns true if the URL stays on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
   return loopbackHosts.has(hostname);
 }
 
-/** Why the text is not an https URL, nor an http one of this machine; undefined when it is. */
+/** Returns why the text is neither an https URL nor an http URL of this machine; undefined if it is one. */
 export function urlFault(text: string): string | undefined {
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);

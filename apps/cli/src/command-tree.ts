@@ -4,22 +4,22 @@ import { connectionFlags } from "./connection-flags.ts";
 
 /** One command with those below it. Hidden options are left out. */
 export interface CommandDescription {
-  /** As it is typed, such as `klutch service apply`. */
+  /** Full command as typed, such as `klutch service apply`. */
   readonly name: string;
   readonly description: string;
   readonly arguments: readonly {
-    /** With its brackets: `<needed>`, `[optional]`, `[several...]`. */
+    /** Argument with its brackets: `<needed>`, `[optional]`, `[several...]`. */
     readonly term: string;
     readonly description: string;
   }[];
   readonly options: readonly {
-    /** Such as `-o, --output <format>`. */
+    /** Flags as printed, such as `-o, --output <format>`. */
     readonly flags: string;
     readonly description: string;
-    /** As it would be typed; undefined: none. */
+    /** Default as a user would type it; undefined if there is none. */
     readonly default: string | undefined;
     readonly required: boolean;
-    /** One of those that every command has that connects to a cluster. */
+    /** True for a flag of every command that connects to a cluster. */
     readonly connects: boolean;
   }[];
   readonly commands: readonly CommandDescription[];
@@ -30,7 +30,7 @@ const connecting: ReadonlySet<string> = new Set(connectionFlags.map(([flags]) =>
 /** The library says nothing about the default's type. */
 type DefinedOption = Omit<Command["options"][number], "defaultValue"> & { readonly defaultValue?: unknown };
 
-/** Describes a command; `parent` is what is typed before its name. */
+/** Describes a command; `parent` is the text typed before its name. */
 export function describeCommand(command: Command, parent = ""): CommandDescription {
   const name = `${parent}${command.name()}`;
   return {

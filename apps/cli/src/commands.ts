@@ -18,7 +18,7 @@ type Values = Readonly<Record<string, unknown>>;
 /** verify, doctor, unbind, release, hand-back, service, upgrade and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
-  tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
+  tools.addConnectionFlags(unbinding.option("--timeout <duration>", "maximum time to wait", unbindTimeout));
   return [
     verifyCommand(context, tools),
     doctorCommand(context, tools),
@@ -32,16 +32,16 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
 }
 
 const unbindTimeout = "5m";
-const apiArgument = "API as <resource>.<group>, for example postgresqlinstances.anynines.com";
+const apiArgument = "API in the form <resource>.<group>, for example postgresqlinstances.anynines.com";
 
 /** `unbind`; as a command of `kubectl bind` it takes connection flags and `--timeout` from there. */
 export function unbindCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("unbind"))
-    .description("End the binding of an API. What exists stays, unless --delete is given.")
+    .description("Unbind an API. Existing objects are kept unless --delete is set.")
     .argument("<api>", apiArgument)
-    .option("--delete", "delete the API's objects in this cluster and their counterparts at the provider")
-    .option("--yes", "do not ask before deleting")
+    .option("--delete", "delete the API's objects, both in this cluster and at the provider")
+    .option("--yes", "delete without asking for confirmation")
     .action(async (api: string) => {
       const values: Values = command.optsWithGlobals();
       // `bind` has a longer time of its own.
@@ -58,20 +58,20 @@ export function unbindCommand(context: CliContext, tools: CommandTools): Command
 function verifyCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("verify"))
-    .description("Compare an app cluster with its control plane and report what is wrong. Reads only.")
-    .argument("<app-cluster>", "kubeconfig of the app cluster")
-    .argument("<control-plane>", "kubeconfig of the control plane cluster")
+    .description("Compare an app cluster with its control plane and report differences. Read-only.")
+    .argument("<app-cluster>", "path to the kubeconfig of the app cluster")
+    .argument("<control-plane>", "path to the kubeconfig of the control plane cluster")
     .option(
       "-n, --namespace <name>",
-      "cluster namespace at the control plane (default: the kubeconfig's namespace)",
+      "cluster namespace in the control plane (default: the kubeconfig's namespace)",
     )
-    .option("-o, --output <format>", "json")
+    .option("-o, --output <format>", "output format: json")
     .action(async (consumerKubeconfig: string, providerKubeconfig: string) => {
       const { namespace, output }: Values = command.opts();
       if (output !== undefined && output !== "json") {
         throw new CliError(
           "Usage",
-          `-o ${JSON.stringify(output)} is not known; use json, or leave it out for text.`,
+          `Unknown output format -o ${JSON.stringify(output)}: use json, or omit the flag for text.`,
         );
       }
       await verify(context, {
@@ -87,11 +87,8 @@ function verifyCommand(context: CliContext, tools: CommandTools): Command {
 function doctorCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("doctor"))
-    .description("Find what is wrong with Klutch in an app cluster.")
-    .option(
-      "--fix",
-      "write the konnector's roles as they must be, and delete those of APIs that are not bound",
-    )
+    .description("Diagnose Klutch in an app cluster.")
+    .option("--fix", "repair the konnector's roles, and delete the roles of unbound APIs")
     .action(async () => {
       const values: Values = command.opts();
       await doctor(context, { ...common(values, context), fix: values["fix"] === true });
@@ -103,7 +100,7 @@ function doctorCommand(context: CliContext, tools: CommandTools): Command {
 function releaseCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("release"))
-    .description("Apply a schema change or deletions that the konnector holds back.")
+    .description("Release a schema change or deletions that the konnector holds back.")
     .argument("<api>", apiArgument)
     .action(async (api: string) => {
       await release(context, api, common(command.opts(), context));
@@ -115,9 +112,9 @@ function releaseCommand(context: CliContext, tools: CommandTools): Command {
 function handBackCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("hand-back"))
-    .description("Remove this konnector's finalizer and annotations, before another konnector takes over.")
-    .argument("[api...]", `${apiArgument}; all bound APIs when none is given`)
-    .option("-d, --dry-run", "show what would be removed; change nothing")
+    .description("Remove this konnector's finalizers and annotations before another konnector takes over.")
+    .argument("[api...]", `${apiArgument} (default: all bound APIs)`)
+    .option("-d, --dry-run", "print what would be removed, without changing anything")
     .action(async (apis: readonly string[]) => {
       await handBack(context, apis, common(command.opts(), context));
     });
@@ -128,29 +125,33 @@ function handBackCommand(context: CliContext, tools: CommandTools): Command {
 function mirrorCommand(context: CliContext, tools: CommandTools): Command {
   return tools
     .prepare(new Command("mirror"))
-    .description("Copy a release into another registry, and write manifests that name it there.")
-    .argument("<folder>", "folder that the offline archive of the release was unpacked to")
-    .requiredOption("--registry <host[/path]>", "registry that gets the artefacts")
-    .option("--out <folder>", "folder that gets the manifests", "klutch-bundles")
-    .option("--username <name>", "who logs in at the registry; without it whoever did by docker login")
-    .option("--password-stdin", "read the password from standard input; goes together with --username")
+    .description("Copy a release to another registry and write manifests that use it.")
+    .argument("<folder>", "folder with the unpacked offline archive of the release")
+    .requiredOption("--registry <host[/path]>", "registry to copy the artefacts to")
+    .option("--out <folder>", "folder to write the manifests to", "klutch-bundles")
+    .option(
+      "--username <name>",
+      "user name for the registry (default: the credentials saved by docker login)",
+    )
+    .option("--password-stdin", "read the registry password from standard input; requires --username")
     .option(
       "--token-server <host[:port]>",
-      "server besides the registry's own that may get the password, for tokens; may be repeated",
+      "additional token server that may receive the password; can be repeated",
       (host: string, before: readonly string[]) => [...before, host],
       [],
     )
     .action(async (folder: string, values: MirrorFlags) => {
       const registry = registryOption(values);
-      if (registry === undefined) throw new CliError("Usage", "--registry is missing.");
+      if (registry === undefined)
+        throw new CliError("Usage", "--registry is required: pass the registry to copy the release to.");
       const { out, username, tokenServer: tokenServers } = values;
       if ((username === undefined) === (values.passwordStdin === true))
-        throw new CliError("Usage", "--username and --password-stdin belong together.");
+        throw new CliError("Usage", "--username and --password-stdin must be used together.");
       await mirror(context, { folder, registry, out, username, tokenServers });
     });
 }
 
-/** As commander gives them. */
+/** Flags of `klutch mirror` as commander returns them. */
 type MirrorFlags = Values & {
   readonly out: string;
   readonly username?: string;

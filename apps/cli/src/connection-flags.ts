@@ -1,24 +1,30 @@
 /** The flags of every command that connects to a cluster, named as kubectl's. */
 import type { Command } from "commander";
 
-/** What is typed, what it means, and the default where there is one. */
+/** Lists each flag with its meaning and its default, if it has one. */
 export const connectionFlags: readonly (readonly [flags: string, text: string, fallback?: string])[] = [
-  ["--kubeconfig <path>", "kubeconfig of the app cluster (default: KUBECONFIG, ~/.kube/config)"],
-  ["--context <name>", "context of the kubeconfig"],
-  ["--cluster <name>", "cluster of the kubeconfig"],
-  ["--user <name>", "user of the kubeconfig"],
-  ["-n, --namespace <name>", "accepted as by kubectl; Klutch's objects are always in klutch-bind"],
-  ["-s, --server <url>", "address of the API server"],
-  ["--token <token>", "bearer token for the API server"],
+  [
+    "--kubeconfig <path>",
+    "path to the kubeconfig of the app cluster (default: KUBECONFIG, then ~/.kube/config)",
+  ],
+  ["--context <name>", "kubeconfig context to use"],
+  ["--cluster <name>", "kubeconfig cluster to use"],
+  ["--user <name>", "kubeconfig user to use"],
+  [
+    "-n, --namespace <name>",
+    "accepted for compatibility with kubectl, without effect: Klutch's objects are in klutch-bind",
+  ],
+  ["-s, --server <url>", "URL of the API server"],
+  ["--token <token>", "bearer token for authentication to the API server"],
   ["--as <user>", "user to impersonate"],
-  ["--as-group <group...>", "groups to impersonate"],
+  ["--as-group <group...>", "groups to impersonate; can be repeated"],
   ["--as-uid <uid>", "UID to impersonate"],
-  ["--certificate-authority <path>", "certificate authority of the API server"],
-  ["--client-certificate <path>", "client certificate"],
-  ["--client-key <path>", "key of the client certificate"],
-  ["--insecure-skip-tls-verify", "do not verify the API server's certificate"],
-  ["--tls-server-name <name>", "name to verify the API server's certificate against"],
-  ["--request-timeout <duration>", "longest wait for one answer, 0 for none", "0"],
+  ["--certificate-authority <path>", "path to the CA certificate of the API server"],
+  ["--client-certificate <path>", "path to the client certificate"],
+  ["--client-key <path>", "path to the client key"],
+  ["--insecure-skip-tls-verify", "skip verification of the API server's certificate (insecure)"],
+  ["--tls-server-name <name>", "server name to verify the API server's certificate against"],
+  ["--request-timeout <duration>", "maximum time for a single request; 0 means no limit", "0"],
 ];
 
 /** Adds them after the command's own. */

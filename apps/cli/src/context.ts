@@ -1,12 +1,12 @@
-/** What a command gets from the outside, so that tests can be the outside. */
+/** Defines the outside world of a command, so that tests can replace it. */
 import type { Clock } from "@klutch/kube";
 
 /** Text in and out. Data goes to `out` (standard output), everything meant for a person to `say` (standard error). */
 export interface Terminal {
-  /** Whether a person can be asked with a prompt. */
+  /** True if a person can be asked with a prompt. */
   readonly interactive: boolean;
   out(text: string): void;
-  /** One line, newline added. */
+  /** Prints one line and adds the newline. */
   say(line: string): void;
   /** Shows that something is waited for until the returned function is called. */
   waiting(what: string): () => void;

@@ -1,8 +1,8 @@
-/** What ends a command, in words for the person who typed it. */
+/** Defines the errors that end a command, worded for the person who typed it. */
 import { printable } from "@klutch/api";
 import { isUnauthorized, KubeconfigError, TransportError } from "@klutch/kube";
 
-/** What kind of trouble it was; for tests and scripts that embed the CLI. */
+/** Kind of failure, for tests and for scripts that embed the CLI. */
 export type CliErrorCode =
   | "Usage"
   | "ProviderUnreachable"
@@ -31,7 +31,7 @@ export class CliError extends Error {
   }
 }
 
-/** One line for any error. Never shows a stack: that is a bug's business, see `KLUTCH_DEBUG` in program.ts. */
+/** Words any error in one line. Never shows a stack; with `KLUTCH_DEBUG` program.ts prints one. */
 export function errorText(error: unknown): string {
   // Parts of it come from servers, and even our own sentences quote them.
   return printable(messageOf(error), maxErrorLength);

@@ -1,4 +1,4 @@
-/** How checks end. */
+/** Ends a check with its findings. */
 
 /** Ends a command with exit code 1 after its findings were printed: what it looked at is not as it should be. */
 export class CheckFailedError extends Error {

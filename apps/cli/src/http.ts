@@ -5,8 +5,8 @@ const defaultTimeoutMs = 15_000;
 const maxLength = 1024 * 1024;
 
 /**
- * Why an address may not be used, as the end of a sentence; undefined when it may. Credentials and what decides about rights travel
- * over https only, or stay on this machine.
+ * Returns why an address may not be used, as the end of a sentence, or undefined if it may. Credentials and answers that decide about
+ * rights travel over https only, or stay on this machine.
  */
 export function addressProblem(url: string): string | undefined {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {

@@ -1,10 +1,10 @@
 /** The names that one executable goes by. */
 import { basename } from "node:path";
 
-/** As the first argument: the others are words, of which the last is to be completed. Cobra's programs have the same. */
+/** First argument of a completion call, as in programs with cobra; the other arguments are words, of which the last is to be completed. */
 export const completionWord = "__complete";
 
-/** Which program was started, and with what. Under the name that kubectl calls for completion, the arguments are words to complete. */
+/** Returns the started program and its arguments. Under the name that kubectl calls for completion, the arguments are words to complete. */
 export function programOf(argv: readonly string[]): {
   readonly name: "klutch" | "kubectl-bind";
   readonly args: readonly string[];

@@ -76,7 +76,7 @@ test("flags that exclude each other or are incomplete are named, all at once", (
   assert.equal(bindApiServiceOptions({ file: "-", remoteKubeconfig: "r" }, undefined, {}).file, "-");
 });
 
-test("--registry is checked, named when it is wrong, and excludes an image of one's own", () => {
+test("--registry is checked, named when it is wrong, and excludes a custom image", () => {
   assert.equal(commonOptions({}, {}).registry, undefined);
   assert.equal(commonOptions({ registry: "localhost:5000/klutch" }, {}).registry, "localhost:5000/klutch");
   for (const [values, message] of [

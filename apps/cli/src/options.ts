@@ -6,10 +6,10 @@ import { Secret } from "@klutch/telemetry";
 import { CliError } from "./errors.ts";
 import { addressProblem } from "./http.ts";
 
-/** How objects are printed. */
+/** Output format of objects. */
 export type OutputFormat = "yaml" | "json" | "name";
 
-/** What happens with a provider's permission claims when nobody is there to be asked. */
+/** Answer to a provider's permission claims when no one can be asked. */
 export type ClaimAnswer = "ask" | "accept" | "reject";
 
 /** Flags of every command. */
@@ -18,16 +18,16 @@ export interface CommonOptions {
   readonly connection: LoadKubeconfigOptions;
   readonly requestTimeoutMs: number | undefined;
   readonly dryRun: boolean;
-  /** Undefined: yaml for a dry run, a table for bindings. */
+  /** Output format. Default: yaml for a dry run, a table for bindings. */
   readonly output: OutputFormat | undefined;
   readonly showManagedFields: boolean;
   readonly skipKonnector: boolean;
   readonly downgradeKonnector: boolean;
   readonly konnectorImage: string | undefined;
-  /** Where the konnector's image comes from; undefined: where releases live. */
+  /** Registry of the konnector's image. Default: the registry of releases. */
   readonly registry: Registry | undefined;
   readonly claims: ClaimAnswer;
-  /** Of each wait. */
+  /** Maximum time of each wait. */
   readonly timeoutMs: number;
 }
 

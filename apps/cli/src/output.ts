@@ -21,7 +21,7 @@ export function formatObjects(
   }
 }
 
-/** JSON is YAML too; it is taken when characters need escapes, so that they mean the same to whoever reads the output. */
+/** Prints JSON, which is YAML too, if characters need escapes, so that every reader of the output understands them alike. */
 function yamlOf(object: KubeObject): string {
   const text = formatYaml(object);
   return printableLines(text) === text ? text : `${JSON.stringify(object, null, 2)}\n`;

@@ -69,7 +69,7 @@ function withoutValues(args: readonly string[]): string[] {
 function createProgram(name: string, context: CliContext): Command {
   if (name !== "klutch") return bindCommand("kubectl-bind", context).version(klutchVersion);
   const klutch = prepare(new Command("klutch"), context)
-    .description("Use APIs of a control plane cluster in your own cluster.")
+    .description("Use the APIs of a control plane cluster in your own cluster.")
     .version(klutchVersion)
     .addCommand(bindCommand("bind", context));
   for (const command of klutchCommands(context, toolsOf(context))) klutch.addCommand(command);
@@ -89,10 +89,10 @@ function prepare(command: Command, context: CliContext): Command {
 
 function bindCommand(name: string, context: CliContext): Command {
   const command = prepare(new Command(name), context)
-    .description("Bind APIs of a service provider in the current cluster.")
-    .argument("[url]", "address of the provider, for example https://klutch.example.com/export")
-    .option("--no-browser", "print the login address without opening a browser")
-    .option("--allow-authorize-url <url>", "other server where the provider lets people log in")
+    .description("Bind APIs of a provider to the current cluster.")
+    .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
+    .option("--no-browser", "print the login URL instead of opening a browser")
+    .option("--allow-authorize-url <url>", "allow a login page on this other server")
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();
@@ -118,14 +118,20 @@ Examples:
 
 function apiServiceCommand(context: CliContext): Command {
   const command = prepare(new Command("apiservice"), context)
-    .description("Bind the APIs of an APIServiceExportRequest with a kubeconfig of the provider.")
+    .description("Bind the APIs of an APIServiceExportRequest, using a kubeconfig of the provider.")
     .configureHelp({ showGlobalOptions: true })
-    .argument("[url]", "address of the manifest, when it is not given with -f")
-    .option("-f, --file <path>", "manifest of an APIServiceExportRequest; - for standard input")
-    .option("--remote-kubeconfig <path>", "kubeconfig of the provider")
-    .option("--remote-kubeconfig-namespace <name>", "namespace of a Secret with the kubeconfig")
-    .option("--remote-kubeconfig-name <name>", "name of that Secret; its key is kubeconfig")
-    .option("--remote-namespace <name>", "namespace at the provider, in place of the kubeconfig's")
+    .argument("[url]", "URL of the manifest, unless -f is set")
+    .option("-f, --file <path>", "file with the APIServiceExportRequest manifest; - reads standard input")
+    .option("--remote-kubeconfig <path>", "path to the kubeconfig of the provider")
+    .option(
+      "--remote-kubeconfig-namespace <name>",
+      "namespace of the Secret that contains the provider's kubeconfig",
+    )
+    .option(
+      "--remote-kubeconfig-name <name>",
+      "name of the Secret that contains the provider's kubeconfig, under the key kubeconfig",
+    )
+    .option("--remote-namespace <name>", "namespace at the provider (default: the kubeconfig's namespace)")
     .action(async (url: string | undefined) => {
       await bindApiService(context, url, bindApiServiceOptions(command.optsWithGlobals(), url, context.env));
     });
@@ -134,19 +140,19 @@ function apiServiceCommand(context: CliContext): Command {
 
 function addCommonFlags(command: Command): void {
   command
-    .option("-d, --dry-run", "print what would be written; change nothing in either cluster")
-    .option("-o, --output <format>", "yaml, json or name")
-    .option("--show-managed-fields", "keep metadata.managedFields in the output")
+    .option("-d, --dry-run", "print the objects that would be written, without changing either cluster")
+    .option("-o, --output <format>", "output format: yaml, json or name")
+    .option("--show-managed-fields", "keep managedFields when printing objects in YAML or JSON")
     .option("--skip-konnector", "do not install or change the konnector")
-    .option("--konnector-image <image>", "install the konnector with this image, also with --skip-konnector")
-    .option("--registry <host[/path]>", "take the konnector's image from there, such as a mirror of releases")
+    .option("--konnector-image <image>", "image of the konnector to install; overrides --skip-konnector")
+    .option("--registry <host[/path]>", "registry to take the konnector's image from, such as a mirror")
     .option("--downgrade-konnector", "replace a konnector that is newer than this plugin")
     .option(
       "--accept-permissions",
-      "accept permission claims without asking, except those that a person must judge",
+      "accept permission claims without asking, except those that require a person's decision",
     )
     .option("--reject-permissions", "reject all optional permission claims without asking")
-    .option("--timeout <duration>", "longest time of each wait", "10m");
+    .option("--timeout <duration>", "maximum time for each wait", "10m");
   addConnectionFlags(command);
   for (const flags of ignoredFlags) command.addOption(new Option(flags).hideHelp());
 }

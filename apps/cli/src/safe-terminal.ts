@@ -1,4 +1,4 @@
-/** What a terminal may show of the other side's texts. */
+/** Limits which characters of the other side's texts a terminal shows. */
 import { printable, printableLines } from "@klutch/api";
 import type { Terminal } from "./context.ts";
 

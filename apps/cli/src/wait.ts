@@ -6,7 +6,7 @@ import { CliError } from "./errors.ts";
 export async function waitFor<T>(
   context: CliContext,
   options: {
-    /** For the spinner: "the provider to accept …". */
+    /** Subject of the wait, for the spinner: "the provider to accept …". */
     readonly what: string;
     readonly timeoutMs: number;
     readonly problem: () => string;

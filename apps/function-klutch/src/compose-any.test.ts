@@ -16,7 +16,7 @@ import { compose } from "./compose.ts";
 const called = [...services.map(functionResource), bindingResource];
 const inputs = [...called, backupResource, restoreResource];
 
-/** Where the fields that are read stand, with anything in them: an XRD allows less, and a function must not rely on it. */
+/** Any value at the fields that the function reads: an XRD allows less, but a function must not rely on it. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>("True", "a", "kube-system", undefined),
@@ -141,7 +141,7 @@ test("only a Ready of True makes the composite ready", () => {
   }
 });
 
-test("only what is meant for the claim is reported, never a field that the provider adds one day", () => {
+test("only fields meant for the claim are reported, never a field that the provider adds one day", () => {
   const body = { metadata: { name: "db", namespace: "team" }, spec: {} };
   const atProvider = {
     state: "created",

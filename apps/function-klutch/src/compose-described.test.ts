@@ -17,7 +17,7 @@ function request(input: Json, spec: Json): ComposeRequest {
   };
 }
 
-test("an instance of a service that nobody has compiled in is composed as its Composition says", () => {
+test("an instance of a service that is not compiled in is composed as its Composition says", () => {
   const parameters = { maxSize: "max-size", level: { key: "log_level", as: "lower" } };
   const input = { ...header, type: "example", parameters };
   const spec = {

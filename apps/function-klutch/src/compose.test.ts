@@ -192,7 +192,7 @@ test("readiness, report and problem of the managed resource reach the composite 
   const observed = existing(instanceSpec, { atProvider: { state: "provisioned", planId: "p" }, conditions });
   const answer = compose(request("postgresql-instance", instanceSpec, observed));
   const message =
-    "observe failed: no answer; it is tried again by itself, and nothing in the claim has to change";
+    "observe failed: no answer; it is retried automatically, and nothing in the claim has to change";
   assert.equal(answer.resources["managed"]?.ready, true);
   assert.deepEqual(answer.compositeStatus, { managed: { state: "provisioned", conditions } });
   assert.deepEqual(answer.conditions, [
@@ -245,7 +245,7 @@ test("the mark of the spec that was composed comes back, and nothing that is no 
     assert.deepEqual(observedOf(mark), []);
 });
 
-test("the managed resource says of which kind its claim is, so that events can be about it", () => {
+test("the managed resource names its claim's kind, so that events can be about it", () => {
   const kindOf = (composite: Json): unknown => {
     const { resources } = compose({ ...request("postgresql-instance", instanceSpec), composite });
     return valueAt(
@@ -290,12 +290,12 @@ test("how long it usually takes is said by the Composition, or known for the kin
     const base = request(resource, instanceSpec);
     return compose({ ...base, input: { ...base.input, ...input } }).conditions?.[0]?.message;
   };
-  assert.equal(expected({}), "it is being made; usually ready within 15 m");
-  assert.equal(expected({}, "service-binding"), "it is being made; usually ready within 1 m");
-  assert.equal(expected({ takes: { create: "2h" } }), "it is being made; usually ready within 2 h");
-  assert.equal(expected({ takes: { create: "90s" } }), "it is being made; usually ready within 90 s");
+  assert.equal(expected({}), "it is being created; usually ready within 15 m");
+  assert.equal(expected({}, "service-binding"), "it is being created; usually ready within 1 m");
+  assert.equal(expected({ takes: { create: "2h" } }), "it is being created; usually ready within 2 h");
+  assert.equal(expected({ takes: { create: "90s" } }), "it is being created; usually ready within 90 s");
   for (const takes of [{}, { create: "soon" }, { create: 5 }])
-    assert.equal(expected({ takes }), "it is being made");
+    assert.equal(expected({ takes }), "it is being created");
 });
 
 test("a condition of the function before this one is not left as it was", () => {
@@ -307,7 +307,7 @@ test("a condition of the function before this one is not left as it was", () => 
   assert.equal(conditions?.find(({ type }) => type === "ManagedResourceSynced")?.status, "Unknown");
 });
 
-test("an unknown input stops the pipeline and names what is allowed", () => {
+test("an unknown input stops the pipeline and names the allowed ones", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
@@ -323,7 +323,7 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 
-test("a composite that belongs to nobody composes nothing", () => {
+test("a composite without an owner composes nothing", () => {
   const { results } = compose({ ...request("service-binding", {}), composite: { metadata: { name: "x" } } });
   assert.equal(results?.[0]?.severity, "fatal");
 });

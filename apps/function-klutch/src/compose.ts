@@ -33,7 +33,7 @@ function composeDescribed(request: ComposeRequest): ComposeResponse {
   return "problem" in service ? fatal(service.problem) : composeServiceInstance(service)(request);
 }
 
-/** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed; so does a living resource of another kind. */
+/** Chooses by the step's input. An unknown input, or a living resource of another kind, stops the pipeline with the allowed values. */
 export const compose: Compose = (request) => {
   const resource = request.input?.["resource"];
   const response = composers.get(resource)?.(request);

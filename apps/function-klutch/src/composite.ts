@@ -1,4 +1,4 @@
-/** What is read of a composite and of a managed resource that exists. */
+/** Reads a composite and its existing managed resource. */
 import {
   claimKindAnnotation,
   serviceInstances,
@@ -27,7 +27,7 @@ const changeableKind = serviceInstances.kind;
 /** Name of the only composed resource, unless one exists under another. */
 const composedName = "managed";
 
-/** Stops the pipeline: the composite belongs to nobody. */
+/** Stops the pipeline: the composite has no owner. */
 export const noClaim: ComposeResponse = {
   resources: {},
   results: [
@@ -67,13 +67,13 @@ export function answer(
   });
 }
 
-/** A composed resource, and what is known of it. */
+/** A composed resource and its state. */
 interface Composed extends Omit<WordsContext, "now"> {
-  /** By which Crossplane knows it. */
+  /** Name by which Crossplane identifies it. */
   readonly name: string;
   readonly resource: Json;
   readonly state: ManagedState;
-  /** For `status.managed` of the claim. */
+  /** Content of the claim's `status.managed`. */
   readonly managed: Json;
 }
 
@@ -92,7 +92,7 @@ export function answerWith(
   };
 }
 
-/** Of the Composition, where it says them; else as for the kind of a managed resource. */
+/** Returns the usual times of the Composition if it sets them, else those of the managed resource's kind. */
 export function usualOf({ input }: ComposeRequest, kind: string): UsualTimes {
   const takes = valueAt(input, "takes");
   if (!isRecord(takes)) return usualTimes[kind] ?? {};
@@ -107,7 +107,7 @@ function credentialsOf(observed: ObservedResource | undefined, resource: Json): 
   return name === undefined || keys.length === 0 ? undefined : { name, keys };
 }
 
-/** With the claim's kind, for events about the claim while Crossplane asks no function any more. */
+/** Adds the claim's kind, for events about the claim while Crossplane no longer calls the function. */
 function withClaimKind(resource: Json, composite: Json): Json {
   const isOwn = textAt(composite, "metadata", "namespace") !== undefined;
   const owner = isOwn ? composite : valueAt(composite, "spec", "claimRef");
@@ -121,7 +121,7 @@ function withClaimKind(resource: Json, composite: Json): Json {
   return { ...resource, metadata: { ...metadata, annotations } };
 }
 
-/** Which spec was composed, for an agent that marked it. */
+/** Reports which spec was composed, for an agent that marked it. */
 export function specObserved(composite: Json): readonly ComposeCondition[] {
   const mark = textAt(composite, "metadata", "annotations", specDigestAnnotation);
   if (mark === undefined || !/^[0-9a-f]{16}$/.test(mark)) return [];
@@ -146,7 +146,7 @@ export function nameOfComposed(observed: ComposeRequest["observed"], wanted: Jso
   return others.length === 0 ? first : undefined;
 }
 
-/** When `nameOfComposed` has no name. */
+/** Error if `nameOfComposed` finds no name. */
 export const severalComposed: ComposeResponse = refusal(
   "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
 );

@@ -3,24 +3,24 @@ import { klutchVersion } from "@klutch/api";
 import { type Address, address, probesFlag, type Program, requireFlags, text, toggle } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 
-/** How the function runs. */
+/** Configuration of the function. */
 export interface FunctionConfig {
   readonly listen: Address;
-  /** Where /healthz, /readyz and /metrics are served. */
+  /** Address that serves /healthz, /readyz and /metrics. */
   readonly probes: Address;
   readonly certificatesFolder: string;
   readonly logLevel: LogLevel;
 }
 
 const flags = {
-  address: address({ help: "Where Crossplane reaches the function", default: "0.0.0.0:9443" }),
+  address: address({ help: "Address to serve the function on, for Crossplane", default: "0.0.0.0:9443" }),
   "tls-certs-dir": text({
     value: "path",
-    help: "Folder with tls.crt, tls.key and ca.crt",
+    help: "Directory with tls.crt, tls.key and ca.crt",
     env: "TLS_SERVER_CERTS_DIR",
   }),
   "health-probe-bind-address": probesFlag({ default: ":8080" }),
-  debug: toggle({ short: "d", help: "Log more" }),
+  debug: toggle({ short: "d", help: "Enable debug logs" }),
 };
 
 /** The function and its flags. */

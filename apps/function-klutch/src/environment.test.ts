@@ -43,7 +43,7 @@ function request(found: readonly Json[] | undefined, changes: Partial<ComposeReq
   };
 }
 
-function placeOf({ resources }: ComposeResponse): readonly unknown[] {
+function spaceOf({ resources }: ComposeResponse): readonly unknown[] {
   const fields = ["organizationGuid", "spaceGuid"];
   return fields.map((field) => valueAt(resources["managed"]?.resource, "spec", "forProvider", field));
 }
@@ -74,18 +74,18 @@ test("a new instance is not made before Crossplane said which EnvironmentConfigs
 
 test("a new instance is made where the EnvironmentConfig of its namespace says, and the same is required again", () => {
   const answer = compose(request([acme]));
-  assert.deepEqual(placeOf(answer), ["acme-org", "acme-space"]);
+  assert.deepEqual(spaceOf(answer), ["acme-org", "acme-space"]);
   assert.deepEqual(answer.required, asked);
   assert.equal(answer.isReady, undefined);
 });
 
 test("without an EnvironmentConfig the step's pair counts, else the fixed one", () => {
   const answer = compose(request([]));
-  assert.deepEqual(placeOf(answer), fixed);
+  assert.deepEqual(spaceOf(answer), fixed);
   assert.deepEqual(answer.required, asked);
   const step = { resource: "postgresql-instance", organizationGuid: "step-org" };
-  assert.deepEqual(placeOf(compose(request([], { input: step }))), ["step-org", fixed[1]]);
-  assert.deepEqual(placeOf(compose(request([acme], { input: step }))), ["acme-org", "acme-space"]);
+  assert.deepEqual(spaceOf(compose(request([], { input: step }))), ["step-org", fixed[1]]);
+  assert.deepEqual(spaceOf(compose(request([acme], { input: step }))), ["acme-org", "acme-space"]);
 });
 
 test("an instance that exists keeps what it has, whatever EnvironmentConfigs say now, and nothing is asked", () => {
@@ -94,7 +94,7 @@ test("an instance that exists keeps what it has, whatever EnvironmentConfigs say
   for (const found of [undefined, [], [acme], [broken], [acme, acme]]) {
     const input = { resource: "postgresql-instance", organizationGuid: "step-org" };
     const answer = compose(request(found, { observed, input }));
-    assert.deepEqual(placeOf(answer), ["old-org", "old-space"]);
+    assert.deepEqual(spaceOf(answer), ["old-org", "old-space"]);
     assert.equal(answer.required, undefined);
     assert.deepEqual(answer.results, []);
   }
@@ -113,7 +113,7 @@ test("an instance that another Composition made under another name keeps what it
 
 test("an instance that exists is composed in any case, also when it does not say what it has", () => {
   for (const forProvider of [{}, { organizationGuid: "", spaceGuid: 7 }])
-    assert.deepEqual(placeOf(compose(request(undefined, { observed: living(forProvider) }))), fixed);
+    assert.deepEqual(spaceOf(compose(request(undefined, { observed: living(forProvider) }))), fixed);
 });
 
 test("a database of another Composition is kept before anything is asked", () => {
@@ -172,7 +172,7 @@ test("two EnvironmentConfigs for one namespace are both named, many of them only
   );
 });
 
-test("what was not asked for is refused, so a mistake elsewhere gives nobody the organisation of another tenant", () => {
+test("an answer that was not requested is refused, so a mistake elsewhere gives no one the organisation of another tenant", () => {
   const theirs = environment({ organizationGuid: "their-org", spaceGuid: "their-space" }, "theirs", "other");
   const unlabelled = { ...acme, metadata: { name: "bare" } };
   const secret = { ...acme, kind: "Secret" };
@@ -190,13 +190,13 @@ function assertRefused(found: readonly Json[], problem: RegExp): void {
   const answer = compose(request(found));
   assert.deepEqual(answer.resources, {});
   assert.deepEqual(severities(answer), ["warning", "fatal"]);
-  const before = "it is not known in which organisation and space to make it: ";
+  const before = "its organisation and space are unknown: ";
   const texts = [...(answer.results ?? []), ...(answer.conditions ?? [])].map(({ message }) => message ?? "");
   assert.equal(texts.length, 4);
   for (const text of texts) {
     assert.ok(text.startsWith(before), text);
     assert.match(text.slice(before.length), problem);
-    assert.match(text, /; ask those who run the control plane$/);
+    assert.match(text, /; ask the operators of the control plane$/);
     assert.ok(text.length <= 1024, text);
   }
   assert.deepEqual(
@@ -256,8 +256,8 @@ test("nothing that a developer writes in a claim chooses the organisation", () =
         data: spec,
       };
       assert.deepEqual(compose(request(undefined, { composite })).required, asked);
-      assert.deepEqual(placeOf(compose(request([acme], { composite }))), ["acme-org", "acme-space"]);
-      assert.deepEqual(placeOf(compose(request([], { composite }))), fixed);
+      assert.deepEqual(spaceOf(compose(request([acme], { composite }))), ["acme-org", "acme-space"]);
+      assert.deepEqual(spaceOf(compose(request([], { composite }))), fixed);
     }),
   );
 });
@@ -281,7 +281,7 @@ test("whatever EnvironmentConfigs hold, an instance is made in both of one or no
   fc.assert(
     fc.property(answers, (found) => {
       const answer = compose(request(found));
-      const [organization, space] = placeOf(answer);
+      const [organization, space] = spaceOf(answer);
       if (Object.keys(answer.resources).length === 0) assert.ok(severities(answer).includes("fatal"));
       else if (found.length === 0) assert.deepEqual([organization, space], fixed);
       else {
@@ -293,7 +293,7 @@ test("whatever EnvironmentConfigs hold, an instance is made in both of one or no
         for (const guid of [organization, space]) assert.match(String(guid), /^[\x21-\x7e]{1,128}$/);
       }
       const observed = living({ organizationGuid: "old-org", spaceGuid: "old-space" });
-      assert.deepEqual(placeOf(compose(request(found, { observed }))), ["old-org", "old-space"]);
+      assert.deepEqual(spaceOf(compose(request(found, { observed }))), ["old-org", "old-space"]);
     }),
   );
   assert.ok(made > 5, `only ${made} were made`);

@@ -1,11 +1,11 @@
 /**
- * In which organisation and space of the broker an instance is made. Who runs the control plane says it for each service namespace, by an
- * EnvironmentConfig with a label that names the namespace. Nobody else can: EnvironmentConfigs are cluster-scoped, and the namespace is
- * where the claim is, whatever it says of itself.
+ * Decides in which organisation and space of the broker an instance is made. The operator of the control plane sets them for each service
+ * namespace, by an EnvironmentConfig with a label that names the namespace. No one else can: EnvironmentConfigs are cluster-scoped, and
+ * the claim's own namespace counts, whatever its content says.
  *
  * | the instance                                    | its organisation and space                                    |
  * |-------------------------------------------------|---------------------------------------------------------------|
- * | exists                                          | those that it has; nothing is asked                            |
+ * | exists                                          | its present ones; nothing is requested                        |
  * | is new; Crossplane was not asked yet            | not known: nothing is composed                                |
  * | is new; no EnvironmentConfig has the label      | those of the Composition's step, else the fixed ones           |
  * | is new; one has it, and both are texts          | its `data.organizationGuid` and `data.spaceGuid`              |
@@ -19,64 +19,64 @@ import { holdsService } from "./living.ts";
 import type { ClaimIdentity } from "./managed-resource.ts";
 import { refusal } from "./refusal.ts";
 
-/** Where the broker has an instance. */
-export interface Place {
+/** Organisation and space of an instance. */
+export interface BrokerSpace {
   readonly organizationGuid: string;
   readonly spaceGuid: string;
 }
 
-/** The place, and what the answer has to require with it; or an answer that makes nothing. */
+/** The space, and what the answer has to require with it; or an answer that makes nothing. */
 export type PlaceFound =
-  | { readonly place: Place; readonly required?: ComposeResponse["required"] }
+  | { readonly space: BrokerSpace; readonly required?: ComposeResponse["required"] }
   | { readonly answer: ComposeResponse };
 
-/** On an EnvironmentConfig: the service namespace whose instances it is about. */
+/** Label on an EnvironmentConfig: the service namespace whose instances it configures. */
 const serviceNamespaceLabel = "klutch.anynines.com/service-namespace";
 const environments = {
   apiVersion: "apiextensions.crossplane.io/v1beta1",
   kind: "EnvironmentConfig",
 } as const;
-/** By which Crossplane hands them over. */
+/** Key by which Crossplane returns the EnvironmentConfigs. */
 const requirement = "environment";
 
-/** `living`: the managed resource of the instance, if it exists; `fallback`: for namespaces of which nobody says anything. */
-export function placeOf(
+/** Chooses organisation and space. `living`: the existing managed resource; `fallback`: for namespaces without an EnvironmentConfig. */
+export function spaceOf(
   request: ComposeRequest,
   claim: ClaimIdentity,
   living: Json | undefined,
-  fallback: Place,
+  fallback: BrokerSpace,
 ): PlaceFound {
   // What another Composition made is never replaced, so nothing new comes of this either.
   if (living !== undefined || Object.values(request.observed).some(({ resource }) => holdsService(resource)))
-    return { place: { ...fallback, ...placeOfLiving(living) } };
+    return { space: { ...fallback, ...spaceOfLiving(living) } };
   const namespace = namespaceOf(request.composite) ?? claim.namespace;
   const wanted = { ...environments, matchLabels: { [serviceNamespaceLabel]: namespace } };
   const required = { [requirement]: wanted };
   const found = request.required?.[requirement];
   if (found === undefined) return { answer: unanswered(request.composite, required) };
   const [environment] = found;
-  if (environment === undefined) return { place: fallback, required };
+  if (environment === undefined) return { space: fallback, required };
   const problem = mistakenIdentity(found, namespace) ?? severalFor(found, namespace);
-  const read = problem === undefined ? placeIn(environment) : { problem };
-  return "problem" in read ? { answer: refused(request.composite, read.problem) } : { place: read, required };
+  const read = problem === undefined ? spaceIn(environment) : { problem };
+  return "problem" in read ? { answer: refused(request.composite, read.problem) } : { space: read, required };
 }
 
-/** Where the composite is, else where its claim is. Labels are not asked: in a namespaced composite they are its author's. */
+/** Returns the composite's namespace, else its claim's. Labels do not count: in a namespaced composite the author sets them. */
 function namespaceOf(composite: Json): string | undefined {
   return textAt(composite, "metadata", "namespace") ?? textAt(composite, "spec", "claimRef", "namespace");
 }
 
-function placeOfLiving(living: Json | undefined): Partial<Place> {
+function spaceOfLiving(living: Json | undefined): Partial<BrokerSpace> {
   const stated = fields.map((field) => [field, textAt(living, "spec", "forProvider", field)] as const);
   return Object.fromEntries(stated.filter(([, text]) => text !== undefined && text !== ""));
 }
 
 const fields = ["organizationGuid", "spaceGuid"] as const;
-/** What brokers take: visible characters, most often those of a UUID. */
+/** Identifiers that brokers accept: visible characters, most often those of a UUID. */
 const guid = /^[\x21-\x7e]{1,128}$/;
 
 /** Both, or neither: a space is in one organisation only. */
-function placeIn(environment: Json): Place | { readonly problem: string } {
+function spaceIn(environment: Json): BrokerSpace | { readonly problem: string } {
   const [organizationGuid, spaceGuid] = fields.map((field) => valueAt(environment, "data", field));
   if (isGuid(organizationGuid) && isGuid(spaceGuid)) return { organizationGuid, spaceGuid };
   const [field, value] = isGuid(organizationGuid) ? [fields[1], spaceGuid] : [fields[0], organizationGuid];
@@ -122,7 +122,7 @@ function nameOf(object: Json): string {
 
 /** Stops the pipeline, and says in the claim why nothing is made. */
 function refused(composite: Json, problem: string): ComposeResponse {
-  const message = `it is not known in which organisation and space to make it: ${problem}; ask those who run the control plane`;
+  const message = `its organisation and space are unknown: ${problem}; ask the operators of the control plane`;
   return { ...refusal(message), conditions: conditionsOf(composite, message) };
 }
 
@@ -132,8 +132,8 @@ function refused(composite: Json, problem: string): ComposeResponse {
  */
 function unanswered(composite: Json, required: ComposeResponse["required"]): ComposeResponse {
   const message =
-    "it is not known in which organisation and space to make it: this Crossplane does not hand EnvironmentConfigs to functions; " +
-    "ask those who run the control plane";
+    "its organisation and space are unknown: this Crossplane does not hand EnvironmentConfigs to functions; " +
+    "ask the operators of the control plane";
   return {
     resources: {},
     required,

@@ -1,7 +1,7 @@
 /**
- * What a living claim has is not replaced. Crossplane deletes composed resources that are no longer wanted, so a Composition that makes
- * another kind of resource would delete a database when a living claim is switched to it. Rules of the claims refuse such a switch; this
- * is the second line.
+ * Protects the resources of a living claim from replacement. Crossplane deletes composed resources that are no longer wanted, so a Composition
+ * that makes another kind of resource would delete a database when a living claim switches to it. Rules of the claims refuse such a switch;
+ * this is the second line.
  */
 import { dataservicesGroup, namespacedDataservicesGroup } from "@klutch/api";
 import type { ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
@@ -28,7 +28,7 @@ export function keepLiving(observed: ComposeRequest["observed"], response: Compo
   return response;
 }
 
-/** Whether they are of one kind; of Objects, whether they make the same object. */
+/** Returns true if both have the same kind and, for Objects of provider-kubernetes, make the same object. */
 export function isSame(one: Json, other: Json): boolean {
   return identityOf(one) !== undefined && identityOf(one) === identityOf(other);
 }
@@ -46,7 +46,7 @@ const objectKinds: readonly string[] = [
   "kubernetes.m.crossplane.io Object",
 ];
 
-/** Group and kind, such as `apps Deployment`; undefined for what is no object of Kubernetes. */
+/** Returns group and kind, such as `apps Deployment`; undefined if it is not a Kubernetes object. */
 function kindOf(resource: Json | undefined): string | undefined {
   const [apiVersion, kind] = [textAt(resource, "apiVersion"), textAt(resource, "kind")];
   if (apiVersion === undefined || kind === undefined) return undefined;
@@ -54,7 +54,7 @@ function kindOf(resource: Json | undefined): string | undefined {
   return version === undefined ? kind : `${group} ${kind}`;
 }
 
-/** By provider-kubernetes, or by ours in either generation. */
+/** Returns true for resources of provider-kubernetes, and of ours in either generation. */
 export function holdsService(resource: Json): boolean {
   const kind = kindOf(resource) ?? "";
   if (objectKinds.includes(kind)) return true;
@@ -68,7 +68,7 @@ function replacement(
   wanted: string | undefined,
 ): ComposeResponse {
   return refusal(
-    `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: what exists would be deleted ` +
-      "with its data, so nothing is changed. Go back to the Composition that made it (spec.compositionRef.name), or make a new claim",
+    `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: the existing one would be deleted ` +
+      "with its data, so nothing is changed. Go back to its Composition (spec.compositionRef.name), or create a new claim",
   );
 }

@@ -41,14 +41,14 @@ test("a namespaced composite composes the namespaced kind, at the ClusterProvide
     assert.deepEqual(providerConfigRef, { kind: "ClusterProviderConfig", name: config });
     const secret = input === "service-binding" ? { name: "own-creds" } : undefined;
     assert.deepEqual(writeConnectionSecretToRef, secret);
-    // What is asked of the broker is the same for both generations.
+    // The request to the broker is the same for both generations.
     const { resources: legacy } = compose(request(input, ofClaim(spec)));
     const { forProvider } = recordAt(legacy["managed"]?.resource, "spec");
     assert.deepEqual(rest, { forProvider });
   }
 });
 
-test("a namespaced composite is nobody else's, whatever its labels and its spec say", () => {
+test("a namespaced composite has no other owner, whatever its labels and its spec say", () => {
   const labels = { "crossplane.io/claim-name": "victim", "crossplane.io/claim-namespace": "theirs" };
   const claimRef = { apiVersion: "anynines.com/v1", kind: "Victim", name: "victim", namespace: "theirs" };
   const composite = ofComposite(

@@ -1,4 +1,4 @@
-/** What all managed resources of provider-anynines have in common, in either generation. */
+/** Builds the common part of all managed resources of provider-anynines, in either generation. */
 import { claimNameLabel, claimNamespaceLabel, namespacedDataservicesGroup } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import { apiVersionOf, type ResourceType, textAt, valueAt } from "@klutch/kube-core";
@@ -36,7 +36,7 @@ export function claimLabels(claim: ClaimIdentity): Readonly<Record<string, strin
   return { [claimNameLabel]: claim.name, [claimNamespaceLabel]: claim.namespace };
 }
 
-/** What differs between the kinds. */
+/** The parts that differ between the kinds. */
 interface Parts {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
@@ -47,7 +47,7 @@ interface Parts {
   readonly secretName?: string | undefined;
 }
 
-/** `apiVersion` and `kind` of what is composed for the claim: for a namespaced composite the namespaced kind of the same name. */
+/** Returns `apiVersion` and `kind` of the composed resource: for a namespaced composite the namespaced kind of the same name. */
 function composedType({ isComposite }: ClaimIdentity, type: ResourceType): Json {
   const own = isComposite ? { ...type, group: namespacedDataservicesGroup } : type;
   return { apiVersion: apiVersionOf(own), kind: type.kind };

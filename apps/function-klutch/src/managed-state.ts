@@ -1,4 +1,4 @@
-/** What a managed resource says of the spec that is wanted now. It is read as a stranger's: the broker's words are in it. */
+/** Reads a managed resource's statements about the wanted spec. They are untrusted: they contain the broker's words. */
 import { plainText } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import {
@@ -12,23 +12,23 @@ import {
 } from "@klutch/kube-core";
 
 /** A condition that is about the spec that is wanted now. */
-export interface Said {
+export interface ReportedCondition {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
-  /** On one line, bounded; may be empty. */
+  /** One bounded line; may be empty. */
   readonly message: string;
 }
 
-/** One managed resource. */
+/** State of one managed resource. */
 export interface ManagedState {
-  /** Undefined when there is none, or it is about another spec. */
-  readonly ready: Said | undefined;
-  /** As `ready`. */
-  readonly synced: Said | undefined;
+  /** Reported `Ready`; undefined if there is none, or if it is about another spec. */
+  readonly ready: ReportedCondition | undefined;
+  /** Reported `Synced`, by the same rule. */
+  readonly synced: ReportedCondition | undefined;
   readonly isDeleting: boolean;
-  /** For this spec or an earlier one. */
+  /** True if it was ready, for this spec or an earlier one. */
   readonly wasReady: boolean;
-  /** When each operation began, in milliseconds since the epoch. */
+  /** Start of each operation, in milliseconds since the epoch. */
   readonly since: {
     readonly create: number | undefined;
     readonly change: number | undefined;
@@ -36,16 +36,17 @@ export interface ManagedState {
   };
 }
 
-/** Room for what is said after it, in a text of 1024 characters at most. */
+/** Room for the words that follow, in a text of 1024 characters at most. */
 const messageLimit = 800;
 
 /**
- * `observed`: the managed resource, if there is one; `wanted`: what is to become of it. A condition counts when the spec holds all that is
- * wanted, and the condition's number is the generation of that spec. One without a number counts with the spec.
+ * Reads the state. `observed`: the managed resource, if it exists; `wanted`: the spec to reach. A condition counts if the spec contains all
+ * of `wanted` and the condition's `observedGeneration` is the generation of that spec. One without a number counts with the spec.
  */
 export function managedStateOf(observed: Json | undefined, wanted: Json): ManagedState {
   const holds = holdsSpec(observed, wanted);
-  const said = (type: string): Said | undefined => (holds ? currentOf(observed, type) : undefined);
+  const said = (type: string): ReportedCondition | undefined =>
+    holds ? currentOf(observed, type) : undefined;
   const wasProvisioned = textAt(observed, "status", "atProvider", "provisionedAt") !== undefined;
   const isDeleting = textAt(observed, "metadata", "deletionTimestamp") !== undefined;
   const ready = said("Ready");
@@ -64,7 +65,7 @@ export function managedStateOf(observed: Json | undefined, wanted: Json): Manage
   };
 }
 
-/** Whether the spec holds what is wanted, and no parameter or field of a manifest more: broker or operator would have been asked for it. */
+/** Returns true if the spec contains `wanted` and no further parameter or manifest field: the backend would have been asked for it. */
 function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
   if (observed === undefined) return false;
   const part = (resource: Json, name: string): unknown =>
@@ -75,7 +76,7 @@ function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
   );
 }
 
-function currentOf(observed: Json | undefined, type: string): Said | undefined {
+function currentOf(observed: Json | undefined, type: string): ReportedCondition | undefined {
   const condition = findCondition(conditionsOf(observed), type);
   if (condition === undefined) return undefined;
   const number = valueAt(condition, "observedGeneration");

@@ -1,7 +1,7 @@
-/** What an Object of provider-kubernetes makes. */
+/** Identifies the object that an Object of provider-kubernetes makes. */
 import { recordAt, textAt } from "@klutch/kube-core";
 
-/** Group, kind and name of a manifest, as one text; undefined for what is none. */
+/** Returns group, kind and name of a manifest as one text; undefined if it is not a manifest. */
 export function manifestIdentity(manifest: unknown): string | undefined {
   const [apiVersion, kind] = [textAt(manifest, "apiVersion"), textAt(manifest, "kind")];
   if (apiVersion === undefined || kind === undefined) return undefined;

@@ -31,8 +31,8 @@ export function objectManifest(
 const claimRefs: readonly string[] = ["spec.instanceRef", "spec.backupRef"];
 
 /**
- * Name of what is made for the claim of this name beside `claim`. A legacy claim and one that is the composite may have the same name in one
- * namespace. One object of both would be deleted, with its data, with the first of them that goes.
+ * Returns the name of the composed object. A legacy claim and a claim that is the composite itself may have the same name in one namespace:
+ * if they shared an object, deleting one of them would delete it with its data.
  */
 function madeName(name: string, { namespace, isComposite }: ClaimIdentity): string {
   if (!isComposite) return name;
@@ -42,7 +42,7 @@ function madeName(name: string, { namespace, isComposite }: ClaimIdentity): stri
 
 const unfit: unique symbol = Symbol("no value");
 
-/** Undefined: the claim says nothing. */
+/** Returns the value's source; undefined if the claim does not set it. */
 function sourceOf(
   from: string,
   composite: Json,

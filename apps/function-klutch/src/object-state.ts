@@ -1,20 +1,20 @@
 /**
- * What an Object of provider-kubernetes says, in the terms of `ManagedState`, and what of it the claim sees. Both provider and operator are
- * read as strangers: of what they say a bounded part is used, and only of the object that was asked for.
+ * Reads the state of an Object of provider-kubernetes as `ManagedState`, and the values that the claim shows. Provider and operator are
+ * untrusted: only a bounded part of their statements is used, and only about the requested object.
  */
 import { plainText, wasReadyAnnotation } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import { conditionsOf, isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
 import type { ComposedObject } from "@klutch/services";
-import { type ManagedState, managedStateOf, type Said } from "./managed-state.ts";
+import { type ManagedState, managedStateOf, type ReportedCondition } from "./managed-state.ts";
 import { manifestIdentity } from "./manifest-identity.ts";
 import { withValue } from "./object-manifest.ts";
 
 type Reported = NonNullable<ComposedObject["recipe"]["status"]>;
 
 /**
- * `observed`: the Object, if there is one; `wanted`: what is to become of it. provider-kubernetes says only whether its query holds. Why not
- * is said by the operator: in a condition `Ready` of its object, else in the fields that are reported.
+ * Reads the state. `observed`: the Object, if it exists; `wanted`: the manifest to reach. provider-kubernetes reports only whether its query
+ * holds. The operator gives the reason: in a condition `Ready` of its object, else in the reported fields.
  */
 export function objectStateOf(
   observed: Json | undefined,
@@ -37,7 +37,7 @@ export function objectStateOf(
   };
 }
 
-/** What the claim's status shows of it; nothing while there is none. */
+/** Returns the values that the claim's status shows; nothing while the object does not exist. */
 export function reportedValues(observed: Json | undefined, wanted: Json, reported: Reported = []): Json {
   const made = madeObject(observed, wanted);
   let values: Json = {};
@@ -56,8 +56,8 @@ function madeObject(observed: Json | undefined, wanted: Json): Json | undefined 
   return isRecord(made) && isSame ? made : undefined;
 }
 
-/** Undefined unless it says that it is not ready. */
-function operatorsWords(made: Json | undefined): Pick<Said, "reason" | "message"> | undefined {
+/** Returns the operator's reason and message; undefined unless it reports not ready. */
+function operatorsWords(made: Json | undefined): Pick<ReportedCondition, "reason" | "message"> | undefined {
   const condition = conditionsOf(made).find(({ type, status }) => type === "Ready" && status === "False");
   if (condition === undefined) return undefined;
   return { reason: condition.reason ?? "", message: plainText(condition.message ?? "", textLimit) };
@@ -84,7 +84,7 @@ function reasonOf(said: string, wasReady: boolean, made: Json | undefined): stri
 const textLimit = 800;
 const itemLimit = 50;
 
-/** A copy of a bounded size without control characters; undefined for what is too deep. */
+/** Copies a value with a bounded size and without control characters; undefined if it is too deep. */
 function bounded(value: unknown, depth: number): unknown {
   if (typeof value === "string") return plainText(value, textLimit);
   if (typeof value === "number" || typeof value === "boolean") return value;

@@ -201,7 +201,7 @@ test("what the operator says comes back, and the Secret of a binding is named", 
   assert.deepEqual(restore.compositeStatus, { managed: { restoreID: "r", podToPoll, conditions } });
 });
 
-test("an Object that is there is not a database that is there", () => {
+test("an existing Object is not yet an existing database", () => {
   for (const conditions of [
     [],
     [{ type: "Synced", status: "True", reason: "ReconcileSuccess" }],
@@ -237,7 +237,7 @@ test("an operator's own words go before its fields, and a failure is a problem",
   assert.equal(conditionOf(saying("DumpFailed"))["reason"], "Failed");
   assert.equal(
     saying("DumpFailed").results?.[0]?.message,
-    "no instance orders here; delete this claim and make another",
+    "no instance orders here; delete this claim and create another",
   );
 });
 
@@ -257,7 +257,7 @@ test("what provider-kubernetes cannot do is a problem that the claim tells", () 
     type: "klutch.anynines.com/Synced",
     status: "False",
     reason: "Failed",
-    message: "create failed: cannot apply object: quota; it is tried again by itself",
+    message: "create failed: cannot apply object: quota; it is retried automatically",
   });
 });
 
@@ -281,7 +281,7 @@ test("one that was ready once is not created a second time", () => {
   assert.deepEqual(valueAt(objectOf(down), "metadata", "annotations"), mark);
 });
 
-test("an Object that is not yet what is wanted says nothing of what is wanted", () => {
+test("an Object with an earlier spec says nothing of the wanted one", () => {
   const ready = [{ type: "Ready", status: "True", reason: "Available" }];
   const before = living("instance", { ...instanceSpec, parameters: { maxConnections: 5 } }, {}, ready);
   for (const spec of [instanceSpec, { ...instanceSpec, plan: "postgresql-replica-big" }]) {

@@ -46,7 +46,7 @@ function composeOf(request: ComposeRequest, input: ObjectInputRead, object: Comp
   });
 }
 
-/** It is ready when the operator's object is, and looked at when that changes, where watches of provider-kubernetes are switched on. */
+/** Builds the Object. It is ready when the operator's object is; with watches of provider-kubernetes, each change of that is noticed. */
 function objectResource(
   { recipe, providerConfig }: ComposedObject,
   manifest: Json,

@@ -4,12 +4,12 @@ import type { Compose, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, nameOfComposed, noClaim } from "./composite.ts";
-import { type Place, placeOf } from "./environment.ts";
+import { type BrokerSpace, spaceOf } from "./environment.ts";
 import { type ClaimIdentity, claimOf, managedResource } from "./managed-resource.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
-const defaultPlace: Place = {
+const defaultSpace: BrokerSpace = {
   organizationGuid: "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75",
   spaceGuid: "1bf71cf3-9017-4846-bffc-b9b31872bfaf",
 };
@@ -21,17 +21,22 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const { composite, input, observed } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
-    const wanted = (place: Place): Json => instanceOf(service, composite, claim, place);
-    const usual = stepPlace(input);
+    const wanted = (space: BrokerSpace): Json => instanceOf(service, composite, claim, space);
+    const usual = stepSpace(input);
     const living = observed[nameOfComposed(observed, wanted(usual)) ?? ""]?.resource;
-    const found = placeOf(request, claim, living, usual);
+    const found = spaceOf(request, claim, living, usual);
     if ("answer" in found) return found.answer;
-    const response = answer(request, wanted(found.place), reported, blameOf(service.parameters, composite));
+    const response = answer(request, wanted(found.space), reported, blameOf(service.parameters, composite));
     return { ...response, required: found.required };
   };
 }
 
-function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdentity, place: Place): Json {
+function instanceOf(
+  service: ComposedService,
+  composite: Json,
+  claim: ClaimIdentity,
+  space: BrokerSpace,
+): Json {
   const claimed = valueAt(composite, "spec", "parameters");
   const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
   return managedResource(claim, serviceInstances, {
@@ -40,29 +45,29 @@ function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdent
       acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
       serviceName: textAt(composite, "spec", "service") ?? "",
       planName: textAt(composite, "spec", "plan") ?? "",
-      ...place,
+      ...space,
       ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     },
     providerConfig: providerConfigName(service.type),
   });
 }
 
-/** For namespaces of which nobody says where their instances are made. */
-function stepPlace(input: Json | undefined): Place {
+/** Returns organisation and space for namespaces without an EnvironmentConfig. */
+function stepSpace(input: Json | undefined): BrokerSpace {
   return {
-    organizationGuid: textAt(input, "organizationGuid") ?? defaultPlace.organizationGuid,
-    spaceGuid: textAt(input, "spaceGuid") ?? defaultPlace.spaceGuid,
+    organizationGuid: textAt(input, "organizationGuid") ?? defaultSpace.organizationGuid,
+    spaceGuid: textAt(input, "spaceGuid") ?? defaultSpace.spaceGuid,
   };
 }
 
-/** For who makes its bindings and knows no service. */
+/** Returns the connection, for the controller of bindings, which knows no service. */
 function connectionOf({ connection }: ComposedService): Readonly<Record<string, string>> | undefined {
   return connection.length === 0 ? undefined : { [connectionAnnotation]: connectionText(connection) };
 }
 
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];
 
-/** Which field of the claim a word of a refusal is about: parameters first, because a refusal of one may name the plan, too. */
+/** Maps words of a refusal to claim fields: parameters first, because a refusal of one may also name the plan. */
 export function blameOf(known: Known, composite: Json): readonly Blame[] {
   const claimed = recordAt(composite, "spec", "parameters");
   const parameters = known

@@ -77,11 +77,15 @@ const inSync = "True ReconcileSuccess";
 const refusal = "create failed: InvalidParameters: parameters.max_connections must be more";
 
 for (const [name, observed, expected] of [
-  ["nothing is there yet", undefined, ["False Creating it is being made; usually ready within 15 m", inSync]],
+  [
+    "nothing is there yet",
+    undefined,
+    ["False Creating it is being created; usually ready within 15 m", inSync],
+  ],
   [
     "nothing was said yet",
     managed([]),
-    ["False Creating it is being made; usually ready within 15 m", inSync],
+    ["False Creating it is being created; usually ready within 15 m", inSync],
   ],
   ["all is well", managed([available, good]), ["True Available", inSync]],
   [
@@ -95,14 +99,14 @@ for (const [name, observed, expected] of [
     ["False Changing from a to b; usually ready within 30 m", inSync],
   ],
   [
-    "nobody has looked at the new spec",
+    "no one has looked at the new spec",
     managed([condition("Ready", "True", "Available", "", 1), good]),
-    ["False Changing the change is being made; usually ready within 30 m", inSync],
+    ["False Changing the change is in progress; usually ready within 30 m", inSync],
   ],
   [
     "the new spec did not arrive at the managed resource",
     managed([available, good], { spec: { ...spec, forProvider: { ...spec.forProvider, planName: "nano" } } }),
-    ["False Changing the change is being made; usually ready within 30 m", inSync],
+    ["False Changing the change is in progress; usually ready within 30 m", inSync],
   ],
   [
     "a parameter that was taken away is still there",
@@ -112,12 +116,12 @@ for (const [name, observed, expected] of [
         forProvider: { ...spec.forProvider, parameters: { max_connections: 5, work_mem: "1MB" } },
       },
     }),
-    ["False Changing the change is being made; usually ready within 30 m", inSync],
+    ["False Changing the change is in progress; usually ready within 30 m", inSync],
   ],
   [
     "a refusal of the spec before this one is forgotten",
     managed([condition("Synced", "False", "Refused", refusal, 1)]),
-    ["False Creating it is being made; usually ready within 15 m", inSync],
+    ["False Creating it is being created; usually ready within 15 m", inSync],
   ],
   [
     "the broker refused a parameter",
@@ -145,7 +149,7 @@ for (const [name, observed, expected] of [
     managed([available, condition("Synced", "False", "RotationIncomplete", "no more logins")]),
     [
       "True Available",
-      "False RotationIncomplete no more logins; those in the Secret work, and it is tried again by itself",
+      "False RotationIncomplete no more logins; those in the Secret work, and it is retried automatically",
       "problem",
     ],
   ],
@@ -176,7 +180,7 @@ for (const [name, observed, expected] of [
     managed([available, condition("Synced", "False", "BrokerUnreachable", "observe failed: no answer")]),
     [
       "True Available",
-      "False BrokerUnreachable observe failed: no answer; it is tried again by itself, and nothing in the claim has to change",
+      "False BrokerUnreachable observe failed: no answer; it is retried automatically, and nothing in the claim has to change",
       "problem",
     ],
   ],
@@ -184,8 +188,8 @@ for (const [name, observed, expected] of [
     "an error without a reason of ours",
     managed([condition("Synced", "False", "ReconcileError", "create failed: broken")]),
     [
-      "False Failed create failed: broken; it is tried again by itself",
-      "False Failed create failed: broken; it is tried again by itself",
+      "False Failed create failed: broken; it is retried automatically",
+      "False Failed create failed: broken; it is retried automatically",
       "problem",
     ],
   ],
@@ -193,8 +197,8 @@ for (const [name, observed, expected] of [
     "no broker for the type",
     managed([condition("Synced", "False", "NoBroker", "no broker here serves the type x")]),
     [
-      "False NoBroker no broker here serves the type x; ask those who run the control plane",
-      "False NoBroker no broker here serves the type x; ask those who run the control plane",
+      "False NoBroker no broker here serves the type x; ask the operators of the control plane",
+      "False NoBroker no broker here serves the type x; ask the operators of the control plane",
       "problem",
     ],
   ],
@@ -202,14 +206,14 @@ for (const [name, observed, expected] of [
     "a binding waits",
     managed([condition("Synced", "False", "WaitingForInstance", "service instance is not ready: db")]),
     [
-      "False WaitingForInstance service instance is not ready: db; it goes on by itself when the instance is ready",
+      "False WaitingForInstance service instance is not ready: db; it continues automatically when the instance is ready",
       inSync,
     ],
   ],
   [
     "a restore waits for its backup",
     managed([condition("Synced", "False", "WaitingForBackup", "backup nightly is not ready")]),
-    ["False WaitingForBackup backup nightly is not ready; it goes on by itself", inSync],
+    ["False WaitingForBackup backup nightly is not ready; it continues automatically", inSync],
   ],
   [
     "a backup is gone by the manager's own rules",
@@ -236,7 +240,7 @@ for (const [name, observed, expected] of [
     managed([available, condition("Synced", "False", "ReconcilePaused")]),
     [
       "True Available",
-      "False Paused it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource; ask those who run the control plane",
+      "False Paused it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource; ask the operators of the control plane",
     ],
   ],
   [
@@ -252,12 +256,12 @@ for (const [name, observed, expected] of [
     ["False Deleting it is being deleted; usually gone within 10 m", inSync],
   ],
   [
-    "it cannot be used, and nobody says why",
+    "it cannot be used, and no one says why",
     managed([condition("Ready", "False", "Unavailable"), good]),
     ["False Unavailable it cannot be used at the moment", inSync],
   ],
   [
-    "a provider without numbers is believed about the spec that is there",
+    "a provider without numbers is believed about the existing spec",
     managed([{ type: "Ready", status: "True", reason: "Available" }]),
     ["True Available", inSync],
   ],
@@ -269,7 +273,7 @@ test("a text counts no time: it changes once, when it takes longer than usual", 
   const creating = managed([condition("Ready", "False", "Creating")]);
   const at = (minutes: number): string | undefined => lines(creating, Date.parse(made) + minutes * 60_000)[0];
   assert.equal(at(0), at(15));
-  assert.equal(at(16), "False Creating it is being made; it takes longer than usual, which is 15 m");
+  assert.equal(at(16), "False Creating it is being created; it takes longer than usual, which is 15 m");
   assert.equal(at(16), at(600));
   const changing = managed([condition("Ready", "False", "Changing", "from a to b")], {});
   assert.match(
@@ -278,11 +282,11 @@ test("a text counts no time: it changes once, when it takes longer than usual", 
   );
 });
 
-test("a claim that cannot be changed is to be made anew", () => {
+test("a claim that cannot be changed must be created again", () => {
   const said = managed([condition("Synced", "False", "Refused", "RequiresApp: an app is needed")]);
   const context = { usual, now, blame, isChangeable: false };
   const { problem } = wordsOf(managedStateOf(said, { spec }), context);
-  assert.equal(problem, "RequiresApp: an app is needed; delete this claim and make another");
+  assert.equal(problem, "RequiresApp: an app is needed; delete this claim and create another");
   const failed = managed([
     condition("Ready", "False", "Failed", "backup 7 has failed; make another Backup"),
     good,
@@ -293,7 +297,7 @@ test("a claim that cannot be changed is to be made anew", () => {
   );
 });
 
-/** Anything that may stand in a condition of somebody who lies. */
+/** Any text that may stand in a condition of a liar. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>("Ready", "Synced", "True", "False", "Refused", "Failed", "Creating", 2, "2"),

@@ -1,5 +1,5 @@
 /**
- * What a developer reads about a claim, decided from what its managed resource says of itself. No I/O.
+ * Decides the words that a developer reads about a claim from the conditions of its managed resource. No I/O.
  *
  * | the managed resource says, of the spec that is wanted now | Ready           | Synced | problem |
  * |------------------------------------------------------------|-----------------|--------|---------|
@@ -21,20 +21,20 @@
 import type { ComposeCondition } from "@klutch/crossplane";
 import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";
 import type { UsualTimes } from "@klutch/services";
-import type { ManagedState, Said } from "./managed-state.ts";
+import type { ManagedState, ReportedCondition } from "./managed-state.ts";
 
-/** What the words need besides. */
+/** Further inputs of the words. */
 export interface WordsContext {
   readonly usual: UsualTimes;
   /** Milliseconds since the epoch; without it nothing takes longer than usual. */
   readonly now: number | undefined;
-  /** Whether the claim can be changed; else another one has to be made. */
+  /** True if the claim can be changed; else the user must create another one. */
   readonly isChangeable: boolean;
-  /** The first group of which a word stands in a refusal says which fields of the claim to change. */
+  /** Claim fields to change: the first group with a word that the refusal contains counts. */
   readonly blame: readonly Blame[];
 }
 
-/** From a word that a refusal may have to the field of the claim that it comes from. */
+/** Maps a word of a refusal to the claim field that it comes from. */
 export type Blame = ReadonlyMap<string, string>;
 
 /** Conditions for composite and claim, and the problem that people should see as an event. */
@@ -61,14 +61,14 @@ type Reason =
   | "Paused"
   | "Unavailable";
 
-/** Why it is not ready, or what is wrong although it is. */
+/** Reason why it is not ready, or a problem although it is. */
 interface Verdict {
   readonly reason: Reason;
   readonly said: string;
   readonly isProblem: boolean;
   /** `Synced` says so, too. */
   readonly isOutOfSync: boolean;
-  /** What is asked for is not there, whatever `Ready` says. */
+  /** True if the wanted state is not reached, whatever `Ready` says. */
   readonly isUnmet: boolean;
 }
 
@@ -90,7 +90,7 @@ export function wordsOf(state: ManagedState, context: WordsContext): Words {
   };
 }
 
-/** Undefined: all is well. */
+/** Judges the state. Returns undefined if all is well. */
 function verdictOf(state: ManagedState): Verdict | undefined {
   const { ready, synced } = state;
   if (synced?.status === "False") return ofSynced(synced, state);
@@ -112,7 +112,7 @@ function verdictOf(state: ManagedState): Verdict | undefined {
   }
 }
 
-function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
+function ofSynced({ reason, message }: ReportedCondition, state: ManagedState): Verdict {
   const calm = { said: message, isProblem: false, isOutOfSync: false, isUnmet: false };
   const bad = { ...calm, isProblem: true, isOutOfSync: true };
   switch (reason) {
@@ -141,7 +141,7 @@ function progressOf({ isDeleting, wasReady }: ManagedState): Progress {
   return wasReady ? "Changing" : "Creating";
 }
 
-/** What was said, then what to expect or to do. */
+/** Joins the backend's words with the expectation or the next step. */
 function sentence(verdict: Verdict, state: ManagedState, context: WordsContext): string {
   const parts = [
     verdict.said === "" ? plainly[verdict.reason] : verdict.said,
@@ -153,10 +153,10 @@ function sentence(verdict: Verdict, state: ManagedState, context: WordsContext):
     .join("; ");
 }
 
-/** For a managed resource that says nothing. */
+/** Messages for a managed resource without a message of its own. */
 const plainly: Readonly<Record<Reason, string>> = {
-  Creating: "it is being made",
-  Changing: "the change is being made",
+  Creating: "it is being created",
+  Changing: "the change is in progress",
   Deleting: "it is being deleted",
   WaitingForInstance: "the instance is not ready",
   WaitingForBackup: "the backup is not ready",
@@ -166,8 +166,8 @@ const plainly: Readonly<Record<Reason, string>> = {
   NoBroker: "no broker here serves this type",
   Failed: "the broker failed",
   RotationIncomplete: "the credentials could not be rotated",
-  Lost: "the broker does not know it any more",
-  Deleted: "the backup manager does not have it any more",
+  Lost: "the broker no longer knows it",
+  Deleted: "the backup manager no longer has it",
   BackupNotUsable: "the backup cannot be used",
   Paused: "it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource",
   Unavailable: "it cannot be used at the moment",
@@ -185,20 +185,20 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
         ? `change ${fieldsToBlame(said, context.blame)}${asBefore}`
         : anotherUnless(said);
     case "Failed":
-      if (!isUnmet && state.synced?.status === "False") return "it is tried again by itself";
+      if (!isUnmet && state.synced?.status === "False") return "it is retried automatically";
       return context.isChangeable ? `change the claim's spec to try again${asBefore}` : anotherUnless(said);
     case "BrokerUnreachable":
-      return "it is tried again by itself, and nothing in the claim has to change";
+      return "it is retried automatically, and nothing in the claim has to change";
     case "RotationIncomplete":
-      return "those in the Secret work, and it is tried again by itself";
+      return "those in the Secret work, and it is retried automatically";
     case "NoBroker":
     case "Paused":
-      return "ask those who run the control plane";
+      return "ask the operators of the control plane";
     case "WaitingForInstance":
-      return "it goes on by itself when the instance is ready";
+      return "it continues automatically when the instance is ready";
     case "WaitingForBackup":
     case "WaitingForRestore":
-      return "it goes on by itself";
+      return "it continues automatically";
     case "Lost":
     case "Deleted":
     case "BackupNotUsable":
@@ -209,13 +209,13 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
 
 /** Some say it themselves. */
 function anotherUnless(said: string): string {
-  return /\bmake another\b/.test(said) ? "" : "delete this claim and make another";
+  return /\b(?:make|create) another\b/.test(said) ? "" : "delete this claim and create another";
 }
 
-/** What a broker would take stands behind such a word. */
+/** Words after which a broker lists the allowed values. */
 const possible = /\b(?:allowed|expected|must|possible|supported values|valid)\b/i;
 
-/** In one order, so that the text changes only when something does. */
+/** Lists the fields in a fixed order, so that the text changes only with its content. */
 function fieldsToBlame(said: string, blame: readonly Blame[]): string {
   const fieldsIn = (text: string): readonly string[] => {
     const words = new Set(text.split(/[^\w-]+/));

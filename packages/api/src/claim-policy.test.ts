@@ -27,7 +27,7 @@ test("what a person must accept by hand: a cluster's own Secrets, taking over wh
   assert.equal(kindOf("widgets", { group: "anynines.com" }), "grave");
 });
 
-test("what nobody can accept: wildcards, identities, workloads, RBAC, webhooks, CRDs, foreign groups, system namespaces", () => {
+test("no one can accept: wildcards, identities, workloads, RBAC, webhooks, CRDs, foreign groups, system namespaces", () => {
   for (const resource of [
     "pods",
     "nodes",

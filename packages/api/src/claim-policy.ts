@@ -1,5 +1,5 @@
 /**
- * What a provider's permission claim may be about. Three verdicts: `refused` (nobody can accept it), `grave` (a person must accept
+ * Judges a provider's permission claim. Three verdicts: `refused` (no one can accept it), `grave` (a person must accept
  * it by hand, no flag does), `plain` (what a service needs to hand over credentials).
  *
  * | claim | verdict |
@@ -16,7 +16,7 @@ import { isDnsLabel } from "@klutch/kube-core";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
-/** What may be done with a claim. `reason` says why nobody can accept it, or what can happen to a person who does. */
+/** Verdict about a claim. `reason` says why no one can accept it, or what may happen to a person who does. */
 export type ClaimVerdict =
   | { readonly kind: "plain" }
   | { readonly kind: "grave"; readonly reason: string }
@@ -62,7 +62,7 @@ function dangerOf(claim: PermissionClaim): string | undefined {
   if (autoAdopt === true) return `the provider takes over ${resource} that exist in your cluster`;
   if (create?.replaceExisting === true) return `the provider replaces ${resource} that exist in your cluster`;
   if ((claim.group ?? "") !== "") {
-    return `the konnector gets rights on all ${resource} of this cluster, whoever made them`;
+    return `the konnector gets rights on all ${resource} of this cluster, no matter who created them`;
   }
   if (resource === "secrets" && selector?.owner !== "Provider" && !hasExactNames(claim)) {
     return "every Secret in a namespace that uses this API can leave your cluster, whatever it is for";

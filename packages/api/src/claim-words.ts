@@ -1,4 +1,4 @@
-/** Which objects a permission claim covers, for people who decide about it: a terminal and the binding page show the same. */
+/** Words which objects a permission claim covers, alike for the terminal and the binding page. */
 import { printable } from "@klutch/kube-core";
 import type { ClaimSelector } from "./kinds/permission-claim.ts";
 
@@ -6,13 +6,13 @@ import type { ClaimSelector } from "./kinds/permission-claim.ts";
 export interface ClaimedObjects {
   readonly names: readonly string[];
   readonly namespaces: readonly string[];
-  /** Such as `app=db,tier=x`. */
+  /** Label selector such as `app=db,tier=x`. */
   readonly labels: readonly string[];
-  /** Such as `type=Opaque,metadata.name!=x`: as written, because whoever wrote it means it exactly. */
+  /** Field selector such as `type=Opaque,metadata.name!=x`, exactly as the provider wrote it. */
   readonly fields: readonly string[];
 }
 
-/** What restricts nothing, such as a star, is left out. */
+/** Leaves out values that restrict nothing, such as a star. */
 export function claimedObjects(selector: ClaimSelector = {}): ClaimedObjects {
   const { names = [], namespaces = [], labelSelectors = [], fieldSelectors = [] } = selector;
   const labels = labelSelectors.map((wanted) =>

@@ -25,7 +25,7 @@ test("a signature counts for its key and its text only", () => {
     assert.equal(verifyText(wrong, "text", signature), false);
 });
 
-test("what is not an Ed25519 key in PEM has no public key", () => {
+test("a text that is not an Ed25519 key in PEM has no public key", () => {
   for (const text of ["", "nonsense", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"]) {
     assert.equal(publicKeyOf(text), undefined);
   }

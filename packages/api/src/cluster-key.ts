@@ -1,6 +1,6 @@
 /**
- * The key of an app cluster: made there, kept in a Secret there, and never sent anywhere. Whoever can sign with it holds that
- * cluster. Ed25519 (RFC 8032); each purpose signs texts of its own, so that one signature cannot serve as another.
+ * Creates and checks the key of an app cluster, which is made there, kept in a Secret there, and never sent anywhere. A signature proves
+ * access to the cluster. Ed25519 (RFC 8032); each purpose signs a different text, so that one signature cannot serve another.
  */
 import {
   createPrivateKey,
@@ -14,7 +14,7 @@ import type { DynamicObject } from "@klutch/kube-core";
 
 /** Name of the Secret in the namespace `klutch-bind`. */
 export const clusterKeySecret = "klutch-cluster-key";
-/** Its key: the private key, PKCS #8 in PEM. */
+/** Key of the Secret that holds the private key, PKCS #8 in PEM. */
 export const clusterKeyDataKey = "private-key";
 
 /** The Secret that holds the private key. */
@@ -44,7 +44,7 @@ export function publicKeyOf(privatePem: string): string | undefined {
   }
 }
 
-/** Whether a text has the form of a public key. */
+/** Returns true if a text has the form of a public key. */
 export function isPublicKey(text: unknown): text is string {
   return typeof text === "string" && /^[\w-]{43}$/.test(text);
 }
@@ -54,7 +54,7 @@ export function signText(privatePem: string, text: string): string {
   return sign(null, Buffer.from(text), createPrivateKey(privatePem)).toString("base64url");
 }
 
-/** Whether the holder of `publicKey` signed `text`. */
+/** Returns true if the holder of `publicKey` signed `text`. */
 export function verifyText(publicKey: string, text: string, signature: string): boolean {
   if (!isPublicKey(publicKey) || !/^[\w-]{86}$/.test(signature)) return false;
   try {

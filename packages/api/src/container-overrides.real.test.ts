@@ -76,6 +76,6 @@ for (const [what, overrides] of [
   });
 }
 
-test("what is no field of a container is dropped", async () => {
+test("a field that containers do not have is dropped", async () => {
   assert.deepEqual(await stored("unknown", { image: "a", replicas: 3, resizePolicy: [] }), { image: "a" });
 });

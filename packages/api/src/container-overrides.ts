@@ -1,6 +1,6 @@
 /**
- * What an AppClusterBinding may change in the konnector's container: the fields of corev1.Container without
- * `resizePolicy`. Nothing of the Pod around it can be changed.
+ * Lists the fields that an AppClusterBinding may override in the konnector's container: those of corev1.Container without
+ * `resizePolicy`. No field of the Pod around it can be changed.
  * The overrides are a strategic merge patch: null removes a field, `$patch: delete` an item of a list that is merged by a key.
  */
 import {
@@ -149,10 +149,12 @@ const probe = (description: string): Field =>
         { service: text("Name of the service that is asked about.") },
         "Asks the gRPC health service.",
       ),
-      failureThreshold: count("So many failures on end count as one. Default 3."),
+      failureThreshold: count("Number of consecutive failures that count as one. Default 3."),
       initialDelaySeconds: count("Seconds after the start before the first probe. Default 0."),
       periodSeconds: count("Seconds between two probes. Default 10."),
-      successThreshold: count("So many successes after a failure count as one. Default 1."),
+      successThreshold: count(
+        "Number of consecutive successes, after a failure, that count as one. Default 1.",
+      ),
       terminationGracePeriodSeconds: id("Seconds to end in after a failure. Default: the pod's."),
       timeoutSeconds: count("Seconds that a probe may take. Default 1."),
     },
@@ -271,7 +273,7 @@ export const containerOverrides: Schema<ContainerOverrides> = {
           preStop: hook("Is done before the container is stopped."),
           stopSignal: text("Signal that stops it, such as SIGTERM. Default: the image's."),
         },
-        "What is done at its start and end.",
+        "Actions at its start and end.",
       ),
       terminationMessagePath: text("File in which the container leaves its last words."),
       terminationMessagePolicy: text(

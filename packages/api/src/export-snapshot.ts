@@ -26,7 +26,7 @@ import {
 /** The part of an export's spec that follows from the CRD. */
 export type ExportSnapshot = Pick<APIServiceExportSpec, "group" | "names" | "scope" | "versions">;
 
-/** What is read of a CRD. */
+/** Fields of a CRD that are read. */
 export interface CrdSource {
   readonly metadata: { readonly name?: string | undefined };
   readonly spec?: unknown;
@@ -54,7 +54,7 @@ const crdSpec: Schema<CrdSpec> = object(
   { conversion: object({}, { strategy: string() }) },
 );
 
-/** Why a CRD cannot be exported. */
+/** Error about a CRD that cannot be exported. */
 export class ExportError extends Error {
   readonly code = "CRDInvalid";
 }

@@ -48,7 +48,7 @@ test("only the fields that the template names are hidden, and the CRD itself sta
   assert.equal(withoutHiddenFields(crd, undefined), crd);
 });
 
-test("what is no path, and a field without which every object would be refused, is said with the template's name", () => {
+test("an invalid path, and a field without which every object would be refused, are reported with the template's name", () => {
   for (const [field, words] of [
     ["spec..x", /default\/databases: "spec\.\.x" is no path of a field, such as spec\.internal/],
     ["", /"" is no path of a field/],

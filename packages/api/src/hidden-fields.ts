@@ -6,9 +6,9 @@ import type { APIServiceExportTemplate } from "./kinds/api-service-export-templa
 import { hiddenFieldsAnnotation } from "./names.ts";
 
 /**
- * The CRD without the fields that the template hides, whose paths stand in its annotation with commas between them. A field that the CRD has
- * not is hidden already. The same CRD when the template names none. Throws `ExportError` for what is no path, and for a field without which
- * the provider would refuse every object.
+ * Returns the CRD without the fields that the template hides. The template's annotation lists their paths, separated by commas. Missing fields
+ * are ignored; without paths the CRD is returned unchanged. Throws `ExportError` for an invalid path, and for a field without which the
+ * provider would refuse every object.
  */
 export function withoutHiddenFields(
   crd: KubeObject,
@@ -34,7 +34,7 @@ export function withoutHiddenFields(
   return { ...crd, spec: { ...recordAt(crd, "spec"), versions } };
 }
 
-/** Undefined when the field is required where it stands. */
+/** Removes one field. Returns undefined if its parent requires it. */
 function without(schema: JsonSchema, [name = "", ...rest]: readonly string[]): JsonSchema | undefined {
   const properties = recordAt(schema, "properties");
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,4 +1,4 @@
-/** What the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
+/** Builds the manifests that the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
 import { consumerNamespace, konnectorName } from "./names.ts";
 import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.ts";
 import { konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
@@ -16,8 +16,8 @@ export interface Manifest {
 }
 
 /**
- * Environment that keeps the agent small (proof/bench/RESULTS.md): one pool of memory instead of one for each thread, and what is freed goes
- * back to the system. The thresholds are glibc's own; naming them stops them from growing with the largest block ever freed
+ * Environment that keeps the agent small (proof/bench/RESULTS.md): one memory pool instead of one for each thread, and freed memory goes back to
+ * the system. The thresholds are glibc's defaults; setting them keeps them from growing with the largest block ever freed
  * (mallopt(3), M_MMAP_THRESHOLD).
  */
 export const konnectorRuntime: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ export const konnectorRuntime: Readonly<Record<string, string>> = {
   NODE_OPTIONS: "--max-semi-space-size=4",
 };
 
-/** In the order in which they have to be applied. */
+/** Returns the manifests in the order in which they must be applied. */
 export function konnectorManifests(options: { readonly image: string }): readonly Manifest[] {
   const inNamespace = { namespace: consumerNamespace, labels: { app: konnectorName } };
   const subjects = [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }];

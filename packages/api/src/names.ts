@@ -23,35 +23,35 @@ export const unbindFinalizer = "klutch.anynines.com/unbind";
 
 /** `Orphan` (default) or `Delete` on an APIServiceBinding: what its deletion does with claims and upstream objects. */
 export const unbindPolicyAnnotation = "klutch.anynines.com/unbind-policy";
-/** On an APIServiceBinding: the hash of a breaking schema that may be rolled out (the condition's message names it). */
+/** Annotation on an APIServiceBinding: the hash of a breaking schema that may be rolled out (the condition's message names it). */
 export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
-/** On an APIServiceBinding: a new value lets the mass deletion go on that the condition DeletionHeld reports. */
+/** Annotation on an APIServiceBinding: a new value releases the mass deletion that the condition DeletionHeld reports. */
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
-/** On an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
+/** Annotation on an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
-/** On an APIServiceBinding: since when the provider cannot be reached, RFC 3339. */
+/** Annotation on an APIServiceBinding: time since which the provider is unreachable, RFC 3339. */
 export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since";
-/** On the consumer's copies of claimed objects, as a label: UID of the cluster namespace they come from. */
+/** Label on the consumer's copies of claimed objects: UID of the cluster namespace they come from. */
 export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** `Cluster` on a template: app clusters get the namespaced kind as a cluster-scoped one, kept apart by isolation Namespaced. */
 export const consumerScopeAnnotation = "klutch.anynines.com/consumer-scope";
-/** On a template: paths of fields that app clusters do not get, such as `spec.crossplane.resourceRefs`, with commas between them. */
+/** Annotation on a template: comma-separated paths of fields that app clusters do not get, such as `spec.crossplane.resourceRefs`. */
 export const hiddenFieldsAnnotation = "klutch.anynines.com/hidden-fields";
 /** Name in the app cluster of a cluster-scoped object, where its upstream name does not say it. */
 export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
 /** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */
 export const deliveredAnnotation = "klutch.anynines.com/delivered";
-/** On copies of claimed objects that are more than payload: hash of the source's part, to notice removed fields. */
+/** Annotation on copies of claimed objects that hold more than payload: hash of the source's part, to notice removed fields. */
 export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
-/** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
+/** Annotation on a claim that was restored from its upstream object, until its fields are handed over to the applier. */
 export const restoredAnnotation = "klutch.anynines.com/restored";
 /**
- * On upstream objects: which content of the claim they hold, as 16 hexadecimal digits. Whoever works on it says by `specObservedCondition`
- * which one that was.
+ * Annotation on upstream objects: digest of the claim content that they hold, as 16 hexadecimal digits. The program that reconciles the object
+ * reports by `specObservedCondition` which content that was.
  */
 export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
 /** Condition of upstream objects, True: the spec was looked at whose mark its reason names, `specObservedReason`. */
@@ -63,8 +63,8 @@ export function specObservedReason(mark: string): string {
 /** `ignore` on a template and its exports: the generations in a status of this API say nothing about the spec that it was made for. */
 export const observedGenerationAnnotation = "klutch.anynines.com/observed-generation";
 /**
- * "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for claimed
- * objects; whoever wants that removes the annotation.
+ * Annotation, "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for
+ * claimed objects; to open it, remove the annotation.
  */
 export const adoptedAnnotation = "klutch.anynines.com/adopted";
 /** `Provider` or `Consumer` on claimed objects. */
@@ -106,18 +106,18 @@ export const claimNameLabel = "crossplane.io/claim-name";
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
 /** Type of a data service, on the template that offers its instances, and on all that was applied from its table. */
 export const serviceTypeLabel = "klutch.anynines.com/service-type";
-/** On a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters takes only types that templates offer. */
+/** Annotation on a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters accepts only types that templates offer. */
 export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-field";
-/** On a ServiceInstance: where the credentials of its bindings say that it is reached, as JSON of its table's `credentials.connection`. */
+/** Annotation on a ServiceInstance: the address fields in its bindings' credentials, as JSON of its table's `credentials.connection`. */
 export const connectionAnnotation = "klutch.anynines.com/connection";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
 
 /** Condition of composite and claim that explains `Ready` of the claim: one word, the words of who works on it, what to change. */
 export const readyWordsCondition = "klutch.anynines.com/Ready";
-/** As `readyWordsCondition`, for `Synced`: whether what the claim asks for was taken on. */
+/** Condition like `readyWordsCondition`, for `Synced`: whether the claim's request was accepted. */
 export const syncedWordsCondition = "klutch.anynines.com/Synced";
 /** `<apiVersion>/<kind>` of the claim, on its managed resource. */
 export const claimKindAnnotation = "klutch.anynines.com/claim-kind";
-/** "true" on an Object of provider-kubernetes whose claim was ready once: what is not ready then is not being made for the first time. */
+/** Annotation, "true" on an Object of provider-kubernetes whose claim was ready once: if it is not ready now, it is not new. */
 export const wasReadyAnnotation = "klutch.anynines.com/was-ready";

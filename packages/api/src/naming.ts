@@ -1,4 +1,4 @@
-/** How names on the two sides follow from each other. docs/reference/names.md lists them. */
+/** Derives the names on one side from those on the other. docs/reference/names.md lists them. */
 import { boundedName } from "@klutch/kube-core";
 import { base62Hash } from "./hash.ts";
 

@@ -17,7 +17,7 @@ export const functionName = "klutch-function-klutch";
 export const providerName = "klutch-provider-anynines";
 /** Name under which the Configuration is installed. */
 export const configurationName = "klutch-configuration-dataservices";
-/** As `configurationName`, of the Configuration with the claims that are namespaced composites. */
+/** Name of the Configuration with the claims that are namespaced composites. */
 export const namespacedConfigurationName = "klutch-configuration-dataservices-namespaced";
 
 /** A kind of Crossplane's package manager, `pkg.crossplane.io/v1`. */
@@ -41,7 +41,7 @@ export function configurationMeta(registry: Registry): PackageManifest {
   return metaOf(packageArtefacts.configuration, registry);
 }
 
-/** As `configurationMeta`, of the Configuration with the claims that are namespaced composites. */
+/** Returns the metadata of the Configuration with the claims that are namespaced composites. */
 export function namespacedConfigurationMeta(registry: Registry): PackageManifest {
   return metaOf(packageArtefacts.namespacedConfiguration, registry);
 }

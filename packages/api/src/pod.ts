@@ -7,10 +7,10 @@ export const restrictedContainer: Readonly<Record<string, unknown>> = {
   capabilities: { drop: ["ALL"] },
 };
 
-/** User and group of all our images; nobody has it on a usual node. */
+/** User and group of all our images; usual nodes do not use this number. */
 export const runtimeUser = 65_532;
 
-/** Security context of the Pods of our images: they run as this user, and as nobody else. */
+/** Security context of the Pods of our images: they run as this user only. */
 export const restrictedPod: Readonly<Record<string, unknown>> = {
   runAsNonRoot: true,
   runAsUser: runtimeUser,

@@ -227,7 +227,7 @@ test("the konnector runs twice, unprivileged, with probes and its identity", () 
     assert.ok(text.includes(part), part);
 });
 
-test("the role of a bound API is bound to the konnector and to nobody else", () => {
+test("the role of a bound API is bound to the konnector only", () => {
   const [role, binding] = bindingRoleManifests(
     "klutch-bind-konnector:dbs.example.org",
     bindingRules(dbs, []),

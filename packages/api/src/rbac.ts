@@ -10,7 +10,7 @@ const read = ["get", "list", "watch"] as const;
 const all = [...read, "create", "update", "patch", "delete"] as const;
 const withoutCreate = all.filter((verb) => verb !== "create");
 
-/** Of every app cluster's account in its own cluster namespace: the static ClusterRole `klutch-binder`. */
+/** Rules of every app cluster's account in its own cluster namespace: the static ClusterRole `klutch-binder`. */
 export const binderRules: readonly PolicyRule[] = [
   { apiGroups: [bindGroup], resources: ["apiserviceexportrequests", "apiservicenamespaces"], verbs: all },
   { apiGroups: [bindGroup], resources: ["clusterbindings", "apiserviceexports"], verbs: read },
@@ -24,19 +24,19 @@ export const binderRules: readonly PolicyRule[] = [
 ];
 
 /**
- * On an export: the resources of claims that the app cluster's side rejected, as `resource.group` with commas between. Other claims of the
- * export give rights.
+ * Annotation on an export: the resources of claims that the app cluster's side rejected, as comma-separated `resource.group`. Other claims of
+ * the export give rights.
  */
 export const rejectedClaimsAnnotation = "klutch.anynines.com/rejected-permission-claims";
 
-/** What of an export decides about rights. */
+/** The part of an export that decides about rights. */
 export type GrantedExport = Pick<APIServiceExport, "spec"> & {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> | undefined } | undefined;
-  /** The API is no longer offered: what is there may be served and deleted, but nothing new made. */
+  /** The API is no longer offered: existing objects may be served and deleted, but no new ones created. */
   readonly withdrawn?: boolean | undefined;
 };
 
-/** Of one app cluster's account on the exported and claimed kinds, inside its service namespaces. */
+/** Returns the rules of one app cluster's account on the exported and claimed kinds, inside its service namespaces. */
 export function exportRules(exports: readonly GrantedExport[]): readonly PolicyRule[] {
   const verbs = new Map<string, ReadonlySet<string>>();
   const add = (group: string, resource: string, more: readonly string[]): void => {
@@ -93,7 +93,7 @@ function claimName({ resource, group = "" }: PermissionClaim): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** Of the konnector in an app cluster, whatever is bound: the base ClusterRole. */
+/** Rules of the konnector in an app cluster, independent of bindings: the base ClusterRole. */
 export const konnectorClusterRules: readonly PolicyRule[] = [
   {
     apiGroups: ["apiextensions.k8s.io"],
@@ -109,7 +109,7 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** Of the konnector in its own namespace. */
+/** Rules of the konnector in its own namespace. */
 export const konnectorNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets"], verbs: [...read, "create", "update", "patch"] },
   {
@@ -119,7 +119,7 @@ export const konnectorNamespaceRules: readonly PolicyRule[] = [
   },
 ];
 
-/** Of the konnector for one bound API: the resource itself and what the accepted claims name. */
+/** Returns the rules of the konnector for one bound API: the resource itself and those of the accepted claims. */
 export function bindingRules(
   resource: { readonly group?: string | undefined; readonly resource: string },
   claims: readonly (AnsweredPermissionClaim | PermissionClaim)[],
@@ -135,7 +135,7 @@ export function bindingRules(
   ];
 }
 
-/** On one CustomResourceDefinition: its schema follows the provider's export. */
+/** Returns the rule for one CustomResourceDefinition, whose schema follows the provider's export. */
 function crdChanges(resource: string, group: string): PolicyRule {
   return {
     apiGroups: ["apiextensions.k8s.io"],
@@ -165,8 +165,8 @@ function claimRules(claim: PermissionClaim): readonly PolicyRule[] {
 }
 
 /**
- * Of a konnector that runs in the provider cluster, in the namespace of its AppClusterBinding: Role `control-plane-connector`. Like every
- * app cluster's account it has the ClusterRole `klutch-binder` there too, which lets it read Secrets.
+ * Rules of a konnector that runs in the provider cluster, in the namespace of its AppClusterBinding: Role `control-plane-connector`. Like every
+ * app cluster's account it also has the ClusterRole `klutch-binder` there, which lets it read Secrets.
  */
 export const controlPlaneConnectorRules: readonly PolicyRule[] = [
   { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: all },
@@ -175,7 +175,7 @@ export const controlPlaneConnectorRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];
 
-/** Of the backend in the control plane cluster, besides the rights it hands out. */
+/** Rules of the backend in the control plane cluster, besides the rights that it grants. */
 export const backendRules: readonly PolicyRule[] = [
   {
     apiGroups: [bindGroup],

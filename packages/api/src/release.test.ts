@@ -13,7 +13,7 @@ test("an artefact is named by registry, name and version, and by its digest besi
   );
 });
 
-test("the registry of releases is one that nobody can serve", () => {
+test("the registry of releases is one that no one can serve", () => {
   assert.match(releaseRegistry, /^[^/]+\.example\//);
 });
 

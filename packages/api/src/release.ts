@@ -1,4 +1,4 @@
-/** Where releases live: the registry, what is below it, and references to it. */
+/** Names the registry of releases, its artefacts, and references to them. */
 import { klutchVersion } from "./versions.ts";
 
 declare const checked: unique symbol;
@@ -6,7 +6,7 @@ declare const checked: unique symbol;
 /** `host[:port][/path]` that was checked by `parseRegistry`. */
 export type Registry = string & { readonly [checked]: "Registry" };
 
-/** What a release has, by its name below the registry. */
+/** Name of an artefact of a release, below the registry. */
 export type ArtefactName =
   | "konnector"
   | "backend"
@@ -24,7 +24,7 @@ export class RegistryError extends Error {
   readonly code = "Registry";
 
   constructor(field: string, value: string, problem: string) {
-    // A password in front of the host is nobody's business.
+    // A password in front of the host must not be printed.
     const shown = JSON.stringify(value.replace(/[^/]*@/, "…@"));
     super(`${field}: is ${shown}, ${problem}; ${expected}`);
     this.name = "RegistryError";
@@ -43,7 +43,7 @@ export function parseRegistry(value: string, field = "--registry"): Registry {
   return value;
 }
 
-/** Only for what `problemOf` has nothing against. */
+/** Returns true if `problemOf` finds no fault in the text. */
 function isRegistry(value: string): value is Registry {
   return problemOf(value) === undefined;
 }
@@ -84,15 +84,15 @@ function pathProblem(path: readonly string[]): string | undefined {
 }
 
 /**
- * The one place that says where releases live. The name is reserved (RFC 2606), so nobody can serve anything under it: who builds a
- * release names a registry of their own, here or by `--registry`.
+ * Registry of releases, defined only here. The name is reserved (RFC 2606), so no one can serve images under it: the builder of a
+ * release names another registry, here or by `--registry`.
  */
 export const releaseRegistry: Registry = parseRegistry("registry.klutch.example/klutch", "releaseRegistry");
 
-/** Where files of a release can be downloaded, in a folder for each version; reserved like the registry's name. */
+/** URL for downloading a release, with a folder for each version; reserved like the registry's name. */
 export const releaseDownloads = "https://downloads.klutch.example";
 
-/** Which artefact is meant besides its name. */
+/** Further coordinates of an artefact, besides its name. */
 export interface ArtefactOptions {
   /** Default: `releaseRegistry`. */
   readonly registry?: Registry | undefined;
@@ -100,14 +100,14 @@ export interface ArtefactOptions {
   readonly digest?: string | undefined;
 }
 
-/** Where an artefact of this version is. */
+/** Returns the reference of an artefact of this version. */
 export function artefact(name: ArtefactName, options: ArtefactOptions = {}): string {
   const { registry = releaseRegistry, digest } = options;
   const tagged = `${registry}/${name}:${klutchVersion}`;
   return digest === undefined ? tagged : `${tagged}@${digest}`;
 }
 
-/** Where programs reach a registry: over TLS, except on this machine. */
+/** Returns the URL at which programs reach a registry: over TLS, except on this machine. */
 export function registryAddress(registry: Registry): { readonly url: string; readonly path: string } {
   const [authority = "", ...path] = registry.split("/");
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(authority);

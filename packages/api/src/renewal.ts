@@ -1,29 +1,29 @@
 /** Words on the wire between a konnector without a valid credential and the backend: see designs/0005. */
 import { WireError } from "./wire.ts";
 
-/** On a cluster namespace: the public key that may renew its credential, or `revoked`. */
+/** Annotation on a cluster namespace: the public key that may renew its credential, or `revoked`. */
 export const renewalKeyAnnotation = "klutch.anynines.com/renewal-key";
-/** On a cluster namespace: when the challenge was made that was accepted last; RFC 3339. */
+/** Annotation on a cluster namespace: creation time of the challenge that was accepted last; RFC 3339. */
 export const lastRenewalAnnotation = "klutch.anynines.com/last-renewal";
-/** On a kubeconfig Secret of an app cluster: where its credential can be renewed. */
+/** Annotation on a kubeconfig Secret of an app cluster: URL at which its credential can be renewed. */
 export const renewalUrlAnnotation = "klutch.anynines.com/renewal-url";
 
-/** On a cluster namespace: the public key of the app cluster that a member's plugin proved at a login. */
+/** Annotation on a cluster namespace: the public key of the app cluster that a member's plugin proved at a login. */
 export const clusterKeyAnnotation = "klutch.anynines.com/cluster-key";
-/** On a cluster namespace: its members, a JSON list of `{issuer, subject, since}`. */
+/** Annotation on a cluster namespace: its members, a JSON list of `{issuer, subject, since}`. */
 export const membersAnnotation = "klutch.anynines.com/members";
 
-/** What a konnector sends to the renewal URL. */
+/** Request of a konnector to the renewal URL. */
 export interface RenewalRequest {
   /** The cluster namespace. */
   readonly namespace: string;
-  /** What the backend gave out shortly before, at `<renewal URL>/challenge`. */
+  /** Challenge that the backend issued shortly before, at `<renewal URL>/challenge`. */
   readonly challenge: string;
-  /** Of `renewalText`, base64url. */
+  /** Signature of `renewalText`, base64url. */
   readonly signature: string;
 }
 
-/** What is signed. `url` is the renewal URL as the konnector uses it, so that nobody else can hand the signature on. */
+/** Returns the text to sign. `url` is the renewal URL as the konnector uses it, so that no other server can pass the signature on. */
 export function renewalText(
   url: string,
   { namespace, challenge }: Omit<RenewalRequest, "signature">,
@@ -31,15 +31,15 @@ export function renewalText(
   return ["klutch.anynines.com/renew/v1", url, namespace, challenge].join("\n");
 }
 
-/** What the plugin adds to the login to prove that it holds the app cluster; in the query as `k`, `h` and `g`. */
+/** Part of a login that proves that the plugin holds the app cluster; in the query as `k`, `h` and `g`. */
 export interface ClusterProof {
   readonly publicKey: string;
   readonly challenge: string;
-  /** Of `clusterProofText`, base64url. */
+  /** Signature of `clusterProofText`, base64url. */
   readonly signature: string;
 }
 
-/** What is signed for a login. `url` is the backend's renewal URL; session and cluster id are those of the login. */
+/** Returns the text to sign for a login. `url` is the backend's renewal URL; session and cluster id are those of the login. */
 export function clusterProofText(
   url: string,
   login: { readonly sessionId: string; readonly clusterId: string },
@@ -56,7 +56,7 @@ export function decodeChallengeOffer(value: unknown): {
   return { challenge: decodeChallenge(value), url: checkedRenewalUrl(fieldOf(value, "url")) };
 }
 
-/** Where challenges are given out. */
+/** Returns the URL that issues challenges. */
 export function challengeUrl(renewalUrl: string): string {
   return `${renewalUrl}/challenge`;
 }

@@ -42,7 +42,7 @@ const pathOf = [
 const enums = (object: { readonly spec?: unknown }): readonly unknown[] =>
   listAt(object.spec, "versions").map((version) => valueAt(version, ...pathOf, "enum"));
 
-/** What `kubectl explain` prints of the spec is checked in tests on real servers. */
+/** Tests on real servers check the output of `kubectl explain`. */
 test("more types than kubectl explain shows of an enum stand in the description, fewer do not", () => {
   const description = "Type of the service.";
   const shown = (types: readonly string[], field: object): unknown =>

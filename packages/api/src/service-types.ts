@@ -29,7 +29,7 @@ export function withServiceTypes(
   return { ...crd, spec: { ...recordAt(crd, "spec"), versions: all } };
 }
 
-/** Undefined when there is no text field at the path. */
+/** Narrows a text field. Returns undefined if the path leads to no text field. */
 function narrowed(
   schema: JsonSchema,
   path: readonly string[],
@@ -47,7 +47,7 @@ function narrowed(
   return inner === undefined ? undefined : { ...schema, properties: { ...properties, [name]: inner } };
 }
 
-/** Of a longer list `kubectl explain` of the object above shows the first four values and dots. */
+/** Number of values of an enum that `kubectl explain` shows; for a longer list it shows the first four and dots. */
 const longestShown = 4;
 
 function explained(schema: JsonSchema, types: readonly string[]): JsonSchema {

@@ -21,7 +21,7 @@ export function compareVersions(left: VersionNumbers, right: VersionNumbers): nu
 const oldestProvider: VersionNumbers = [0, 3, 0];
 
 /**
- * Why a provider of this version is refused, or undefined. Development builds (`v0.0.0`, also with a suffix) are accepted, an empty
+ * Returns why a provider of this version is refused, or undefined. Development builds (`v0.0.0`, also with a suffix) are accepted, an empty
  * version is not.
  */
 export function providerVersionProblem(version: string): string | undefined {

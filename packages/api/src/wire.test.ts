@@ -106,7 +106,7 @@ for (const [what, value, name] of broken) {
   });
 }
 
-test("what is not base64 of JSON is refused without showing it, for it may hold credentials", () => {
+test("a text that is not base64 of JSON is refused without showing it, for it may hold credentials", () => {
   assert.throws(() => decodeBindingResponse("c2VjcmV0"), { message: "response: is not base64 of JSON" });
 });
 

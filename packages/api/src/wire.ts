@@ -1,4 +1,4 @@
-/** What the backend and the plugin say to each other over HTTP. See docs/reference/login.md. */
+/** Defines the HTTP messages between backend and plugin. See docs/reference/login.md. */
 import { accepts, problemsOf } from "@klutch/schema";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
@@ -28,7 +28,7 @@ export interface ExportRequestResponse {
   readonly status: Readonly<Record<string, never>>;
 }
 
-/** What the plugin gets when a person has bound an API. `kubeconfig` is standard base64. */
+/** Answer to the plugin after a person bound an API. `kubeconfig` is standard base64. */
 export interface BindingResponse {
   readonly kind: "BindingResponse";
   readonly apiVersion: "klutch.anynines.com/v1alpha1";

@@ -1,4 +1,4 @@
-/** What to do after an error status, in words for people. */
+/** Words the next step after an error status. */
 import type { BackupManagerCall } from "./call.ts";
 import { type BackupManagerErrorCode, errorCodeOf } from "./status.ts";
 
@@ -60,7 +60,7 @@ const ofAny: Readonly<Record<BackupManagerErrorCode, string>> = {
   UnexpectedStatus: "No backup manager answers so; check that url leads to one.",
 };
 
-/** What to do, as a sentence. `own` says whether it was the manager that spoke. */
+/** Returns the next step as a sentence. `own`: the manager itself sent the error. */
 export function adviceFor(call: BackupManagerCall, status: number, own: boolean): string {
   const code = errorCodeOf(status);
   if (!own && call !== "checkHealth" && (code === "NotFound" || code === "Gone"))

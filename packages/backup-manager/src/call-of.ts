@@ -1,11 +1,11 @@
-/** Which call a request is, for counting. */
+/** Names the call of a request, for counting. */
 import type { BackupManagerCall } from "./call.ts";
 
 const ofBackups: Readonly<Record<string, BackupManagerCall>> = { GET: "listBackups", POST: "createBackup" };
 const ofBackup: Readonly<Record<string, BackupManagerCall>> = { GET: "getBackup", DELETE: "deleteBackup" };
 
 const below = "/instances/[^/]+";
-/** By what the path ends with; what is before belongs to whoever serves the API. */
+/** Calls by the end of the path; the beginning belongs to the server of the API. */
 const calls: readonly (readonly [RegExp, Readonly<Record<string, BackupManagerCall>>])[] = [
   [new RegExp(`${below}/backups$`), ofBackups],
   [new RegExp(`${below}/backups/[^/]+$`), ofBackup],

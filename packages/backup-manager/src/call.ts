@@ -13,7 +13,7 @@ export type BackupManagerCall =
   | "updateBackupConfig"
   | "checkHealth";
 
-/** One call, for its errors. */
+/** One call, as its errors name it. */
 export interface CallAbout {
   readonly call: BackupManagerCall;
   /** Such as `backup 7 of instance "x"`. */

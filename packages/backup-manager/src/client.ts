@@ -43,13 +43,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What to change of an instance's backups; at least one field. */
+/** Change of an instance's backup configuration; at least one field. */
 export interface BackupConfigChange {
-  /** Encrypts later backups. Whoever loses it cannot restore them. */
+  /** Key that encrypts later backups. Without it they cannot be restored. */
   readonly encryptionKey?: Secret<string> | undefined;
-  /** Whether the manager makes no backups by itself. */
+  /** True to disable automatic backups. */
   readonly excludeFromAutoBackup?: boolean | undefined;
-  /** Tells the manager that somebody else than it has changed the credentials by which it reads the instance. */
+  /** Tells the manager that another party changed the credentials by which it reads the instance. */
   readonly credentialsUpdatedByUser?: boolean | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface BackupManagerClient extends AsyncDisposable {
   listRestores(instanceId: string, options?: CallOptions): Promise<readonly Restore[]>;
   /** The state of one restore. */
   getRestore(ref: RestoreRef, options?: CallOptions): Promise<Restore>;
-  /** How the manager backs up the instance. */
+  /** Returns the backup configuration of the instance. */
   getInstanceConfig(instanceId: string, options?: CallOptions): Promise<InstanceConfig>;
   /** Changes how the manager backs up the instance. Safe to repeat. */
   updateBackupConfig(
@@ -91,7 +91,7 @@ export interface BackupManagerClient extends AsyncDisposable {
   checkHealth(path?: string, options?: CallOptions): Promise<void>;
 }
 
-/** Is told of each request: which call, the status of the answer or undefined when none came, and how long it took. */
+/** Called for each request, with the call, the status of the answer or undefined without one, and the duration. */
 export type ObserveCall = (call: BackupManagerCall, status: number | undefined, tookMs: number) => void;
 
 /** A client of the manager; connections are kept until it is disposed. Throws `BackupManagerConfigError`. */

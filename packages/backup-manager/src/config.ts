@@ -1,24 +1,24 @@
-/** How to reach a backup manager, and what is checked of it before anything is sent. */
+/** Defines and checks the configuration of a backup manager before anything is sent. */
 import { X509Certificate } from "node:crypto";
 import type { Secret } from "@klutch/telemetry";
 import { BackupManagerConfigError } from "./errors.ts";
 
-/** How to reach a backup manager. */
+/** Address and credentials of a backup manager. */
 export interface BackupManagerConfig {
   /** Base address, http or https, without credentials, query and fragment; a slash at the end does not matter. */
   readonly url: string;
-  /** For HTTP Basic authentication. Default: none are sent. */
+  /** Credentials for HTTP Basic authentication. Default: none are sent. */
   readonly credentials?:
     | {
-        /** Without a colon: Basic authentication has no way to send one. */
+        /** User name without a colon: Basic authentication cannot send one. */
         readonly username: string;
         /** Shows in no message of this client when it has four characters or more. */
         readonly password: Secret<string>;
       }
     | undefined;
-  /** For one call, from its begin to the end of the answer, in milliseconds. Default 60 000, at most an hour. */
+  /** Maximum time of one call, until the end of the answer, in milliseconds. Default 60 000, at most an hour. */
   readonly timeoutMs?: number | undefined;
-  /** For an https address. Default: the system's authorities, and the host of `url`. */
+  /** TLS settings for an https address. Default: the system's authorities, and the host of `url`. */
   readonly tls?:
     | {
         /** Certificates of authorities in PEM, one or more; they take the place of those of the system. */
@@ -33,11 +33,11 @@ export interface BackupManagerConfig {
 
 /** A configuration that can be used. */
 export interface CheckedConfig {
-  /** Without a slash at the end. */
+  /** Base URL without a slash at the end. */
   readonly base: string;
   /** The value of `Authorization`. */
   readonly authorization: string | undefined;
-  /** What must not stand in any text. */
+  /** Texts that must not appear in any message. */
   readonly secrets: readonly string[];
   readonly timeoutMs: number;
   readonly tls: NonNullable<BackupManagerConfig["tls"]>;

@@ -84,7 +84,7 @@ const likely = fc.record(
 const whole = fc
   .oneof(json, likely, fc.array(likely, { maxLength: 3 }))
   .map((value) => JSON.stringify(value));
-/** Whole answers, the first part of one, one with a byte that is another, and what is no JSON at all. */
+/** Whole answers, truncated ones, ones with a changed byte, and texts that are not JSON. */
 const text = fc.oneof(
   whole,
   fc.tuple(whole, fc.nat()).map(([body, at]) => body.slice(0, at % (body.length + 1))),

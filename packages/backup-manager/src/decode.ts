@@ -11,9 +11,9 @@ import type { Accepted, Backup, CreatedBackup, CreatedRestore, InstanceConfig, R
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Which answer is read, and how its texts are made safe. */
+/** Context of an answer: its call, and the way to clean its texts. */
 export interface Context extends CallAbout {
-  /** Of the answer. */
+  /** HTTP status of the answer. */
   readonly status: number;
   readonly clean: Clean;
 }
@@ -21,25 +21,25 @@ export interface Context extends CallAbout {
 /** The longest `error`, `backup_type` or state that is taken, in characters. */
 const longestWord = 100;
 
-/** Without an id it is not known which backup was made; then the answer is as good as lost. */
+/** Decodes the answer to a create. Without an id the backup is unknown; then the answer is as good as lost. */
 export function decodeCreatedBackup(response: HttpResponse, context: Context): CreatedBackup {
   const body = objectOf(response, context);
   return { backupId: idOf(body, "id", context), message: textOf(body, "message", context) };
 }
 
-/** Without an id it is not known which restore was begun; then the answer is as good as lost. */
+/** Decodes the answer to a restore. Without an id the restore is unknown; then the answer is as good as lost. */
 export function decodeCreatedRestore(response: HttpResponse, context: Context): CreatedRestore {
   return { restoreId: idOf(objectOf(response, context), "id", context) };
 }
 
-/** Refuses an answer that tells of another backup than `wanted`. */
+/** Refuses an answer about another backup than `wanted`. */
 export function decodeBackup(response: HttpResponse, wanted: number, context: Context): Backup {
   const backup = backupOf(objectOf(response, context), "", context);
   if (backup.id !== wanted) throw garbage(context, `the answer tells of backup ${backup.id}`);
   return backup;
 }
 
-/** Refuses an answer that tells of another restore than `wanted`. */
+/** Refuses an answer about another restore than `wanted`. */
 export function decodeRestore(response: HttpResponse, wanted: number, context: Context): Restore {
   const restore = restoreOf(objectOf(response, context), "", context);
   if (restore.id !== wanted) throw garbage(context, `the answer tells of restore ${restore.id}`);
@@ -75,7 +75,7 @@ export function decodeAccepted(response: HttpResponse, context: Context): Accept
   return { message: textOf(body, "message", context) };
 }
 
-/** Of an answer with any status but 2xx. Only an object with `error` or `description`, sent as JSON, is the manager's own. */
+/** Decodes an answer that is not 2xx. Only an object with `error` or `description`, sent as JSON, comes from the manager itself. */
 export function decodeError(response: HttpResponse, { clean }: Context): ErrorAnswer {
   const { status, text, contentType, retryAfterMs } = response;
   const body = isJsonType(contentType) ? parsedJson(text) : undefined;
@@ -129,7 +129,7 @@ function wholeNumber(value: unknown): number | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
-/** One or more; zero is what a manager that forgot the id sends. */
+/** Returns a whole number from 1; a manager that forgot the id sends zero. */
 function positive(value: unknown): number | undefined {
   return wholeNumber(value) || undefined;
 }
@@ -196,7 +196,7 @@ function kindOf(value: unknown): string {
   return isRecord(value) ? "an object" : `a ${typeof value}`;
 }
 
-/** Without the fields that are undefined. */
+/** Returns the object without its undefined fields. */
 function present<T extends object>(fields: T): Partial<T>;
 function present(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

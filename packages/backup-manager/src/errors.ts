@@ -1,9 +1,9 @@
-/** What a backup manager can do to its caller. Every message names the call, what happened, and what to do. */
+/** Defines the failures of calls to a backup manager. Every message names the call, the failure, and the next step. */
 import { adviceFor } from "./advice.ts";
 import type { CallAbout, BackupManagerCall } from "./call.ts";
 import { type BackupManagerErrorCode, errorCodeOf } from "./status.ts";
 
-/** What is taken from an answer with a status other than 2xx. */
+/** Fields that are read from an answer other than 2xx. */
 export interface ErrorAnswer {
   /** HTTP status. */
   readonly status: number;
@@ -11,9 +11,9 @@ export interface ErrorAnswer {
   readonly error: string;
   /** `description` of the body, on one line; empty when there is none. */
   readonly description: string;
-  /** Whether it was an error object of a backup manager. */
+  /** True if it was an error object of a backup manager. */
   readonly own: boolean;
-  /** In milliseconds. */
+  /** Wait in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export class BackupManagerError extends Error {
   readonly description: string;
   /** The answer was an error object of a backup manager, not a page of something that stands before it. */
   readonly own: boolean;
-  /** How long the manager asks to wait, in milliseconds, at most an hour. */
+  /** Wait that the manager requests, in milliseconds, at most an hour. */
   readonly retryAfterMs: number | undefined;
 
   constructor({ call, subject }: CallAbout, answer: ErrorAnswer) {
@@ -51,7 +51,7 @@ export class BackupManagerError extends Error {
   }
 }
 
-/** Why there is no usable answer. */
+/** Reason for the lack of a usable answer. */
 export type BackupManagerTransportCode =
   /** No connection came about, so nothing was asked. */
   | "Unreachable"
@@ -79,7 +79,7 @@ export class BackupManagerTransportError extends Error {
   constructor(
     code: BackupManagerTransportCode,
     about: CallAbout,
-    /** What happened and what to do, as sentences. */
+    /** Failure and next step, as sentences. */
     problem: string,
   ) {
     super(`${about.call} of ${about.subject}: ${problem}`);
@@ -104,7 +104,7 @@ export function isGone(error: unknown): error is BackupManagerError {
   return error instanceof BackupManagerError && error.own && (error.status === 404 || error.status === 410);
 }
 
-/** 423: what is to be deleted is in use. Trying again later helps. */
+/** 423: the object to delete is in use. Trying again later helps. */
 export function isLocked(error: unknown): error is BackupManagerError {
   return error instanceof BackupManagerError && error.status === 423;
 }
@@ -122,12 +122,12 @@ export function isNotRestorable(error: unknown): error is BackupManagerError {
   return error instanceof BackupManagerError && error.call === "createRestore" && error.status === 422;
 }
 
-/** 4xx of which time changes nothing. */
+/** 4xx statuses that do not change with time. */
 const passing: ReadonlySet<number> = new Set([401, 403, 404, 408, 409, 410, 422, 423, 425, 429]);
 
 /**
- * The manager refused the request itself; sending the same again will not help. Not what is gone (see `isGone`), not what can change
- * with time, and not 400 to `deleteBackup`, by which the manager says that it could not delete a file.
+ * Returns true if the manager refused the request itself, so that sending it again will not help. False for objects that are gone (see
+ * `isGone`), for statuses that change with time, and for 400 to `deleteBackup`, which means that the manager could not delete a file.
  */
 export function isRefusal(error: unknown): error is BackupManagerError {
   return (
@@ -140,9 +140,9 @@ export function isRefusal(error: unknown): error is BackupManagerError {
 }
 
 /**
- * Whether the manager may have done what a failed call asked for: after time-outs, broken connections, 3xx, 5xx, 408 and 2xx that cannot
- * be used; not when no connection came about, and not after a clear no. True for whatever is no error of this client, such as the reason of
- * an abort. After `createBackup` and `createRestore` such a thing must be looked for before the call is repeated: `findLostBackup`.
+ * Returns true if the manager may have carried out a failed call: after time-outs, broken connections, 3xx, 5xx, 408 and unusable 2xx;
+ * not if no connection was made, and not after a clear refusal. True for any error of other origin, such as the reason of
+ * an abort. After `createBackup` and `createRestore` look for the result before you repeat the call: `findLostBackup`.
  */
 export function mayHaveHappened(error: unknown): boolean {
   if (error instanceof BackupManagerTransportError)

@@ -1,4 +1,4 @@
-/** What a failure below HTTP is called here, and what to do about it. */
+/** Translates a failure below HTTP to an error of this client, with the next step. */
 import type { HttpFailure, HttpFailureCode } from "@klutch/http-client";
 import type { CallAbout } from "./call.ts";
 import { BackupManagerTransportError } from "./errors.ts";

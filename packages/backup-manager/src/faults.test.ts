@@ -19,7 +19,7 @@ interface Plan {
   readonly body: string;
   /** `cut`: the connection ends in the middle. `stall`: it stays open and silent. `drip`: in small pieces, to the end. */
   readonly manner: "whole" | "drip" | "cut" | "reset" | "stall";
-  /** Where it is cut or stalls, as a part of the whole. */
+  /** Position of the cut or stall, as a fraction of the whole. */
   readonly part: number;
 }
 
@@ -127,7 +127,7 @@ function drip(socket: Socket, bytes: Buffer): void {
   else socket.write(bytes.subarray(0, 40), () => setImmediate(() => drip(socket, bytes.subarray(40))));
 }
 
-/** Whether the answer ended as it should; an answer without a body by its status does so with its head. */
+/** Returns true if the answer ended as it should; an answer without a body by its status does so with its head. */
 const isWhole = ({ manner, status }: Plan): boolean =>
   manner === "whole" || manner === "drip" || status === 204 || status === 304;
 

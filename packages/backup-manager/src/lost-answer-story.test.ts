@@ -8,16 +8,16 @@ import type { Backup } from "./types.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** What happens to one call. */
+/** Fate of one call. */
 interface Fate {
-  /** Whether the request reaches the manager, and how long after it was sent: also after the caller gave it up. */
+  /** True if the request reaches the manager, also after the caller gave up; and the delay after sending. */
   readonly arrives: boolean;
   readonly tookMs: number;
-  /** Whether the answer reaches the caller and is stored; else it is lost, or the caller dies. */
+  /** True if the answer reaches the caller and is stored; else it is lost, or the caller dies. */
   readonly isKept: boolean;
-  /** How long after the call somebody looks again. */
+  /** Delay after the call until the next look. */
   readonly looksAfterMs: number;
-  /** Whether the manager makes a backup by itself meanwhile, and how long after the call began. */
+  /** Delay after the call's begin of an automatic backup; undefined if the manager makes none. */
   readonly autoAfterMs: number | undefined;
 }
 
@@ -96,7 +96,7 @@ function obtain(
   return now;
 }
 
-test("whoever does as the list tells makes no backup twice and shares none, whatever gets lost", () => {
+test("a caller that follows the list makes no backup twice and shares none, whatever gets lost", () => {
   const off = fc.integer({ min: -5 * minute, max: 5 * minute });
   const resources = fc.array(fc.array(fate, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 });
   fc.assert(

@@ -45,7 +45,7 @@ const cases: readonly (readonly [string, readonly Backup[], SearchOptions, strin
     at(30 * 24 * hour),
     "found 6",
   ],
-  ["a new one in a state that nobody knows", [...old, backup(6, 1_000, "verifying")], at(minute), "found 6"],
+  ["a new one in an unknown state", [...old, backup(6, 1_000, "verifying")], at(minute), "found 6"],
   ["a new one without a time", [...old, backup(6)], at(minute), "found 6"],
   ["a new one by a clock that is an hour behind", [...old, backup(6, -hour)], at(minute), "found 6"],
   ["a new one by a clock that is three hours ahead", [...old, backup(6, 3 * hour)], at(minute), "found 6"],
@@ -115,17 +115,17 @@ test("a list of 100,000 is looked through", () => {
   assert.deepEqual(answer, { kind: "found", item: backup(100_001, 1) });
 });
 
-/** What a manager does between the calls of one controller that loses answers. */
+/** Actions of a manager between the calls of one controller that loses answers. */
 const story = fc.record({
   before: fc.nat({ max: 4 }),
-  /** Whether each call arrives, and how long after it was sent. */
+  /** Fate of each call: whether it arrives, and its delay. */
   sends: fc.array(fc.record({ arrives: fc.boolean(), tookMs: fc.integer({ min: 0, max: 119_000 }) }), {
     minLength: 1,
     maxLength: 6,
   }),
-  /** Of the manager's clock. */
+  /** Offset of the manager's clock. */
   offMs: fc.integer({ min: -5 * minute, max: 5 * minute }),
-  /** How long after each call the controller looks. */
+  /** Delays after each call until the controller looks. */
   looksAfterMs: fc.integer({ min: 0, max: 24 * hour }),
   hasTimes: fc.boolean(),
 });

@@ -1,6 +1,6 @@
 /**
- * Finds what a call created whose answer was lost. The API takes no key from its caller, so that only the list can tell: what is new in it
- * by the manager's own numbers and its own clock. The way of a controller:
+ * Finds the object of a call whose answer was lost. The API takes no key from its caller, so only the list can tell: new entries in it
+ * by the manager's own numbers and its own clock. A controller proceeds as follows:
  *
  * | step | what |
  * |---|---|
@@ -10,41 +10,41 @@
  * | 4 | any other error, or an intent that is found after a crash: list, and do as {@link findLostBackup} says |
  * | 5 | to call again after `none`: store the new time of the call, and keep the rest of the intent |
  *
- * The caller sees to two things: creates of one instance go one after the other, and every id that a resource has is in `claimed`.
- * Of the manager it is taken that its ids or its times grow.
+ * The caller must create for one instance sequentially, and list every known id in `claimed`.
+ * The manager is assumed to have growing ids or growing times.
  */
 import type { Backup, Restore } from "./types.ts";
 
-/** What to remember before a call that creates. */
+/** State to remember before a call that creates. */
 export interface CreateIntent {
   /** The highest id that the list had; 0 for an empty one. */
   readonly newestIdBefore: number;
   /** The latest time in the list, by the manager's clock, in milliseconds since 1970 (UTC). Undefined when the list had none. */
   readonly newestAtMsBefore?: number | undefined;
-  /** When the call was about to be sent, by our clock, in milliseconds since 1970 (UTC). */
+  /** Time just before the call was sent, by our clock, in milliseconds since 1970 (UTC). */
   readonly sentAtMs: number;
 }
 
-/** What is known when the list is looked at. */
+/** Knowledge at the time of the list. */
 export interface SearchOptions {
-  /** By the clock of the intent, in milliseconds since 1970 (UTC). */
+  /** Time by the clock of the intent, in milliseconds since 1970 (UTC). */
   readonly nowMs: number;
   /** Ids that belong to other resources. */
   readonly claimed: ReadonlySet<number>;
-  /** How long a request may be on its way before it is lost, in milliseconds; at least twice the time of a call. Default 120 000. */
+  /** Time after which a request counts as lost, in milliseconds; at least twice the time of a call. Default 120 000. */
   readonly settleMs?: number | undefined;
 }
 
-/** What the list tells of the lost answer. */
+/** Conclusion from the list about the lost answer. */
 export type LostAnswer<T> =
   /** This is it: take it. */
   | { readonly kind: "found"; readonly item: T }
   /**
-   * One of these is it, the lowest id first; the others were made by somebody else, such as the manager itself. Each was made after the
-   * intent. Take the first or ask somebody, but do not call again.
+   * One of these is it, the lowest id first; other parties made the others, such as the manager itself. All were made after the
+   * intent. Take the first or ask a person, but do not call again.
    */
   | { readonly kind: "several"; readonly items: readonly [T, ...T[]] }
-  /** Nothing is there yet, but the request may still arrive. Look again after so many milliseconds; do not call again before. */
+  /** Not found yet, but the request may still arrive. Look again after this time in milliseconds; do not call again before. */
   | { readonly kind: "wait"; readonly forMs: number }
   /** The call came to nothing: it may be made again. */
   | { readonly kind: "none" };
@@ -54,7 +54,7 @@ interface Item {
   readonly triggeredAtMs?: number | undefined;
 }
 
-/** To remember before a call. `present` is what the list has now: of all backups, or all restores, of the instance. */
+/** Returns the state to remember before a call. `present` is the present list of all backups, or all restores, of the instance. */
 export function createIntent(present: readonly Item[], nowMs: number): CreateIntent {
   let newestIdBefore = 0;
   let newestAtMsBefore: number | undefined;
@@ -66,8 +66,8 @@ export function createIntent(present: readonly Item[], nowMs: number): CreateInt
 }
 
 /**
- * What became of a `createBackup`. `backups` is a list that was asked for after the call ended. A backup counts in any state: one that has
- * failed or was deleted since is the one that was asked for, too.
+ * Finds the result of a `createBackup`. `backups` is a list that was requested after the call ended. A backup counts in any state: one that
+ * failed or was deleted since is the result, too.
  */
 export function findLostBackup(
   backups: readonly Backup[],
@@ -108,7 +108,7 @@ function find<T extends Item>(
   return forMs > 0 ? { kind: "wait", forMs } : { kind: "none" };
 }
 
-/** By its id or by its time: either alone is enough, so a manager whose ids fall or whose clock stands still is understood, too. */
+/** Recognises a new entry by its id or by its time: either alone suffices, also for a manager whose ids fall or whose clock stands still. */
 function isNew({ id, triggeredAtMs }: Item, { newestIdBefore, newestAtMsBefore }: CreateIntent): boolean {
   if (id > newestIdBefore) return true;
   return triggeredAtMs !== undefined && newestAtMsBefore !== undefined && triggeredAtMs > newestAtMsBefore;

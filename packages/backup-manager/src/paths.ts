@@ -8,24 +8,24 @@ export function instancePath(instanceId: string): string {
   return `/instances/${encodeURIComponent(instanceId)}`;
 }
 
-/** Of all backups of an instance, or of one. Throws `RangeError`. */
+/** Returns the path of all backups of an instance, or of one. Throws `RangeError`. */
 export function backupsPath(instanceId: string, backupId?: number): string {
   return `${instancePath(instanceId)}/backups${oneOf("backup", backupId)}`;
 }
 
-/** Of all restores of an instance, or of one. Throws `RangeError`. */
+/** Returns the path of all restores of an instance, or of one. Throws `RangeError`. */
 export function restoresPath(instanceId: string, restoreId?: number): string {
   return `${instancePath(instanceId)}/restores${oneOf("restore", restoreId)}`;
 }
 
-/** Of an instance's configuration. Throws `RangeError`. */
+/** Returns the path of an instance's configuration. Throws `RangeError`. */
 export function configPath(instanceId: string): string {
   return `${instancePath(instanceId)}/config`;
 }
 
 /**
- * A path that somebody configured, with or without a slash at its begin; a query may follow it. It is sent as it is. Throws `RangeError` for
- * one that would be sent otherwise than it is written, such as one that leads up or has a line end in it.
+ * Returns a configured path, with or without a slash at its begin; a query may follow it. It is sent unchanged. Throws `RangeError` for
+ * a path that would be sent differently, such as one that leads up or contains a line end.
  */
 export function healthPath(path: string): string {
   const absolute = path.startsWith("/") ? path : `/${path}`;
@@ -34,7 +34,7 @@ export function healthPath(path: string): string {
   return absolute;
 }
 
-/** Such as `path "/instances"`; without a query, which is not for people. */
+/** Names a path in messages, such as `path "/instances"`, without its query. */
 export function healthSubject(path: string): string {
   return `path ${quoted(path.split("?", 1)[0] ?? "")}`;
 }

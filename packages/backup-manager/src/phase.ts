@@ -1,4 +1,4 @@
-/** What a state of a backup or a restore means to a controller. */
+/** Maps the state of a backup or a restore to phases for a controller. */
 
 /**
  * `InProgress`: ask again. `Succeeded`: a backup can be restored, a restore has ended well. `Failed`: it will not get better.
@@ -22,7 +22,7 @@ export function phaseOf(state: string): Phase {
   return phases.get(state) ?? "Unknown";
 }
 
-/** Whether nothing changes any more unless somebody acts. A backup that succeeded can still become `Deleted` when its retention ends. */
+/** Returns true if the phase changes no more without a new request. A backup that succeeded can still become `Deleted` when its retention ends. */
 export function isFinal(phase: Phase): boolean {
   return phase === "Succeeded" || phase === "Failed" || phase === "Deleted";
 }

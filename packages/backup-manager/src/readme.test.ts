@@ -26,7 +26,7 @@ test("every example of the README is a file that these tests run", async () => {
   for (const name of names) assert.ok(shown.includes(await readFile(join(folder, name), "utf8")), name);
 });
 
-test("the first example backs up, looks and deletes, also what is gone already", async (t) => {
+test("the first example backs up, looks and deletes, also a backup that is gone already", async (t) => {
   const { url, requests } = await fakeManager(t, (asked, response) => {
     if (asked.method === "POST") json(201, { id: 7 })(asked, response);
     else if (asked.method === "GET") json(200, { id: 7, status: "done", size: 42 })(asked, response);

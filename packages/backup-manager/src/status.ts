@@ -1,6 +1,6 @@
 /** Error statuses by name. */
 
-/** What an error status means, whatever the call. */
+/** Meaning of an error status, independent of the call. */
 export type BackupManagerErrorCode =
   /** 400 */
   | "BadRequest"

@@ -14,7 +14,7 @@ import { createCertificates } from "./testing/certificates.ts";
 import { fakeManager, json, raw, rawManager } from "./testing/fake-manager.ts";
 
 const head = "HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n";
-/** What a connection can do halfway through an answer, and the code of the error. */
+/** Ways in which a connection fails halfway through an answer, and the code of the error. */
 const halves: readonly (readonly [string, (socket: Socket) => void, BackupManagerTransportCode])[] = [
   ["closes without an answer", (socket) => socket.end(), "Broken"],
   ["is reset", (socket) => socket.resetAndDestroy(), "Broken"],

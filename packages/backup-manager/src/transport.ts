@@ -10,7 +10,7 @@ export interface WireRequest extends CallAbout {
   /** Below the base address, escaped, with a slash at its begin. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
-  /** Only the status of a 2xx answer counts; its body is thrown away, however long it is. */
+  /** True to use only the status of a 2xx answer and discard its body, however long it is. */
   readonly statusOnly?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,4 +1,4 @@
-/** What the API of a9s backup managers speaks of, as this client gives it: checked, with one meaning for each field. */
+/** Defines the objects of the API of a9s backup managers as this client returns them: checked, with one meaning for each field. */
 
 /** Names one backup. */
 export interface BackupRef {
@@ -16,33 +16,33 @@ export interface RestoreRef {
   readonly restoreId: number;
 }
 
-/** A backup as the manager tells of it. What the manager left out, or said in a form that has no meaning, is not there. */
+/** A backup as the manager reports it. Missing and malformed values are absent. */
 export interface Backup {
   /** A whole number from 1 to 2^53 - 1. */
   readonly id: number;
   /** `queued`, `running`, `done`, `failed`, `deleted`, or a word that is newer than this client; `phaseOf` gives its meaning. */
   readonly state: string;
-  /** In bytes. */
+  /** Size in bytes. */
   readonly size?: number | undefined;
-  /** When it was asked for, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of the request, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly triggeredAtMs?: number | undefined;
-  /** When it ended, well or not, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of its end, successful or not, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly finishedAtMs?: number | undefined;
-  /** Whether the manager offers its file for download. False when the manager does not say. */
+  /** True if the manager offers its file for download. False if it does not say. */
   readonly downloadable: boolean;
 }
 
-/** A restore as the manager tells of it. What the manager left out, or said in a form that has no meaning, is not there. */
+/** A restore as the manager reports it. Missing and malformed values are absent. */
 export interface Restore {
   /** A whole number from 1 to 2^53 - 1; restores are counted apart from backups. */
   readonly id: number;
-  /** Of which backup; a whole number from 1 to 2^53 - 1. */
+  /** Id of the backup; a whole number from 1 to 2^53 - 1. */
   readonly backupId?: number | undefined;
   /** The same words as of a backup; `phaseOf` gives their meaning. */
   readonly state: string;
-  /** When it was asked for, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of the request, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly triggeredAtMs?: number | undefined;
-  /** When it ended, well or not, by the manager's clock, in milliseconds since 1970 (UTC). */
+  /** Time of its end, successful or not, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly finishedAtMs?: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Restore {
 export interface CreatedBackup {
   /** A whole number from 1 to 2^53 - 1. */
   readonly backupId: number;
-  /** What the manager says to people, on one line of at most 300 characters; empty when it says nothing. */
+  /** Message of the manager, on one line of at most 300 characters; may be empty. */
   readonly message: string;
 }
 
@@ -62,20 +62,20 @@ export interface CreatedRestore {
 
 /** The answer to a change. */
 export interface Accepted {
-  /** What the manager says to people, on one line of at most 300 characters; empty when it says nothing. */
+  /** Message of the manager, on one line of at most 300 characters; may be empty. */
   readonly message: string;
 }
 
-/** How the manager backs up one instance. What it left out is not there. */
+/** Backup configuration of one instance. Missing values are absent. */
 export interface InstanceConfig {
-  /** So many backups are kept, however old they are. */
+  /** Number of backups that are kept, however old they are. */
   readonly minBackupCount?: number | undefined;
-  /** So many days a backup is kept. */
+  /** Number of days for which a backup is kept. */
   readonly retentionDays?: number | undefined;
   /** The shortest encryption key that the manager takes, in characters. */
   readonly minEncryptionKeyLength?: number | undefined;
-  /** Whether the manager makes no backups of it by itself. */
+  /** True if automatic backups are disabled. */
   readonly excludeFromAutoBackup?: boolean | undefined;
-  /** How backups are made, such as `postgresql_wal`; one line of at most 100 characters. */
+  /** Kind of backups, such as `postgresql_wal`; one line of at most 100 characters. */
   readonly backupType?: string | undefined;
 }

@@ -1,6 +1,6 @@
-/** Why there is no answer. */
+/** Classifies the failures of an HTTP exchange. */
 
-/** Only the first two say that nothing was asked. */
+/** Failure codes. Only the first two mean that no request was sent. */
 export type HttpFailureCode =
   /** No connection came about. */
   | "Unreachable"
@@ -12,7 +12,7 @@ export type HttpFailureCode =
   | "Broken"
   /** The answer is longer than 8 MiB, or its head than 16 KiB. */
   | "TooLarge"
-  /** What answers does not speak HTTP. */
+  /** The server does not speak HTTP. */
   | "Garbage";
 
 /** There is no complete answer. It has no `cause` on purpose: what lies below carries bytes of the other side, and requests. */
@@ -31,7 +31,7 @@ export class HttpFailure extends Error {
 
 /** No connection came about: whatever was to be sent over it was not sent. */
 export class ConnectFailure extends Error {
-  /** Of Node or of undici. */
+  /** Error code of Node or of undici. */
   readonly code: string;
 
   constructor(error: unknown) {
@@ -42,10 +42,10 @@ export class ConnectFailure extends Error {
 }
 
 const ofTls = /CERT|TLS|SSL|SELF_SIGNED|ALTNAME|UNABLE_TO|^EPROTO$/;
-/** In TLS 1.3 a server that does not trust our certificate says so after we began to send; it has not read the request. */
+/** In TLS 1.3 a server that rejects our certificate says so after we began to send; it has not read the request. */
 const refusedCertificate =
   /^ERR_SSL_.*ALERT_(?:[A-Z_]*CERTIFICATE[A-Z_]*|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
-/** Of an answer; what is not listed is a connection that broke. */
+/** Failure codes by error pattern while reading an answer; an unlisted error is a broken connection. */
 const ofAnswers: readonly (readonly [RegExp, HttpFailureCode])[] = [
   [refusedCertificate, "Tls"],
   [/TIMEOUT/, "Timeout"],
@@ -74,7 +74,7 @@ function codeOf(error: unknown): string {
   if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string")
     return error.code;
   if (!(error instanceof Error)) return "unknown";
-  // The parser has no code for what is not HTTP from its first letter.
+  // The parser has no code for an answer that is not HTTP from its first byte.
   if (error.name === "HTTPParserError") return "HPE_INVALID";
   return error.cause === undefined ? "unknown" : codeOf(error.cause);
 }

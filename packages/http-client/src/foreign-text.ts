@@ -32,11 +32,11 @@ export function cleanerFor(secrets: readonly string[]): Clean {
   return (text, limit = longestText) => cut(hide(onOneLine(hide(text), limit)), limit);
 }
 
-/** For text in which no secret can be, such as an identifier that the caller gave. */
+/** Cleans text that cannot contain a secret, such as an identifier that the caller gave. */
 export const cleanText: Clean = (text, limit = longestText) => cut(onOneLine(text, limit), limit);
 
 function onOneLine(text: string, limit: number): string {
-  // What is cut off anyway is not looked at.
+  // Text beyond the limit is not searched.
   const looked = text.slice(0, limit * 2);
   const plain = looked.toWellFormed().replace(unseemly, " ").trim();
   return looked.length < text.length ? plain.padEnd(limit + 1, "…") : plain;

@@ -41,7 +41,7 @@ const answer =
   };
 
 const head = "HTTP/1.1 200 OK\r\n";
-/** What a connection can do halfway through an answer. */
+/** Ways in which a connection can fail halfway through an answer. */
 const halves: readonly (readonly [string, (socket: Socket) => void, HttpFailureCode])[] = [
   ["closes without an answer", (socket) => socket.end(), "Broken"],
   ["is reset", (socket) => socket.resetAndDestroy(), "Broken"],

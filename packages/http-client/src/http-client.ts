@@ -1,4 +1,4 @@
-/** One HTTP exchange with a stranger: TLS, limits of time and size. Redirects are not followed. */
+/** Runs one HTTP exchange with an untrusted server: TLS, limits of time and size. Redirects are not followed. */
 import { Agent, buildConnector, request } from "undici";
 import { ConnectFailure, failureOf, HttpFailure } from "./failure.ts";
 
@@ -8,7 +8,7 @@ export interface TlsSettings {
   readonly ca?: string | undefined;
   /** The name that the certificate must have. Default: the host of the address. */
   readonly serverName?: string | undefined;
-  /** Takes any certificate, whatever `ca` says. Default false. Anybody in between can then read what is sent. */
+  /** Accepts any certificate, whatever `ca` says. Default false. Anyone on the way can then read the exchange. */
   readonly insecureSkipVerify?: boolean | undefined;
   /** Client certificate, PEM; needs `key`. */
   readonly cert?: string | undefined;
@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Only the status of a 2xx answer counts; its body is thrown away, however long it is. Default false. */
+  /** True to use only the status of a 2xx answer and discard its body, however long it is. Default false. */
   readonly statusOnly?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,11 +30,11 @@ export interface HttpRequest {
 /** An answer. */
 export interface HttpResponse {
   readonly status: number;
-  /** At most 8 MiB. */
+  /** Body of at most 8 MiB. */
   readonly text: string;
   /** Media type without parameters, in lower case; empty when there is none. */
   readonly contentType: string;
-  /** From `Retry-After` in seconds, at most an hour; undefined when there is none that is understood. */
+  /** Wait from `Retry-After` in seconds, at most an hour; undefined if it is missing or not understood. */
   readonly retryAfterMs: number | undefined;
   /** Names in lower case; of a header that came more than once, the first. */
   readonly headers: Readonly<Record<string, string>>;
@@ -46,9 +46,9 @@ export interface HttpClient extends AsyncDisposable {
   send(request: HttpRequest): Promise<HttpResponse>;
 }
 
-/** What `createHttpClient` needs. */
+/** Options of `createHttpClient`. */
 export interface HttpOptions {
-  /** Of one exchange, from the connection to the last byte. */
+  /** Maximum time of one exchange, from the connection to the last byte. */
   readonly timeoutMs: number;
   readonly tls?: TlsSettings | undefined;
 }
@@ -77,7 +77,7 @@ export function createHttpClient(options: HttpOptions): HttpClient {
         const { statusCode: status, headers, body } = response;
         const isWanted = wire.statusOnly !== true || status < 200 || status > 299;
         const text = isWanted ? await readLimited(body) : "";
-        // Nobody waits for it; the connection is kept when the body is short.
+        // No one waits for the body; the connection is kept if it is short.
         if (!isWanted) void body.dump().catch(() => undefined);
         return {
           status,

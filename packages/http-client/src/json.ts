@@ -1,6 +1,6 @@
 /** JSON of a stranger. */
 
-/** Undefined, which JSON does not have, for what is no JSON. The parser's own message would quote the text. */
+/** Parses JSON. Returns undefined for any other text, because the parser's own error would quote it. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -9,7 +9,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Whether a media type, without parameters and in lower case, stands for JSON. */
+/** Returns true if a media type, without parameters and in lower case, stands for JSON. */
 export function isJsonType(contentType: string): boolean {
   return contentType === "application/json" || contentType === "text/json" || contentType.endsWith("+json");
 }

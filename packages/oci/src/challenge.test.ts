@@ -22,7 +22,7 @@ test("challenges are read as registries write them", () => {
   assert.deepEqual(read("Negotiate"), [["negotiate", {}]]);
 });
 
-test("what is none is no challenge, however long it is", () => {
+test("a header that is no challenge gives none, however long it is", () => {
   assert.deepEqual(read(""), []);
   assert.deepEqual(read('"'), []);
   assert.deepEqual(read('realm="x"'), []);

@@ -1,10 +1,10 @@
-/** What a registry answers to somebody whom it does not know (RFC 9110, section 11.6.1; RFC 6750, section 3). */
+/** Reads a registry's answer to an unknown client (RFC 9110, section 11.6.1; RFC 6750, section 3). */
 
-/** One way to prove who one is. */
+/** One authentication scheme. */
 export interface Challenge {
-  /** In small letters, such as `bearer`. */
+  /** Scheme in lower case, such as `bearer`. */
   readonly scheme: string;
-  /** By name in small letters. */
+  /** Parameters by name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 

@@ -13,13 +13,13 @@ export interface Copy {
   readonly target: PushTarget;
 }
 
-/** What goes for all of them. */
+/** Common options of all copies. */
 export interface CopyOptions<C extends Copy> {
-  /** By the digest of the image. */
+  /** Documents by the digest of the image. */
   readonly documents: LayoutContents["documents"];
-  /** What to do when a tag has other content; undefined: the tag is taken away from it. */
+  /** Advice for a tag with other content; undefined means that the tag is moved. */
   readonly remedy: string | undefined;
-  /** Told each image that is there now. */
+  /** Called for each image that is in the registry now. */
   readonly onCopied: (copy: C) => void;
 }
 
@@ -68,7 +68,7 @@ function manifestsOf(image: Image | ImageIndex): readonly Blob[] {
     : [image.manifest];
 }
 
-/** What the registry gives for tag and digest has to be what was sent. */
+/** Checks that the registry returns the sent content for tag and digest. */
 async function confirm({ target, image }: Copy): Promise<void> {
   const { digest } = image.manifest;
   for (const reference of [target.tag, digest]) {

@@ -12,7 +12,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const secret = "hunter2-hunter2";
 const auth = (user: string): object => ({ auth: Buffer.from(`${user}:${secret}`).toString("base64") });
 
-/** What it finds, with secrets in the clear. */
+/** Returns the account that is found, with secrets in the clear. */
 async function found(config: unknown, registry = "r.example.org:5000/team"): Promise<unknown> {
   const own = await mkdtemp(join(folder, "config-"));
   await writeFile(join(own, "config.json"), typeof config === "string" ? config : JSON.stringify(config));
@@ -53,7 +53,7 @@ test("an entry may be an identity token, or a user and a password as they are; p
   assert.deepEqual(await read({ auth: Buffer.from("a:b:c").toString("base64") }), ["a", "b:c"]);
 });
 
-test("a folder without a file, and no folder at all, is nobody", async () => {
+test("a folder without a file, and no folder at all, give no account", async () => {
   for (const env of [{ DOCKER_CONFIG: join(folder, "none") }, { HOME: folder }, {}])
     assert.equal(await dockerAccount({ registry: "r.example.org", env }), undefined);
 });
@@ -70,7 +70,7 @@ test("a credential helper is asked for the host; what it does not know is looked
   assert.equal(await found({ credsStore: "empty" }), undefined);
 });
 
-test("what is wrong is named by file, entry or helper, and no secret is told", async () => {
+test("a fault is reported with its file, entry or helper, and without any secret", async () => {
   await helper("failing", `echo ${secret}; echo ${secret} >&2; exit 3`);
   await helper("babbling", `echo ${secret}`);
   const host = "r.example.org:5000";

@@ -1,5 +1,5 @@
 /**
- * Where `docker login`, `crane auth login` and `helm registry login` leave what they were told: `config.json` in the folder `DOCKER_CONFIG` or
+ * Reads the credentials that `docker login`, `crane auth login` and `helm registry login` saved: `config.json` in the folder `DOCKER_CONFIG` or
  * `~/.docker`, and the helper programs that it names (docker-credential-helpers). It is this user's own file, so its programs are run.
  */
 import { spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { Secret } from "@klutch/telemetry";
 import { OciError } from "./errors.ts";
 import type { Account } from "./login.ts";
 
-/** What is looked for, and where. */
+/** Sources of the configuration. */
 export interface DockerConfigOptions {
   /** `HOST[:PORT]`, and the path of the repositories, if a login is for a part of the registry. */
   readonly registry: string;
@@ -19,7 +19,7 @@ export interface DockerConfigOptions {
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** The account for the registry; undefined when nobody has logged in. Throws `OciError` that names the file and the entry, never a secret. */
+/** Returns the account for the registry; undefined without a login. Throws `OciError` that names the file and the entry, never a secret. */
 export async function dockerAccount(options: DockerConfigOptions): Promise<Account | undefined> {
   const { env, registry } = options;
   const home = env["HOME"] ?? env["USERPROFILE"];
@@ -44,7 +44,7 @@ async function fieldsIn(path: string): Promise<Fields> {
   return parsed(text, `${path} is no JSON`);
 }
 
-/** What a parser says may quote what it read, so it is not told. */
+/** Parses the text. The parser's own error may quote it, so it is not passed on. */
 function parsed(text: string, problem: string): Fields {
   try {
     return fieldsOf(JSON.parse(text));
@@ -71,7 +71,7 @@ function fromFile(auths: Fields, registry: string, path: string): Account | unde
   const [username, password] = [textAt(entry, "username"), textAt(entry, "password")];
   if (username !== undefined && password !== undefined) return passwordOf(username, password);
   throw new OciError(
-    `${path}: auths[${JSON.stringify(key)}] has neither auth (base64 of user:password) nor identitytoken; log in anew`,
+    `${path}: auths[${JSON.stringify(key)}] has neither auth (base64 of user:password) nor identitytoken; log in again`,
   );
 }
 
@@ -79,7 +79,7 @@ function passwordOf(username: string, password: string): Account {
   return { kind: "password", username, password: new Secret(password) };
 }
 
-/** What helpers answer when they know no account. */
+/** Answer of helpers without an account. */
 const unknown = "credentials not found in native keychain";
 /** A user's name that says that the secret is an identity token. */
 const tokenUser = "<token>";
@@ -97,7 +97,7 @@ async function fromHelper(
   const { code, text } = await run(program, host, env, signal);
   if (code !== 0 && text.trim() === unknown) return undefined;
   // What it prints may be a secret, so it is not told.
-  if (code !== 0) throw new OciError(`${program} failed with code ${code} for ${host}; log in anew`);
+  if (code !== 0) throw new OciError(`${program} failed with code ${code} for ${host}; log in again`);
   const answer = parsed(text, `${program} did not answer with JSON for ${host}`);
   const [user, secret] = [textAt(answer, "Username"), textAt(answer, "Secret")];
   if (user === undefined || secret === undefined || secret === "") return undefined;

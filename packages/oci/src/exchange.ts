@@ -1,7 +1,7 @@
-/** One exchange with a server of a registry, and what is read of its answer. */
+/** Runs one exchange with a server of a registry, and reads its answer. */
 import { OciError } from "./errors.ts";
 
-/** Sends it as it is. Throws `OciError` when nobody answers; a failure names the server alone, because URLs may hold secrets. */
+/** Sends it unchanged. Throws `OciError` without an answer; a failure names only the server, because URLs may hold secrets. */
 export async function exchange(
   url: string,
   request: RequestInit,
@@ -20,7 +20,7 @@ export async function exchange(
   }
 }
 
-/** What Node calls the failure, such as ECONNREFUSED: it holds nothing of the request. Of certificates also what to do. */
+/** Returns Node's code of the failure, such as ECONNREFUSED: it holds nothing of the request. For certificates also the next step. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return "";
@@ -31,7 +31,7 @@ function reasonOf(error: unknown): string {
   return ` (${error.code}${authority})`;
 }
 
-/** The body, if it has at most so many bytes; undefined when it has more. Throws `OciError` when it breaks off. */
+/** Returns the body up to this number of bytes; undefined if it is longer. Throws `OciError` if it breaks off. */
 export async function bodyOf(response: Response, most: number): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -51,7 +51,7 @@ export function jsonBlob(value: unknown, mediaType: string): Blob {
 /** Texts by name, of an image, a layer or a manifest. */
 export type Annotations = Readonly<Record<string, string>>;
 
-/** How a manifest names a blob. */
+/** Returns the entry of a blob in a manifest. */
 export function descriptor(of: Blob, annotations?: Annotations): object {
   return {
     mediaType: of.mediaType,
@@ -61,12 +61,12 @@ export function descriptor(of: Blob, annotations?: Annotations): object {
   };
 }
 
-/** A layer: what is pushed, and the digest of what is in it. */
+/** A layer: the blob to push, and the digest of its content. */
 export interface Layer {
   readonly blob: Blob;
-  /** Of the archive before it was compressed. */
+  /** Digest of the archive before compression. */
   readonly diffId: string;
-  /** In the manifest that names it. */
+  /** Annotations in the manifest that names it. */
   readonly annotations?: Annotations;
 }
 
@@ -86,7 +86,7 @@ export function plainLayerOf(entries: readonly TarEntry[]): Layer {
 /** The platforms that are built for. */
 export type Architecture = "amd64" | "arm64";
 
-/** How a container of the image is started (OCI image configuration). */
+/** Start of a container of the image (OCI image configuration). */
 export interface RuntimeConfig {
   readonly Entrypoint?: readonly string[];
   readonly Env?: readonly string[];
@@ -96,7 +96,7 @@ export interface RuntimeConfig {
   readonly Labels?: Annotations;
 }
 
-/** What an image is made of; layers from the lowest. */
+/** Parts of an image; layers from the lowest. */
 export interface ImageParts {
   readonly architecture: Architecture;
   readonly layers: readonly Layer[];
@@ -121,7 +121,7 @@ export function buildImage({ architecture, layers, config, annotations }: ImageP
   return { manifest, blobs: [configBlob, ...layers.map((layer) => layer.blob)] };
 }
 
-/** Something else than a program, such as a chart: `config` says by its media type what it is. */
+/** Builds an artefact other than a program, such as a chart; the media type of `config` names its kind. */
 export function buildArtifact(config: Blob, content: Blob, annotations: Annotations): Image {
   const manifest = jsonBlob(
     {
@@ -170,8 +170,8 @@ export interface Referrer extends Image {
 }
 
 /**
- * A document about an image, found by whoever has the image's digest (OCI distribution specification 1.1, referrers): `mediaType` says what
- * it is, such as `application/spdx+json`.
+ * Builds a document about an image, which is found by the image's digest (OCI distribution specification 1.1, referrers): `mediaType` names
+ * its kind, such as `application/spdx+json`.
  */
 export function buildReferrer(subject: Blob, document: Blob, annotations?: Annotations): Referrer {
   const artifactType = document.mediaType;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Blob, descriptor, type Image, type ImageIndex } from "./image.ts";
 import { tar } from "./tar.ts";
 
-/** Something that a layout holds, under a name such as `v1.6.0`; documents about an image have none. */
+/** An entry of a layout, with a name such as `v1.6.0`; documents about an image have none. */
 export interface NamedImage {
   readonly name?: string;
   readonly image: Image | ImageIndex;

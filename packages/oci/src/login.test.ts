@@ -14,7 +14,7 @@ const password = "hunter2-hunter2";
 const basic = `Basic ${Buffer.from(`me:${password}`).toString("base64")}`;
 const me: Account = { kind: "password", username: "me", password: new Secret(password) };
 
-/** What a server was asked. */
+/** A request that a server received. */
 interface Asked {
   readonly path: string;
   readonly authorization: string | undefined;
@@ -47,7 +47,7 @@ async function serve(t: TestContext, answer: Answer, host = "127.0.0.1"): Promis
   return fake;
 }
 
-/** Takes everything from whoever has the header; else asks for it. */
+/** Accepts everything with the header; otherwise asks for it. */
 function registryFor(header: () => string, challenge: (own: FakeServer) => string): Answer {
   return async (request, response, own) => {
     if (request.url?.startsWith("/token") === true) {
@@ -132,7 +132,7 @@ test("a token is asked for with the password, for this repository and nothing el
   ]);
 });
 
-test("a token that ends in the middle is asked for anew, and one that is never good enough ends it", async (t) => {
+test("a token that expires in the middle is requested again, and one that is never accepted ends it", async (t) => {
   let count = 0;
   const registry = await serve(t, async (request, response, { url }) => {
     if (request.url?.startsWith("/token") === true) {
@@ -158,7 +158,7 @@ test("a token that ends in the middle is asked for anew, and one that is never g
       ({ url }) => bearer(`${url}/token`),
     ),
   );
-  assert.match(await refusal(push(never)), /does not take the login for team\/x; log in anew/);
+  assert.match(await refusal(push(never)), /does not (?:take|accept) the login for team\/x; log in again/);
   assert.equal(never.asked.length, 3);
 });
 
@@ -305,7 +305,7 @@ test("an identity token is changed for a token in a form, and never sent to the 
   );
 });
 
-test("who has not logged in is told how, and a way that nobody knows is said to be unknown", async (t) => {
+test("a client without a login is told how to log in, and an unknown scheme is reported as unknown", async (t) => {
   const registry = await serve(
     t,
     registryFor(

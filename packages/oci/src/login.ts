@@ -8,13 +8,13 @@ import { parseChallenges } from "./challenge.ts";
 import { OciError } from "./errors.ts";
 import { bodyOf, exchange } from "./exchange.ts";
 
-/** Who logs in. */
+/** Account for a login. */
 export type Account =
   | { readonly kind: "password"; readonly username: string; readonly password: Secret<string> }
-  /** What some registries give at a login in place of the password, good for tokens only. */
+  /** Token that some registries issue in place of the password, usable for tokens only. */
   | { readonly kind: "identityToken"; readonly token: Secret<string> };
 
-/** Who logs in with the password that a program got on standard input; undefined when there was none. The end of its line is no part of it. */
+/** Returns the account with the password from standard input, without its line end; undefined if the input was empty. */
 export function passwordAccount(username: string, input: string): Account | undefined {
   const password = input.replace(/\r?\n$/, "");
   return password === "" ? undefined : { kind: "password", username, password: new Secret(password) };
@@ -30,7 +30,7 @@ export interface LoginOptions {
   readonly tokenServers: readonly string[];
 }
 
-/** What is asked of a token server. */
+/** Request to a token server. */
 interface TokenRequest {
   readonly url: URL;
   readonly service: string;
@@ -57,7 +57,7 @@ export class RegistryLogin {
     return this.#headers.get(repository)?.reveal();
   }
 
-  /** Makes a header as the registry asks for it. Throws `OciError` that says what is missing or refused, never the password. */
+  /** Makes the header that the registry asks for. Throws `OciError` that names the missing or refused part, never the password. */
   async answer(asked: string, repository: string, signal: AbortSignal | undefined): Promise<void> {
     const account = await (this.#account ??= this.#options.account({ signal }));
     const { registry } = this.#options;
@@ -100,7 +100,7 @@ export class RegistryLogin {
     throw new OciError(`the registry ${registry} wants a login, and no password is sent over plain http`);
   }
 
-  /** Where tokens are had. Throws `OciError` for a place that must not get the password. */
+  /** Returns the token server. Throws `OciError` for a server that must not get the password. */
   #tokenServer(realm: string): URL {
     const { registry, tokenServers } = this.#options;
     const shown = JSON.stringify(realm.slice(0, 200));
@@ -127,7 +127,7 @@ export class RegistryLogin {
       new OciError(`the server of tokens ${origin} of the registry ${this.#options.registry} ${why}`);
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw refused(`gives none for ${request.scope}: HTTP ${response.status}; log in anew`);
+      throw refused(`gives none for ${request.scope}: HTTP ${response.status}; log in again`);
     }
     const body = await bodyOf(response, largestAnswer);
     const token = body === undefined ? undefined : tokenIn(body);

@@ -19,7 +19,7 @@ const digest = index.manifest.digest;
 interface Liar {
   readonly url: string;
   readonly writes: string[];
-  /** Answers to questions for manifests, by what is asked for; else what was stored. */
+  /** Answers requests for manifests by reference; else with the stored content. */
   answer: (reference: string) => Answer | undefined;
 }
 
@@ -141,7 +141,7 @@ test("a registry whose answer breaks off is named", async (t) => {
   assert.deepEqual(registry.writes, []);
 });
 
-test("a registry that nobody serves is named", async (t) => {
+test("a registry that does not answer is named", async (t) => {
   const closed = await serve(t);
   const { port } = new URL(closed.url);
   const message = await refusal(await layout(t), `https://127.0.0.1:${port}`);

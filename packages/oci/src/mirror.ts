@@ -5,9 +5,9 @@ import type { NamedImage } from "./layout.ts";
 import type { RegistryLogin } from "./login.ts";
 import { readLayout } from "./read-layout.ts";
 
-/** From where to where. */
+/** Source and target. */
 export interface MirrorOptions {
-  /** Of the layout. Its images are named `<name>:<tag>`. */
+  /** Folder of the layout. Its images are named `<name>:<tag>`. */
   readonly folder: string;
   /** Base URL, such as `https://registry.example.org`. */
   readonly registry: string;
@@ -16,7 +16,7 @@ export interface MirrorOptions {
   /** Default: none, for registries that ask for none. */
   readonly login?: RegistryLogin | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told each image that is there now. */
+  /** Called for each image that is in the registry now. */
   readonly say: (line: string) => void;
 }
 
@@ -31,7 +31,7 @@ export interface MirroredImage {
 /** An image of the layout, and where it goes. */
 interface Part extends MirroredImage, Copy {}
 
-/** Copies, and gives back what is there now. Throws `OciError`. */
+/** Copies, and returns the images that are in the registry now. Throws `OciError`. */
 export async function mirrorLayout(options: MirrorOptions): Promise<readonly MirroredImage[]> {
   const { folder, registry, path, login, signal, say } = options;
   const { images, documents } = await readLayout(folder);

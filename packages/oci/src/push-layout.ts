@@ -3,13 +3,13 @@ import { copyImages } from "./copy.ts";
 import type { PushTarget } from "./push.ts";
 import { readLayout } from "./read-layout.ts";
 
-/** Where to; the tags are the names in the layout. */
+/** Target; the tags are the names in the layout. */
 export interface PushLayoutTarget extends Omit<PushTarget, "tag"> {
   /** Take a tag away from other content. Default: that is an error, because people rely on what they got under it. */
   readonly replace?: boolean | undefined;
 }
 
-/** Something that is in the registry now. */
+/** An image that is in the registry now. */
 export interface Pushed {
   readonly tag: string;
   readonly digest: string;

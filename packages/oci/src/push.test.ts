@@ -9,10 +9,10 @@ import { buildXpkg } from "./xpkg.ts";
 
 /** A registry in memory. Only a fake refuses at the step that a test wants; the real one is in push.real.test.ts. */
 class Registry {
-  /** What it has, by path. */
+  /** Stored content, by path. */
   readonly stored = new Map<string, Buffer>();
   readonly requests: string[] = [];
-  /** Where uploads go, as the answer to POST says. */
+  /** Upload location in the answer to POST. */
   location: string | null = "/uploads/1?state=abc";
   /** Answers instead of the registry; true when it did. */
   fault: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
@@ -86,7 +86,7 @@ test("every blob is there, byte by byte, before the manifest that names it", asy
   assert.deepEqual(registry.stored.get("/v2/klutch/x/manifests/v1"), Buffer.from(image.manifest.bytes));
 });
 
-test("blobs that are there are not sent again, the tag is", async (t) => {
+test("existing blobs are not sent again, the tag is", async (t) => {
   const registry = await serve(t);
   await push(registry);
   registry.requests.length = 0;

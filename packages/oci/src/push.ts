@@ -12,7 +12,7 @@ import {
   type Referrer,
 } from "./image.ts";
 
-/** Where to. */
+/** Target of a push. */
 export interface PushTarget extends RegistryTarget {
   /** Or a manifest's own digest. */
   readonly tag: string;

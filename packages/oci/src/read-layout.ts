@@ -5,9 +5,9 @@ import { OciError } from "./errors.ts";
 import { type Blob, digestOf, type Image, type ImageIndex, mediaTypes, type Referrer } from "./image.ts";
 import { type NamedImage, refName } from "./layout.ts";
 
-/** What a layout holds. */
+/** Content of a layout. */
 export interface LayoutContents {
-  /** Those that have a name. */
+  /** Images with a name. */
   readonly images: readonly Required<NamedImage>[];
   /** Documents about images, by the digest of the image. */
   readonly documents: ReadonlyMap<string, readonly Referrer[]>;
@@ -23,7 +23,7 @@ interface Descriptor {
 /** A layout while it is read. */
 interface Source {
   readonly folder: string;
-  /** What was read already: images share most of their layers. */
+  /** Blobs that were read already: images share most of their layers. */
   readonly known: Map<string, Blob>;
 }
 

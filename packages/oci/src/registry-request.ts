@@ -1,4 +1,4 @@
-/** One request to a registry, with the login that it asks for. */
+/** Sends one request to a registry, with the login that it asks for. */
 import { OciError } from "./errors.ts";
 import { bodyOf, exchange } from "./exchange.ts";
 import type { RegistryLogin } from "./login.ts";
@@ -9,14 +9,14 @@ export interface RegistryTarget {
   readonly registry: string;
   /** Path of the repository, such as `klutch/function-klutch`. */
   readonly repository: string;
-  /** How we prove who we are when the registry asks. Default: not at all. */
+  /** Login for registries that ask for one. Default: none. */
   readonly login?: RegistryLogin | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends the request. When the registry asks who we are, the login answers, once. Other servers that the registry names are sent no
- * credentials. Throws `OciError` when nobody answers or the login is not taken.
+ * Sends the request. If the registry asks for a login, sends it once more with one. Other servers that the registry names get no
+ * credentials. Throws `OciError` without an answer or if the login is refused.
  */
 export async function send(url: string, request: RequestInit, target: RegistryTarget): Promise<Response> {
   const { registry, repository, login, signal } = target;
@@ -28,11 +28,11 @@ export async function send(url: string, request: RequestInit, target: RegistryTa
   await login.answer(first.headers.get("www-authenticate") ?? "", repository, signal);
   const second = await exchange(url, request, login.header(repository), signal);
   if (second.status === 401)
-    throw new OciError(`the registry ${registry} does not take the login for ${repository}; log in anew`);
+    throw new OciError(`the registry ${registry} does not accept the login for ${repository}; log in again`);
   return second;
 }
 
-/** As much of a refusal is read, in bytes. */
+/** Maximum number of bytes to read of a refusal. */
 const longestRefusal = 64 * 1024;
 
 /** The error for an answer that is none of those wanted, with the registry's words as far as they can be shown. */

@@ -16,7 +16,7 @@ export type TarEntry =
       readonly mode?: number;
     };
 
-/** What a header says of an entry. */
+/** Header of an entry. */
 interface Header {
   readonly path: string;
   readonly type: "0" | "2" | "5";
@@ -32,7 +32,7 @@ export function tar(entries: readonly TarEntry[]): Uint8Array {
   return Buffer.concat([...entries.flatMap(tarParts), tarEnd]);
 }
 
-/** What an archive has for one entry, for archives that are too large to be put together in memory. */
+/** Returns the parts of an archive for one entry, for archives that are too large to be built in memory. */
 export function tarParts(entry: TarEntry): readonly Uint8Array[] {
   const header = block(headerOf(entry));
   if (!("content" in entry)) return [header];
@@ -40,7 +40,7 @@ export function tarParts(entry: TarEntry): readonly Uint8Array[] {
   return [header, entry.content, new Uint8Array(rest > 0 ? blockSize - rest : 0)];
 }
 
-/** What an archive has after the last entry. */
+/** End of an archive, after the last entry. */
 export const tarEnd: Uint8Array = new Uint8Array(2 * blockSize);
 
 function headerOf(entry: TarEntry): Header {

@@ -1,4 +1,4 @@
-/** How a client shows a broker who it is. No credential is in an error, and none leaves here but in a header. */
+/** Authenticates a client to a broker. No error contains a credential, and credentials are sent in headers only. */
 import type { HttpResponse } from "@klutch/http-client";
 import { OsbTransportError } from "./errors.ts";
 import { basicHeader, isHeaderToken } from "./header-value.ts";
@@ -12,7 +12,7 @@ export type BrokerAuth =
 
 /** Values of the header `Authorization`. */
 export interface Credentials extends AsyncDisposable {
-  /** Undefined when there is none to send. Throws `OsbTransportError` `Login`. */
+  /** Returns the header; undefined if none is needed. Throws `OsbTransportError` `Login`. */
   header(signal: AbortSignal | undefined): Promise<string | undefined>;
   /** The broker answered 401 to this value. True when the next `header` may be another one. */
   refused(header: string | undefined): boolean;
@@ -51,7 +51,7 @@ export function createCredentials(auth: BrokerAuth | undefined, options: TokenOp
   }
 }
 
-/** `besides`: what is secret besides the header's own value. */
+/** Collects the secrets. `besides`: secrets in addition to the header's own value. */
 function fixed(header: string | undefined, besides: readonly string[]): Credentials {
   const secrets = header === undefined ? besides : [header.replace(/^\w+ /, ""), ...besides];
   return {

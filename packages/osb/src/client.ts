@@ -45,7 +45,7 @@ import {
   updateWire,
 } from "./wire.ts";
 
-/** One broker. Methods throw `OsbError` for an error answer and `OsbTransportError` for none that can be used. */
+/** Client of one broker. Methods throw `OsbError` for an error answer and `OsbTransportError` for an unusable one. */
 export interface OsbClient extends AsyncDisposable {
   catalog(options?: CallOptions): Promise<Catalog>;
   provision(request: ProvisionRequest, options?: CallOptions): Promise<Outcome>;
@@ -71,7 +71,7 @@ export interface OsbClient extends AsyncDisposable {
 /** Called for each request: which verb, the status of the answer or undefined when none came, and how long it took. */
 export type ObserveCall = (operation: OsbOperation, status: number | undefined, tookMs: number) => void;
 
-/** Where time and names of requests come from. */
+/** Sources of time and request names. */
 export interface ClientSources {
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
@@ -119,7 +119,7 @@ interface Answer extends HttpResponse {
   readonly action: string;
 }
 
-/** Sends, and throws `OsbError` for what is not 2xx. */
+/** Sends, and throws `OsbError` for any answer but 2xx. */
 type Call = (build: (version: string) => BrokerRequest, options?: CallOptions) => Promise<Answer>;
 
 function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSources): Call {
@@ -172,7 +172,7 @@ function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBin
   };
 }
 
-/** Of a create: what may be left at the broker depends on the status of an answer that cannot be used, too. */
+/** Decodes the answer to a create: after an unusable one, its status also decides whether the broker may hold an orphan. */
 function created<T>({ status, action }: Answer, decode: () => T): T {
   try {
     checkCreated(status, action);

@@ -34,7 +34,7 @@ export function parseObject(text: string, action: string): Json {
   return value;
 }
 
-/** In words, because the text itself is a stranger's. */
+/** Describes the body in words, because its text comes from a stranger. */
 function insteadOfJson(text: string): string {
   const start = text.trimStart()[0] ?? "";
   if (start === "<")
@@ -88,7 +88,7 @@ function isDuration(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
-/** Of a provision or a bind: 200, 201 and 202 are all that success can be (OSB 2.17 "Orphan Mitigation"). */
+/** Checks the status of a provision or bind: success is 200, 201 or 202 only (OSB 2.17 "Orphan Mitigation"). */
 export function checkCreated(status: number, action: string): void {
   if (status < 200 || status > 202)
     throw new OsbTransportError("Garbage", `the broker answered ${action} with HTTP ${status}`);
@@ -162,7 +162,7 @@ export function decodeBinding(body: Json): FetchedBinding {
   return isObject(credentials) ? { credentials } : {};
 }
 
-/** What an error answer says. */
+/** Fields of an error answer. */
 export interface ErrorWords {
   /** An error object of a broker, not a page of something that stands before it. */
   readonly own: boolean;
@@ -172,7 +172,7 @@ export interface ErrorWords {
   readonly updateRepeatable: boolean | undefined;
 }
 
-/** Of an answer that is not 2xx. A page of a proxy is not for people's conditions: it says nothing. */
+/** Reads an answer that is not 2xx. A proxy's page is not fit for people's conditions: it counts as empty. */
 export function decodeError(text: string, isJson: boolean, clean: Clean = cleanText): ErrorWords {
   const body = brokerErrorOf(text);
   return {
@@ -218,7 +218,7 @@ function descriptionOf(body: Json, clean: Clean = cleanText): string {
   return clean(optionalText(body, "description"), longestDescription);
 }
 
-/** What stands where something else should. */
+/** Describes the unexpected value. */
 function wordFor(value: unknown, clean: Clean): string {
   if (typeof value === "string") return JSON.stringify(clean(value, longestWord));
   return value === undefined ? "missing" : `of type ${value === null ? "null" : typeof value}`;

@@ -1,4 +1,4 @@
-/** What a service broker can do to us. */
+/** Defines the failures of a call to a service broker. */
 import type { HttpFailureCode } from "@klutch/http-client";
 
 /** Values of `error` that the specification defines (OSB 2.17 "Error Codes"). All come with status 422. */
@@ -19,18 +19,18 @@ export class OsbError extends Error {
   readonly status: number;
   /** Machine-readable `error` of the body, such as `AsyncRequired`: one line, at most 100 characters; empty when the broker gave none. */
   readonly error: string;
-  /** What the broker says: one line, at most 1 000 characters, without our credentials; empty when it said nothing. */
+  /** Message of the broker: one line, at most 1 000 characters, without our credentials; empty if it sent none. */
   readonly description: string;
   /** The answer was an error object of a broker, not a page of something that stands before it. */
   readonly own: boolean;
   readonly retryAfterMs: number | undefined;
   /** `error`, when it is one that the specification defines and came with the status that belongs to it. */
   readonly specified: SpecifiedError | undefined;
-  /** Of a failed update or deprovisioning: whether the instance is still usable, as far as the broker says. */
+  /** After a failed update or deprovisioning: whether the instance is still usable, as reported by the broker. */
   readonly instanceUsable: boolean | undefined;
-  /** Of a failed update: whether the same one may succeed later, as far as the broker says. */
+  /** After a failed update: whether the same one may succeed later, as reported by the broker. */
   readonly updateRepeatable: boolean | undefined;
-  /** What the request was called in `X-Broker-API-Request-Identity`; for finding it in the broker's log. */
+  /** Name of the request in `X-Broker-API-Request-Identity`, to find it in the broker's log. */
   readonly requestIdentity: string | undefined;
 
   constructor(fields: {
@@ -64,8 +64,8 @@ export class OsbError extends Error {
 }
 
 /**
- * Why there is no usable answer: as below HTTP, where `Garbage` is also an answer that the specification does not allow. `NotSent`: the
- * request or the configuration is not one that can be sent to this broker. `Login`: there is no access token.
+ * Reason for the lack of a usable answer: the codes below HTTP, where `Garbage` also means an answer that the specification does not allow.
+ * `NotSent`: the request or the configuration cannot be sent to this broker. `Login`: no access token was issued.
  */
 export type OsbTransportCode = HttpFailureCode | "NotSent" | "Login";
 
@@ -133,9 +133,9 @@ export function isRefusal(error: unknown): error is OsbError {
 const neverArrived: ReadonlySet<OsbTransportCode> = new Set(["Unreachable", "Tls", "NotSent", "Login"]);
 
 /**
- * Whether a failed create may have left something that is to be deleted (OSB 2.17 "Orphan Mitigation"): after time-outs, 5xx and
- * unusable 2xx answers, not after a clear refusal. Also after 408: the specification takes it for a request that was not received, but
- * what stands before a broker says it, too, when the broker is slow.
+ * Returns true if a failed create may have left an orphan (OSB 2.17 "Orphan Mitigation"): after time-outs, 5xx and unusable 2xx answers,
+ * not after a clear refusal. Also after 408: the specification takes it for a request that was not received, but proxies
+ * send it, too, when the broker is slow.
  */
 export function mayHaveLeftOrphan(error: unknown): boolean {
   if (error instanceof OsbTransportError) return !neverArrived.has(error.code);
@@ -146,7 +146,7 @@ export function mayHaveLeftOrphan(error: unknown): boolean {
 }
 
 /**
- * Whether a create that failed so must be followed by a deprovision or an unbind (OSB 2.17 "Orphan Mitigation").
+ * Returns true if a create with this failure must be followed by a deprovision or an unbind (OSB 2.17 "Orphan Mitigation").
  *
  * | answer                                  | needs it |
  * |-----------------------------------------|----------|
@@ -159,7 +159,7 @@ export function mayHaveLeftOrphan(error: unknown): boolean {
  * | none in time, or half of one            | yes      |
  * | nothing was sent                        | no       |
  *
- * Where it says no and `mayHaveLeftOrphan` says yes, the same call once more is safe and shows what is there.
+ * Where it says no and `mayHaveLeftOrphan` says yes, the same call once more is safe and shows the result of the first.
  */
 export function needsOrphanMitigation(error: unknown): boolean {
   if (error instanceof OsbError) return error.status >= 500;

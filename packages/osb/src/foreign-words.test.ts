@@ -76,7 +76,7 @@ test("an operation that is longer than the specification allows is refused: it w
     await assert.rejects(call, { code: "Garbage", message: /operation is longer than 10000 characters/ });
 });
 
-test("names of a catalog that nobody could show are refused, and its texts are cut", async (t) => {
+test("catalog names that cannot be displayed are refused, and its texts are cut", async (t) => {
   const catalog = (name: string, description: string): object => ({
     services: [{ id: "1", name: "s", description, plans: [{ id: "2", name, description }] }],
   });

@@ -11,7 +11,7 @@ import { OsbTransportError } from "./errors.ts";
 
 /** A request with what it is called in errors. */
 export interface NamedRequest extends HttpRequest {
-  /** Without secrets, such as `GET /v2/catalog`. */
+  /** Method and path without secrets, such as `GET /v2/catalog`. */
   readonly action: string;
 }
 

@@ -15,7 +15,7 @@ const provision = { instanceId: "i", serviceId: "s", planId: "p", organizationGu
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** What both sides of a client with OAuth saw. */
+/** Requests and answers of a client with OAuth. */
 interface World {
   readonly client: OsbClient;
   /** Forms that the token endpoint got, with their `authorization`. */
@@ -119,7 +119,7 @@ test("calls at the same time share one fetch, and one that is given up does not 
   assert.equal(asked.length, 1);
 });
 
-test("401 fetches anew once and repeats the request once", async (t) => {
+test("401 fetches a token again once and repeats the request once", async (t) => {
   const { client, asked, shown } = await world(t, {
     token: grants(),
     broker: (request, response) =>
@@ -177,7 +177,7 @@ test("basic and bearer credentials are not sent again after 401", async (t) => {
   }
 });
 
-/** What a token endpoint can do, and what is said of it. */
+/** Faulty answers of a token endpoint, and the expected error. */
 const lies: readonly (readonly [string, Handler, RegExp])[] = [
   [
     "refuses the client",

@@ -15,42 +15,42 @@ export interface OAuthConfig {
   readonly scope?: string | undefined;
   /** Some servers want it; sent as `audience`. */
   readonly audience?: string | undefined;
-  /** Where the client's id and secret go. Default `header`, which every server must understand. */
+  /** Location of the client's id and secret. Default `header`, which every server must understand. */
   readonly clientAuthentication?: "header" | "body" | undefined;
-  /** Of the token endpoint; the broker's settings do not count for it. */
+  /** TLS settings of the token endpoint; the broker's settings do not apply to it. */
   readonly tls?: TlsSettings | undefined;
 }
 
-/** What tokens are fetched with. */
+/** Dependencies of the token source. */
 export interface TokenOptions {
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
   readonly timeoutMs: number;
 }
 
-/** One token at a time; callers that come while it is fetched share the fetch. */
+/** Fetches one token at a time; concurrent callers share the fetch. */
 export interface TokenSource extends AsyncDisposable {
   /** Throws `OsbTransportError` `Login`, or the reason of `signal`; the fetch goes on for the other callers. */
   get(signal: AbortSignal | undefined): Promise<string>;
   /** The client's secret and the tokens that may still be seen. */
   secrets(): readonly string[];
-  /** Makes the next `get` fetch anew, unless that was done since this token was given out. True: there will be another. */
+  /** Makes the next `get` fetch a token, unless that happened since this token was given out. Returns true if another one will follow. */
   forget(token: string): boolean;
 }
 
-/** What the token endpoint gave. */
+/** Answer of the token endpoint. */
 interface Grant {
   readonly token: string;
   readonly lifetimeMs: number;
 }
 
-/** How long a token is kept whose server does not say. */
+/** Lifetime of a token if the server does not name it. */
 const defaultLifetimeMs = 5 * 60_000;
 /** The longest that one is kept, whatever the server says. */
 const longestLifetimeMs = 24 * 3_600_000;
-/** How long before its end a token is given up: requests need time, and clocks differ. */
+/** Margin before the end of a token: requests need time, and clocks differ. */
 const marginMs = 30_000;
-/** So many tokens must not be shown: a broker may still answer what was asked with those before the present one. */
+/** Number of former tokens to keep out of texts: a broker may still answer requests that used them. */
 const rememberedTokens = 3;
 /** Error codes of RFC 6749 §5.2: the only words of the token endpoint that reach a person. Others could repeat what we sent. */
 const knownErrors = new Set([
@@ -139,7 +139,7 @@ export function decodeGrant({ status, text }: Pick<HttpResponse, "status" | "tex
   return { token, lifetimeMs: lifetimeOf(seconds) };
 }
 
-/** Some servers write the number as a text. What is no positive number counts as not said. */
+/** Reads a number that some servers send as text. Anything but a positive number counts as absent. */
 function lifetimeOf(value: unknown): number {
   const seconds = typeof value === "string" && value !== "" ? Number(value) : value;
   if (typeof seconds !== "number" || !(seconds > 0)) return defaultLifetimeMs;

@@ -1,4 +1,4 @@
-/** What a request asks of a broker, for counting. */
+/** Names the operation of a request, for counting. */
 
 /** Verbs of the Open Service Broker API; `other` is anything else, such as a question for health. */
 export type OsbOperation =
@@ -25,7 +25,7 @@ const ofBinding: Readonly<Record<string, OsbOperation>> = {
   GET: "fetch_binding",
 };
 
-/** Of a path without its query. Identifiers do not matter. */
+/** Returns the operation for a path without its query. Identifiers do not matter. */
 export function operationOf(method: string, path: string): OsbOperation {
   if (path.endsWith("/v2/catalog")) return "catalog";
   const { binding, rest = "" } =

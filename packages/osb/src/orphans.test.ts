@@ -54,7 +54,7 @@ for (const [what, handle, needs] of rows) {
   }
 }
 
-test("what was never sent needs no mitigation, nor does what is no error of a call", () => {
+test("a request that was never sent needs no mitigation, nor does an error of other origin", () => {
   for (const code of ["Unreachable", "Tls", "NotSent", "Login"] as const)
     assert.ok(!needsOrphanMitigation(new OsbTransportError(code, "")), code);
   assert.ok(!needsOrphanMitigation(new Error("the lease is lost")));

@@ -8,27 +8,27 @@ import { isGone, OsbError, OsbTransportError } from "./errors.ts";
 import type { CallOptions, PollRequest } from "./requests.ts";
 import type { LastOperation } from "./types.ts";
 
-/** How an operation ended. */
+/** End of an operation. */
 export type PollEnd =
   | { readonly kind: "succeeded"; readonly description: string }
-  /** What was to be deleted is not there any more. */
+  /** The object to delete no longer exists. */
   | { readonly kind: "gone" }
   | {
       readonly kind: "failed";
       readonly description: string;
-      /** Nobody knows whether the broker still works on it. */
+      /** Waiting timed out: the broker may still work on it. */
       readonly timedOut: boolean;
       readonly instanceUsable?: boolean | undefined;
       readonly updateRepeatable?: boolean | undefined;
     };
 
-/** What came of asking once: the broker's answer, or what was thrown. */
+/** Result of one poll: the broker's answer, or the error. */
 export type PollAnswer = { readonly last: LastOperation } | { readonly error: unknown };
 
-/** What `nextPoll` decides by. */
+/** Input of `nextPoll`. */
 export interface PollObservation {
   readonly answer: PollAnswer;
-  /** Whether the operation deletes: only then an answer of 410 means success. */
+  /** True for a deletion: only then an answer of 410 means success. */
   readonly deletes: boolean;
   readonly elapsedMs: number;
   readonly maximumMs: number;
@@ -40,11 +40,11 @@ export interface PollObservation {
 
 /** The longest pause after errors. */
 const longestPauseMs = 60_000;
-/** How long an operation may take when neither plan nor caller says less. */
+/** Maximum duration of an operation unless plan or caller say less. */
 const defaultLongestMs = 7 * 24 * 3_600_000;
 const defaultIntervalMs = 2_000;
 
-/** What to do after an answer. An error is no end: the broker may still work. */
+/** Decides the next step after an answer. An error is no end: the broker may still work. */
 export function nextPoll(
   observed: PollObservation,
 ): PollEnd | { readonly kind: "wait"; readonly ms: number } {

@@ -1,4 +1,4 @@
-/** What is asked of a broker. Callers choose the identifiers, so repeating a request after a crash is safe. */
+/** Defines the requests to a broker. Callers choose the identifiers, so repeating a request after a crash is safe. */
 import type { BindResource, OriginatingIdentity } from "./types.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -6,7 +6,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Who caused the call. Default: nobody is named. */
+  /** Identity that caused the call. Default: none is sent. */
   readonly identity?: OriginatingIdentity | undefined;
   /** `X-Broker-API-Request-Identity`, visible ASCII. Default: a new UUID for each call. Brokers before 2.15 are not told. */
   readonly requestIdentity?: string | undefined;
@@ -24,7 +24,7 @@ export interface PlanRef {
   readonly planId: string;
 }
 
-/** What to provision. */
+/** Instance to provision. */
 export interface ProvisionRequest extends PlanRef {
   readonly instanceId: string;
   readonly organizationGuid: string;
@@ -37,29 +37,29 @@ export interface ProvisionRequest extends PlanRef {
   readonly maintenanceVersion?: string | undefined;
 }
 
-/** What to change. */
+/** Change of an instance. */
 export interface UpdateRequest extends PlanRef {
   readonly instanceId: string;
   readonly parameters?: JsonObject | undefined;
   readonly context?: JsonObject | undefined;
   /** Default true. */
   readonly acceptsIncomplete?: boolean | undefined;
-  /** As for `ProvisionRequest`. */
+  /** Version, as in `ProvisionRequest`. */
   readonly maintenanceVersion?: string | undefined;
-  /** How the instance was before. */
+  /** Previous state of the instance. */
   readonly previous?:
     | { readonly planId?: string | undefined; readonly maintenanceVersion?: string | undefined }
     | undefined;
 }
 
-/** What to delete. */
+/** Object to delete. */
 export interface DeleteRequest extends PlanRef {
   readonly instanceId: string;
   /** Default true. Brokers before 2.14 do nothing with bindings but at once and are not told. */
   readonly acceptsIncomplete?: boolean | undefined;
 }
 
-/** What to bind. */
+/** Binding to create. */
 export interface BindRequest extends DeleteRequest {
   readonly bindingId: string;
   readonly parameters?: JsonObject | undefined;
@@ -69,7 +69,7 @@ export interface BindRequest extends DeleteRequest {
   readonly predecessorBindingId?: string | undefined;
 }
 
-/** Which operation to ask for. */
+/** Operation to poll. */
 export interface PollRequest {
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;

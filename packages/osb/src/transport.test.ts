@@ -36,7 +36,7 @@ async function rawBroker(
 }
 
 const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-/** What a connection can do halfway through an answer, the code of the error, and whether something may be left at the broker. */
+/** Ways in which a connection fails halfway through an answer, the code of the error, and whether the broker may hold an orphan. */
 const halves: readonly (readonly [string, (socket: Socket) => void, OsbTransportCode])[] = [
   ["closes without an answer", (socket) => socket.end(), "Broken"],
   ["is reset", (socket) => socket.resetAndDestroy(), "Broken"],

@@ -11,7 +11,7 @@ import { OsbTransportError } from "./errors.ts";
 import { createNamedClient, type NamedClient, type NamedRequest } from "./http.ts";
 import { apiVersions, nextVersion } from "./version.ts";
 
-/** How to reach a broker. */
+/** Address and credentials of a broker. */
 export interface BrokerConfig {
   /** Base URL; a slash at the end does not matter. */
   readonly url: string;
@@ -22,7 +22,7 @@ export interface BrokerConfig {
    * that is given is sent as it is and never changed.
    */
   readonly apiVersion?: string | undefined;
-  /** Of one request. Default 60 000. */
+  /** Maximum time of one request in milliseconds. Default 60 000. */
   readonly timeoutMs?: number | undefined;
   readonly tls?: TlsSettings | undefined;
 }
@@ -36,7 +36,7 @@ export interface BrokerRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Is told of each request that was sent: the status of the answer, or undefined when none came, and how long it took. */
+/** Called for each request that was sent, with the status of the answer, or undefined without one, and the duration. */
 export type ObserveRequest = (request: BrokerRequest, status: number | undefined, tookMs: number) => void;
 
 /** Sends requests over kept connections. */
@@ -51,7 +51,7 @@ export interface BrokerTransport extends AsyncDisposable {
   readonly clean: Clean;
 }
 
-/** What a transport is told and tells. */
+/** Options and callbacks of a transport. */
 export interface TransportOptions {
   readonly observe: ObserveRequest;
   /** Monotonic, in milliseconds. */
@@ -131,7 +131,7 @@ function wireOf(base: string, request: BrokerRequest, version: string): NamedReq
   };
 }
 
-/** With its question mark, or empty. */
+/** Returns the query with its question mark, or an empty text. */
 function queryOf({ query = {} }: BrokerRequest): string {
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) fields.set(name, value);

@@ -9,7 +9,7 @@ export interface Plan {
   readonly maximumPollingDuration?: number | undefined;
   /** Overrides the service's. */
   readonly bindable?: boolean | undefined;
-  /** Whether a binding can follow another one, see `BindRequest.predecessorBindingId`. */
+  /** True if a binding can follow another one, see `BindRequest.predecessorBindingId`. */
   readonly bindingRotatable?: boolean | undefined;
   /** Version of `maintenance_info`. */
   readonly maintenanceVersion?: string | undefined;
@@ -53,9 +53,9 @@ export interface LastOperation {
   readonly state: "in progress" | "succeeded" | "failed";
   readonly description: string;
   readonly retryAfterMs?: number | undefined;
-  /** Of a failed update: whether the instance is still usable. */
+  /** After a failed update: whether the instance is still usable. */
   readonly instanceUsable?: boolean | undefined;
-  /** Of a failed update: whether the same one may succeed later. */
+  /** After a failed update: whether the same one may succeed later. */
   readonly updateRepeatable?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface FetchedBinding {
   readonly credentials?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Who asks (header `X-Broker-API-Originating-Identity`). */
+/** Identity of the user (header `X-Broker-API-Originating-Identity`). */
 export interface OriginatingIdentity {
   /** Visible ASCII without spaces, such as `kubernetes`; the same as `context.platform`. */
   readonly platform: string;
@@ -77,7 +77,7 @@ export interface OriginatingIdentity {
   readonly value: unknown;
 }
 
-/** What a binding is for. Fields of other names that a platform has an agreement about go along as they are. */
+/** Consumer of a binding. Further fields that a platform agreed on are sent unchanged. */
 export interface BindResource {
   /** The application, or whatever the platform maps to one; brokers that answer `RequiresApp` need it. */
   readonly appGuid?: string | undefined;

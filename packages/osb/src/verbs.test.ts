@@ -23,7 +23,7 @@ interface Sent {
   readonly body: unknown;
 }
 
-/** What each verb sends, by the path, query and body that the specification names. */
+/** Request of each verb: the path, query and body that the specification names. */
 const verbs: readonly (readonly [string, (client: OsbClient) => Promise<unknown>, Sent])[] = [
   ["catalog", (client) => client.catalog(), { method: "GET", url: "/v2/catalog", body: undefined }],
   [
@@ -118,7 +118,7 @@ const verbs: readonly (readonly [string, (client: OsbClient) => Promise<unknown>
   ],
 ];
 for (const [what, call, expected] of verbs) {
-  test(`what is sent: ${what}`, async (t) => {
+  test(`the request: ${what}`, async (t) => {
     const sent: Sent[] = [];
     const { client } = await broker(t, (request, response) => {
       const answer = { services: [], state: "succeeded", credentials: {} };

@@ -1,9 +1,9 @@
 /** Versions of the Open Service Broker API: which are spoken, what came with which, and what to try after a 412. */
 
-/** From the newest to the oldest that is spoken. */
+/** Supported versions, newest first. */
 export const apiVersions = ["2.17", "2.16", "2.15", "2.14", "2.13"] as const;
 
-/** What a broker of an older version does not know, by the minor version that brought it. */
+/** Features that older versions lack, by the minor version that introduced them. */
 const since = {
   fetching: 14,
   asynchronousBinding: 14,
@@ -13,15 +13,15 @@ const since = {
   bindingRotation: 17,
 } as const;
 
-/** Something that not every version has. */
+/** Feature that only some versions have. */
 export type Feature = keyof typeof since;
 
-/** Whether version `2.<minor>` has it. A version of another form is taken for the newest. */
+/** Returns true if version `2.<minor>` has the feature. A version of another form counts as the newest. */
 export function hasFeature(version: string, feature: Feature): boolean {
   return minorOf(version) >= since[feature];
 }
 
-/** Such as `2.14`. */
+/** Returns the version, such as `2.14`. */
 export function firstVersionWith(feature: Feature): string {
   return `2.${since[feature]}`;
 }
@@ -36,7 +36,7 @@ export function nextVersion(refused: ReadonlySet<string>, text: string): string 
   return left.find((version) => named.has(version)) ?? left[0];
 }
 
-/** How much of an answer is searched for a version. */
+/** Number of characters of an answer that are searched for a version. */
 const longestWords = 4_096;
 
 function minorOf(version: string): number {

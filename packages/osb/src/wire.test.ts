@@ -18,7 +18,7 @@ import { bindWire, fetchInstanceWire, identityHeaders, provisionWire, updateWire
 const instance = { instanceId: "i", serviceId: "s", planId: "p" };
 const provision = { ...instance, organizationGuid: "o", spaceGuid: "sp" };
 
-/** As it goes over the wire. */
+/** Returns the body as it travels over the wire. */
 const bodyOf = ({ body }: { readonly body?: unknown }): unknown => JSON.parse(JSON.stringify(body));
 
 test("the bind resource goes with a binding, and the application also where older brokers look for it", () => {

@@ -10,7 +10,7 @@ const answer = { services: [], credentials: {}, state: "succeeded" };
 const header = (value: unknown): string =>
   `kubernetes ${Buffer.from(JSON.stringify(value)).toString("base64")}`;
 
-test("every call names who asks, and one that names somebody itself keeps that", async (t) => {
+test("every call names the user, and a call with an identity of its own keeps it", async (t) => {
   const { client, requests } = await patientBroker(t, json(200, answer));
   const named = withIdentity(client, { platform: "kubernetes", value: { username: "jane" } });
   await named.catalog();

@@ -3,7 +3,7 @@ import type { OsbClient } from "./client.ts";
 import type { CallOptions } from "./requests.ts";
 import type { OriginatingIdentity } from "./types.ts";
 
-/** The same client, which names `identity` with each call that names nobody itself. Disposing one disposes the other. */
+/** Returns a client that adds `identity` to each call without one. Disposing one disposes the other. */
 export function withIdentity(client: OsbClient, identity: OriginatingIdentity): OsbClient {
   const named = <O extends CallOptions>(
     options: O | undefined,

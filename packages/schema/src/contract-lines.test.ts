@@ -21,7 +21,7 @@ test("each field is a line with its type, whether it must be there, and each key
   ]);
 });
 
-test("lists and maps say what they hold, and what is in them has lines of its own", () => {
+test("lists and maps name their items' type, and nested fields have their own lines", () => {
   const item = { type: "object", properties: { host: { type: "string" } }, required: ["host"] };
   const schema = {
     properties: {
@@ -66,7 +66,7 @@ test("rules are named by what they say to people, with the place they hold for",
   ]);
 });
 
-test("what is not a schema has no lines and is no error", () => {
+test("a value that is not a schema has no lines and is no error", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       for (const line of contractLines({ properties: { field: value } })) assert.equal(typeof line, "string");

@@ -11,7 +11,7 @@ export interface PrinterColumn {
   readonly priority?: number | undefined;
 }
 
-/** What a kind with one version looks like. */
+/** Options of a kind with one version. */
 export interface CrdOptions {
   readonly group: string;
   readonly version: string;

@@ -119,7 +119,7 @@ test("a change that is called harmless refuses no value and drops no field of an
         const after = { ...mixed(before, other, picks.values()), ...more };
         if (breakingChanges(before, after).length > 0) return;
         for (const one of values) {
-          // What is stored was checked and pruned by the old schema.
+          // Stored values were checked and pruned by the old schema.
           if (problemsOf(before, one).length > 0 || prunedFields(before, one).length > 0) continue;
           harmless++;
           assert.deepEqual(problemsOf(after, one), [], JSON.stringify({ before, after, one }));

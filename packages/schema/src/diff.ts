@@ -1,5 +1,5 @@
 /**
- * What changes for existing objects when a schema takes the place of another one. A change is `breaking` when a value that the old
+ * Compares a schema with the one that replaces it, as seen by existing objects. A change is `breaking` when a value that the old
  * schema takes may be refused or lose fields under the new one, and `compatible` otherwise.
  *
  * | keyword | breaking | compatible |
@@ -21,10 +21,10 @@ import { limits, type SchemaView } from "./view.ts";
 
 /** One difference. */
 export interface SchemaChange {
-  /** Where, as `spec.claims[].version`; `*` stands for the keys of a map, empty is the root. */
+  /** Path of the field, as `spec.claims[].version`; `*` stands for the keys of a map, empty is the root. */
   readonly field: string;
   readonly severity: "breaking" | "compatible";
-  /** What is different, for a person. */
+  /** The difference, worded for a person. */
   readonly change: string;
 }
 
@@ -54,7 +54,7 @@ export function diffSchemas(
   ];
 }
 
-/** Only those that may harm existing objects. Throws `EffortError` when the reader's effort is spent. */
+/** Lists the changes that may harm existing objects. Throws `EffortError` when the reader's effort is spent. */
 export function breakingChanges(
   before: JsonSchema,
   after: JsonSchema,
@@ -167,18 +167,18 @@ function setChanges(old: SchemaView, next: SchemaView): readonly Change[] {
   return changes;
 }
 
-/** How many items of sets are compared. */
+/** Returns how many items of sets are compared. */
 function sizeOf(view: SchemaView): number {
   return view.properties.size + view.required.length + view.rules.length + (view.enum?.length ?? 0);
 }
 
-/** Those of `candidates` that `known` does not have. */
+/** Returns the `candidates` that `known` lacks. */
 function missing(known: readonly unknown[], candidates: readonly unknown[]): readonly unknown[] {
   const texts = new Set(known.map((item) => JSON.stringify(item)));
   return candidates.filter((candidate) => !texts.has(JSON.stringify(candidate)));
 }
 
-/** What an integer or string may be stands in its `anyOf` as well, which `hasTypes` says. */
+/** Compares combinators. `hasTypes`: the `anyOf` of an integer-or-string field repeats its types. */
 function combinatorChanges(
   before: JsonSchema,
   after: JsonSchema,
@@ -213,13 +213,13 @@ function propertyChanges(
   return [...removed, ...others];
 }
 
-/** What a field that is not among the properties may hold; undefined when it is pruned. Without a type nothing is pruned. */
+/** Returns the schema of fields outside of `properties`; undefined if they are pruned. Without a type nothing is pruned. */
 function unknownFields(view: SchemaView): JsonSchema | undefined {
   const isOpen = view.preservesUnknown || (view.type === undefined && !view.integerOrString);
   return view.additionalProperties ?? (isOpen ? {} : undefined);
 }
 
-/** Without another pair of views for what both leave open. */
+/** Compares two schemas without another pair of views for parts that both leave open. */
 function diffOf(
   before: JsonSchema | undefined,
   after: JsonSchema | undefined,
@@ -235,7 +235,7 @@ function join(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** So many values of a set are named. */
+/** Maximum number of values of a set to name. */
 const namedLimit = 20;
 
 function listed(values: readonly unknown[]): string {

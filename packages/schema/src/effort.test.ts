@@ -1,4 +1,4 @@
-/** Schemas that were made to keep whoever reads them busy. */
+/** Tests schemas that were made to keep their reader busy. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -61,7 +61,7 @@ const withFields = (fields: readonly string[], schema: JsonSchema): JsonSchema =
   properties: Object.fromEntries(fields.map((name) => [name, schema])),
 });
 
-test("what is made to be large ends with the effort that is given for it", () => {
+test("reading a huge schema ends with the given effort", () => {
   const items = Array.from({ length: 20_000 }, (_, index) => `v${index}`);
   const wide = { type: "string", enum: items };
   const checks: readonly (() => unknown)[] = [

@@ -1,6 +1,6 @@
 /**
- * How much work reading a schema may be. Schemas come from strangers, and some are made to keep whoever reads them busy: whoever walks
- * through one spends steps, and stops when there are none left.
+ * Limits the work of reading a schema. Schemas come from strangers, and some are made to keep their reader busy: every walk through one
+ * spends steps, and stops when none are left.
  */
 
 /** A schema or a value asks for more work than it is given. */
@@ -30,12 +30,12 @@ export class Effort {
     if (this.#left < 0 || this.#leftOfPart < 0) throw new EffortError();
   }
 
-  /** A new part of the work begins, which may have so many of the steps. */
+  /** Begins a new part of the work, which may spend this number of steps. */
   startPart(steps: number): void {
     this.#leftOfPart = steps;
   }
 
-  /** Whether there is nothing left for any part. */
+  /** True if no steps are left for any part. */
   get isSpent(): boolean {
     return this.#left < 0;
   }

@@ -26,7 +26,7 @@ export function patternOf(source: string, effort: Effort): Pattern {
   };
 }
 
-/** Whether the API server's engine reads the text as a regular expression. */
+/** Returns true if the API server's engine accepts the text as a regular expression. */
 export function isPattern(source: string): boolean {
   return source.length <= lengthLimit && compiled(source) !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Which fields of a value an API server drops because the schema does not know them (pruning, KEP-95). */
+/** Finds the fields of a value that an API server drops because the schema does not have them (pruning, KEP-95). */
 import { SchemaReader } from "./reader.ts";
 import type { JsonSchema } from "./schema.ts";
 import { record } from "./view.ts";

@@ -36,7 +36,7 @@ export class SchemaReader {
     return text;
   }
 
-  /** Whether the value is one of the schema's `enum`. */
+  /** Returns true if the value is in the schema's `enum`. */
   isOneOf(schema: JsonSchema, value: unknown): boolean {
     const texts =
       this.#sets.get(schema) ?? new Set((this.viewOf(schema).enum ?? []).map((item) => JSON.stringify(item)));
@@ -46,7 +46,7 @@ export class SchemaReader {
     return texts.has(text);
   }
 
-  /** Whether the text matches. A pattern that cannot be read refuses nothing: the API server that knows it checks it. */
+  /** Returns true if the text matches. An unreadable pattern refuses nothing: the API server checks it. */
   matches(source: string, text: string): boolean {
     const { pattern } = this.#patterns.get(source) ?? { pattern: patternOf(source, this.effort) };
     this.#patterns.set(source, { pattern });

@@ -19,7 +19,7 @@ export type Infer<S> = S extends Schema<infer T> ? T : never;
 export interface Rule {
   readonly rule: string;
   readonly message?: string | undefined;
-  /** CEL that makes the message. `message` is what is said where it fails. */
+  /** CEL expression that builds the message. If it fails, the server reports `message`. */
   readonly messageExpression?: string | undefined;
   /** Field below the schema that the error names, such as `.plan`. Default: where the rule stands. */
   readonly fieldPath?: string | undefined;
@@ -27,7 +27,7 @@ export interface Rule {
   readonly optionalOldSelf?: boolean | undefined;
 }
 
-/** What every schema may say. */
+/** Options of every schema. */
 export interface CommonOptions {
   readonly description?: string | undefined;
   readonly rules?: readonly Rule[] | undefined;
@@ -53,7 +53,7 @@ export function string(options: StringOptions = {}): Schema<string> {
   return build("string", options);
 }
 
-/** One of a closed set of texts. */
+/** Returns the schema of a closed set of texts. */
 export function oneOf<const V extends readonly string[]>(
   values: V,
   options: CommonOptions & { readonly default?: V[number] | undefined } = {},
@@ -71,7 +71,7 @@ export function number(options: NumberOptions = {}): Schema<number> {
   return build("number", options);
 }
 
-/** True or false. */
+/** Returns the schema of a boolean. */
 export function boolean(
   options: CommonOptions & { readonly default?: boolean | undefined } = {},
 ): Schema<boolean> {
@@ -83,7 +83,7 @@ export interface ListOptions extends CommonOptions {
   readonly default?: readonly unknown[] | undefined;
   readonly minItems?: number | undefined;
   readonly maxItems?: number | undefined;
-  /** How server-side apply merges it. Default: atomic, as the API server has it. */
+  /** Merge strategy of server-side apply. Default: atomic, as in the API server. */
   readonly listType?: "atomic" | "set" | "map" | undefined;
   readonly mapKeys?: readonly string[] | undefined;
 }
@@ -104,7 +104,7 @@ export function map<T>(value: Schema<T>, options: CommonOptions = {}): Schema<Re
   return build("object", { ...options, additionalProperties: value.json });
 }
 
-/** An object whose content is nobody's business here: kept as it is. */
+/** Returns the schema of an object whose content is kept as it is. */
 export function anyObject(
   options: CommonOptions & { readonly mapType?: "atomic" | undefined } = {},
 ): Schema<Readonly<Record<string, unknown>>> {
@@ -136,7 +136,7 @@ export function described<T>(schema: Schema<T>, description: string): Schema<T> 
   return { json: { description, ...rest } };
 }
 
-/** What `schema` takes, or null. */
+/** Returns a schema that also accepts null. */
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   return { json: { ...schema.json, nullable: true } };
 }

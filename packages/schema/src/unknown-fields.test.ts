@@ -34,7 +34,7 @@ test("a field that the schema does not know is told with those that it knows", (
   ]);
 });
 
-test("what is told of a value of the right types is what an API server drops", () => {
+test("the reported fields of a well-typed value are those that an API server drops", () => {
   const names = fc.constantFrom("name", "items", "words", "free", "a", "b", "c", "any", "none");
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(

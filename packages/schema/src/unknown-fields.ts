@@ -4,7 +4,7 @@ import type { JsonSchema } from "./schema.ts";
 import { type Problem, valueText } from "./validate.ts";
 import { record } from "./view.ts";
 
-/** One problem for each unknown field, which names the fields that there are. Nothing below such a field is looked at. */
+/** Reports each unknown field and names the existing ones. It does not look below such a field. */
 export function unknownFields(
   schema: JsonSchema,
   value: unknown,

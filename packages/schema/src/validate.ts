@@ -3,20 +3,20 @@ import type { JsonSchema, Schema } from "./schema.ts";
 import { SchemaReader } from "./reader.ts";
 import { type Limit, limits, record, type SchemaView } from "./view.ts";
 
-/** One thing that is wrong with a value. */
+/** One fault of a value. */
 export interface Problem {
-  /** Where, as `spec.claims[0].version`; empty for the value itself. */
+  /** Path of the field, as `spec.claims[0].version`; empty for the value itself. */
   readonly field: string;
-  /** What is there, shortened JSON; not for values that hold secrets. */
+  /** Present value as shortened JSON; not for values that hold secrets. */
   readonly value: string;
-  /** What should be there, to be read after "expected". */
+  /** Expected value, to be read after "expected". */
   readonly expected: string;
 }
 
 /**
- * Everything that is wrong with `value`, in the order of the schema; empty when nothing is. Fields the schema does not know are no
- * problem: an API server prunes them. Not checked: CEL rules, `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, exclusive bounds. Defaults are not filled in, so a
- * required field that has a default must be there. Throws `EffortError` when the reader's effort is spent.
+ * Lists all faults of `value` in the order of the schema; empty if there are none. Unknown fields are no
+ * fault: an API server prunes them. Not checked: CEL rules, `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, exclusive bounds. Defaults are not filled in, so a
+ * required field that has a default must be present. Throws `EffortError` when the reader's effort is spent.
  */
 export function problemsOf(
   schema: JsonSchema,
@@ -32,12 +32,12 @@ export function problemsOf(
   return [...valueProblems(schema, value, field, reader), ...contentProblems(view, value, field, reader)];
 }
 
-/** Whether a value is of the schema's type; as thorough as `problemsOf`. */
+/** Returns true if a value is of the schema's type; as thorough as `problemsOf`. */
 export function accepts<T>(schema: Schema<T>, value: unknown): value is T {
   return problemsOf(schema.json, value).length === 0;
 }
 
-/** One line for a person. */
+/** Words a fault in one line. */
 export function describeProblem({ field, value, expected }: Problem): string {
   return `${field === "" ? "the value" : field}: is ${value}, expected ${expected}`;
 }
@@ -93,7 +93,7 @@ function valueProblems(
   return expected.map((text) => problem(field, value, text));
 }
 
-/** So many values of a set are named. */
+/** Maximum number of values of a set to name. */
 const namedLimit = 20;
 
 function listed(texts: readonly string[]): string {
@@ -101,7 +101,7 @@ function listed(texts: readonly string[]): string {
   return texts.slice(0, namedLimit).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** Whether the bound is a lower one. */
+/** Returns true for a lower bound. */
 export function isLower(limit: Limit): boolean {
   return limit.startsWith("min");
 }

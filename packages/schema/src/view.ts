@@ -19,7 +19,7 @@ export interface SchemaView {
   readonly mapKeys: readonly string[];
   readonly hasDefault: boolean;
   readonly default: unknown;
-  /** The texts of the CEL rules; nobody here evaluates them. */
+  /** Texts of the CEL rules; this package does not evaluate them. */
   readonly rules: readonly string[];
 }
 
@@ -88,7 +88,7 @@ export function record(value: unknown): Readonly<Record<string, unknown>> | unde
   return isRecord(value) ? value : undefined;
 }
 
-/** Whether `value` is a JSON object. The twin of kube-core's, which this package may not import. */
+/** Returns true if `value` is a JSON object. The twin of kube-core's, which this package may not import. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -32,7 +32,7 @@ const backupCases: readonly ClaimCase[] = [
   ["a backup of a name that no claim has", backup({ instanceRef: "Orders!" }), notAName],
   ["a backup of an empty name", backup({ instanceRef: "" }), notAName],
   [
-    "a backup of what is no type of a service",
+    "a backup of an unknown type of service",
     backup({ serviceInstanceType: "" }),
     /spec\.serviceInstanceType in body should match/,
   ],
@@ -71,7 +71,7 @@ const restoreCases: readonly ClaimCase[] = [
   ["a restore of a name that no claim has", restore({ backupRef: "-nightly" }), notAName],
   ["a restore into a name that no claim has", restore({ instanceRef: "UPPER" }), notAName],
   [
-    "a restore of what is no type of a service",
+    "a restore of an unknown type of service",
     restore({ serviceInstanceType: "a".repeat(31) }),
     /spec\.serviceInstanceType: Too long: may not be more than 30 bytes/,
   ],

@@ -17,7 +17,7 @@ const cases: readonly ClaimCase[] = [
     undefined,
   ],
   [
-    "a binding to what is no type of a service",
+    "a binding to an unknown type of service",
     { ...pgBinding, serviceInstanceType: "S3!" },
     /spec\.serviceInstanceType in body should match/,
   ],

@@ -6,7 +6,7 @@ export function textColumn(name: string, jsonPath: string): PrinterColumn {
   return { name, type: "string", jsonPath };
 }
 
-/** Why the claim is ready or not, in one word. */
+/** Column with the claim's reason for its readiness, in one word. */
 export const readyReasonColumn: PrinterColumn = textColumn(
   "Reason",
   '.status.conditions[?(@.type=="Ready")].reason',

@@ -1,23 +1,23 @@
-/** As much of a service as the composition function knows of it. */
+/** Defines the part of a service that the composition function knows. */
 import type { ConnectionSource, Target } from "./table/service-table.ts";
 
 /** A parameter on its way to the broker. */
 export interface ComposedParameter {
   readonly name: string;
   readonly brokerKey: string;
-  /** How its value changes on the way. Default: not at all. */
+  /** Conversion of the value. Default: none. */
   readonly as?: "lower" | undefined;
 }
 
-/** As much of a service as composing its instances needs. */
+/** Fields of a service that are needed to compose its instances. */
 export interface ComposedService {
   readonly type: string;
   readonly parameters: readonly ComposedParameter[];
-  /** Where the credentials of a binding say that the service is reached. */
+  /** Address fields in the credentials of a binding. */
   readonly connection: readonly ConnectionSource[];
 }
 
-/** From the names of a claim's parameters to the broker's. What is not set and what is not known is left out. */
+/** Renames a claim's parameters to the broker's. Unset and unknown ones are left out. */
 export function brokerParameters(
   { parameters }: Pick<ComposedService, "parameters">,
   claimed: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
- * A living claim keeps its Composition: another one would delete what was composed, and the data with it, and make it anew. Crossplane
- * fills the default in some time after a claim was made; that passes.
+ * Keeps the Composition of a living claim: another one would delete the composed resources with their data, and create them again. Crossplane
+ * sets the default some time after a claim was created; the rules allow that.
  */
 import type { Rule } from "@klutch/schema";
 import { chosenName, type Generation, hasChoice } from "./generation.ts";
@@ -17,11 +17,11 @@ function kept(generation: Generation, rule: string, before: string): Rule {
   const fieldPath = `.${generation.machinery}compositionRef`;
   return telling(
     { rule, message: "CompositionRef is an immutable field", fieldPath },
-    `it is ${before} and cannot become ${nameIn(generation, "self", "unset")}, for everything would be made anew`,
+    `it is ${before} and cannot become ${nameIn(generation, "self", "unset")}, which would create everything again without its data`,
   );
 }
 
-/** Of instances: a claim without a Composition has the default, unless its labels select one. */
+/** Returns the rule of instances: a claim without a Composition has the default, unless its labels select one. */
 export function keepsComposition(generation: Generation, byDefault: string): Rule {
   return kept(
     generation,
@@ -32,7 +32,7 @@ export function keepsComposition(generation: Generation, byDefault: string): Rul
   );
 }
 
-/** Of kinds whose default was another one once: a claim without a Composition may have got either. */
+/** Returns the rule of kinds whose default changed once: a claim without a Composition may have got either. */
 export function keepsNamedComposition(generation: Generation): Rule {
   return kept(
     generation,

@@ -34,7 +34,7 @@ function composition(
   };
 }
 
-/** Of a service's instances: one for each way to make them. */
+/** Returns the Compositions of a service's instances: one for each way to make them. */
 export function instanceCompositions(
   generation: Generation,
   service: DataService,
@@ -69,7 +69,7 @@ export function compositionsOf(generation: Generation): readonly PackageManifest
   ];
 }
 
-/** Of the shared kinds: one for each backend of objects, with the types that have the kind there. */
+/** Returns those of the shared kinds: one for each backend of objects, with the types that have the kind there. */
 export function objectCompositions(
   generation: Generation,
   all: readonly DataService[],

@@ -107,7 +107,7 @@ for (const service of services) {
   });
 }
 
-/** What a definition of v2 says, in the words of a legacy one. */
+/** Translates a line of a v2 definition to the words of a legacy one. */
 function asLegacy(line: string): string {
   return line
     .replaceAll("(has(self.crossplane) && has(self.crossplane.compositionRef))", "has(self.compositionRef)")

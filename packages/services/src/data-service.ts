@@ -1,4 +1,4 @@
-/** What one data service is. Its XRD, Composition, export template, examples and page of documentation follow from it. */
+/** Describes one data service. Its XRD, Composition, export template, examples and page follow from it. */
 import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 import type { ComposedParameter } from "./composed-service.ts";
@@ -11,29 +11,29 @@ export interface Field {
   readonly json: JsonSchema;
 }
 
-/** What one way of making instances is to the claims that choose it. */
+/** Choices of the claims that select one way of making instances. */
 export interface Making {
   /** Name of the table's backend. Compositions are named after it. */
   readonly backend: string;
   /** Name of its Composition. */
   readonly composition: string;
-  /** What `spec.service` of a claim may name. */
+  /** Allowed values of a claim's `spec.service`. */
   readonly offerings: readonly string[];
-  /** What `spec.plan` of a claim may name. */
+  /** Allowed values of a claim's `spec.plan`. */
   readonly plans: readonly string[];
-  /** Plans that instances stay on which have them, and that nobody can choose. */
+  /** Plans that existing instances keep and that no one can choose. */
   readonly retiredPlans: readonly string[];
-  /** What a plan is good for, by its name; empty where nothing is said. */
+  /** Purpose of a plan, by its name; empty if not described. */
   readonly plansAbout: Readonly<Record<string, string>>;
-  /** What holds between offering, plan and the plan before. That both are known names is always checked. */
+  /** Rules between offering, plan and the previous plan. Known names are always checked. */
   readonly rules: readonly Rule[];
-  /** In the order in which they are printed. */
+  /** Parameters in the order of printing. */
   readonly parameters: readonly ComposedParameter[];
   /** Paths of fields of a claim's spec that it does not have, such as `parameters.workMem`: refused by name. */
   readonly refused: readonly string[];
-  /** How long operations usually take; for words only. */
+  /** Usual duration of operations; for messages only. */
   readonly takes?: Takes | undefined;
-  /** How it is made in the cluster; undefined: it is made at a broker. */
+  /** Recipe for making it in the cluster; undefined if a broker makes it. */
   readonly object?: ObjectBackend | undefined;
 }
 
@@ -41,20 +41,20 @@ export interface Making {
 export interface Example {
   /** Name of its file, without the ending. */
   readonly file: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly about: string;
   /** `metadata.name`. */
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that is particular to one data service, and the way in which claims are made that name no Composition. */
+/** All particulars of one data service, and the default way of making its instances. */
 export interface DataService extends Making {
   /** `serviceInstanceType` of its bindings. Its Compositions, ProviderConfig and the function's input are named after it. */
   readonly type: string;
-  /** As people write it. */
+  /** Product name. */
   readonly title: string;
-  /** What it is, in a few sentences. */
+  /** Description in a few sentences. */
   readonly about: string;
   /** Kind of the claim. */
   readonly kind: string;
@@ -62,9 +62,9 @@ export interface DataService extends Making {
   readonly others: readonly Making[];
   /** Claims may name Compositions that none of these is; the rules of services, plans and parameters are not for them. */
   readonly otherCompositions: boolean;
-  /** What the parameters are about. */
+  /** Description of the parameters. */
   readonly parametersAbout: string;
-  /** Of all backends. */
+  /** Parameters of all backends. */
   readonly parameterSchemas: readonly (Field & { readonly name: string })[];
   /** Further fields of a claim's spec. */
   readonly fields?: Readonly<Record<string, Field>> | undefined;
@@ -72,9 +72,9 @@ export interface DataService extends Making {
   readonly columns?: readonly PrinterColumn[] | undefined;
   /** Keys of a binding's Secret. A broker may send more. */
   readonly credentialKeys: readonly string[];
-  /** Where the credentials say that the service is reached, for the status of a binding. */
+  /** Address fields of the credentials, for the status of a binding. */
   readonly connection: readonly ConnectionSource[];
-  /** Of instances. An example of a binding to the first one is made besides. */
+  /** Examples of instances. An example of a binding to the first one is added. */
   readonly examples: readonly Example[];
 }
 
@@ -92,7 +92,7 @@ export function serviceIn(generation: Generation, service: DataService): DataSer
   return { ...making(service), others: service.others.map(making) };
 }
 
-/** What the input of the composition function called a service's instances before it described them; understood for one release. */
+/** Returns the former name of a service's instances in the function's input; accepted for one release. */
 export function functionResource({ type }: DataService): string {
   return `${type}-instance`;
 }

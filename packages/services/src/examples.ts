@@ -6,7 +6,7 @@ import { services } from "./list.ts";
 
 /** An example as a file. */
 export interface ExampleFile {
-  /** Without the ending. */
+  /** File name without its extension. */
   readonly name: string;
   /** Lines of the comment above the manifest. */
   readonly comment: readonly string[];
@@ -52,7 +52,7 @@ const needs = (generation: Generation, kind: string): string => {
   return `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
 };
 
-/** Of one service: its instances, and for each way of making them a binding, a backup and a restore of the first example of it. */
+/** Returns the examples of one service: its instances, and for each way of making them a binding, a backup and a restore of the first one. */
 export function examplesOf(generation: Generation, service: DataService): readonly ExampleFile[] {
   const { kind, examples, type } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
@@ -68,7 +68,7 @@ export function examplesOf(generation: Generation, service: DataService): readon
   ];
 }
 
-/** Where bindings, backups and restores of such instances are made, too. */
+/** Returns the examples of bindings, backups and restores, if such instances have them. */
 function otherExamples(
   generation: Generation,
   { type, examples }: DataService,
@@ -85,7 +85,7 @@ const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRe
 function sharedExamples(options: {
   readonly generation: Generation;
   readonly type: string;
-  /** Of the files' names. */
+  /** Prefix of the files' names. */
   readonly prefix: string;
   readonly instance: string;
   /** Names the Compositions of claims that must name one. */

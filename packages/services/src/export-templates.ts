@@ -1,4 +1,4 @@
-/** What offers the claims to app clusters. */
+/** Builds the templates that offer the claims to app clusters. */
 import {
   hiddenFieldsAnnotation,
   serviceTypeFieldAnnotation,
@@ -22,7 +22,7 @@ export interface TemplateManifest {
   readonly spec: object;
 }
 
-/** Of a composite's spec: Crossplane's own. People choose a Composition only. */
+/** Crossplane's own fields of a composite's spec. Users only choose a Composition. */
 const hidden: string = [
   "compositionRevisionRef",
   "compositionRevisionSelector",
@@ -55,7 +55,7 @@ function template(
   };
 }
 
-/** What offers a service's instances. */
+/** Returns the template that offers a service's instances. */
 export function instanceTemplate(generation: Generation, { kind, type }: DataService): TemplateManifest {
   return template(generation, kind, { labels: { [serviceTypeLabel]: type } });
 }

@@ -1,11 +1,11 @@
 /** Input of `function-klutch` in a Composition: which kind of composite it is to compose. */
 import { fnGroup } from "@klutch/api";
 
-/** What the input calls bindings. Instances are called by `functionResource`. */
+/** Name of bindings in the input. `functionResource` names instances. */
 export const bindingResource = "service-binding";
-/** What it calls backups. */
+/** Name of backups. */
 export const backupResource = "backup";
-/** What it calls restores. */
+/** Name of restores. */
 export const restoreResource = "restore";
 
 /** `pipeline[].input` of a Composition. */

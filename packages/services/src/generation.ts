@@ -4,10 +4,10 @@
  */
 import { claimGroup, namespacedClaimGroup } from "@klutch/api";
 
-/** What differs between them. */
+/** The differences between the generations. */
 export interface Generation {
   readonly name: "legacy" | "v2";
-  /** Of the claims. */
+  /** API group of the claims. */
   readonly group: string;
   /** Field of a claim's spec in which Crossplane's own fields are, with a dot behind it; empty where they are in the spec itself. */
   readonly machinery: "" | "crossplane.";

@@ -5,7 +5,7 @@ import type { ComposedParameter } from "./composed-service.ts";
 import { target } from "./table/file-schema.ts";
 import type { Target } from "./table/service-table.ts";
 
-/** From the claim's names to the backend's. */
+/** Returns the map from the claim's names to the backend's. */
 export function inputParameters(
   parameters: readonly ComposedParameter[],
 ): Readonly<Record<string, string | Target>> {
@@ -14,7 +14,7 @@ export function inputParameters(
   );
 }
 
-/** What is wrong with the `parameters` of an object. */
+/** Lists the faults in the `parameters` of an object. */
 export function parameterProblems(value: unknown, field: string): readonly Problem[] {
   return entriesOf(recordAt(value, "parameters")).flatMap(([name, full]) => {
     const at = `${field}.${name}`;
@@ -22,7 +22,7 @@ export function parameterProblems(value: unknown, field: string): readonly Probl
   });
 }
 
-/** Those that have no problem. */
+/** Returns the valid ones. */
 export function readParameters(
   parameters: Readonly<Record<string, unknown>> = {},
 ): readonly ComposedParameter[] {

@@ -1,4 +1,4 @@
-/** What the composition function is told of a service, in its Composition: so that it composes services that it has never heard of. */
+/** Describes a service to the composition function, in its Composition, so that the function composes services that are not compiled in. */
 import {
   accepts,
   anyValue,
@@ -19,13 +19,13 @@ import type { DataService, Making } from "./data-service.ts";
 import { type FunctionInput, functionInput } from "./function-input.ts";
 import { inputParameters, parameterProblems, readParameters } from "./input-parameters.ts";
 
-/** What the input calls instances of a service that it describes. */
+/** Name of instances of a service that the input describes. */
 export const instanceResource = "service-instance";
 
 /** `pipeline[].input` of the Composition of a service's instances. */
 interface InstanceInput extends FunctionInput {
   readonly type: string;
-  /** From the claim's names to the broker's. */
+  /** Map from the claim's names to the broker's. */
   readonly parameters: Readonly<Record<string, string | Target>>;
   readonly takes?: Takes | undefined;
   readonly connection?: readonly ConnectionSource[] | undefined;
@@ -58,7 +58,7 @@ const readInput: Schema<ReadInput> = object(
   { parameters: map(anyValue()) },
 );
 
-/** The service that an input describes, or what is wrong with the input; its other fields are read elsewhere. */
+/** Returns the service that an input describes, or the faults of the input; other code reads its other fields. */
 export function readInstanceInput(input: unknown): ComposedService | { readonly problem: string } {
   const read = readConnection(recordAt(input)["connection"] ?? [], "input.connection");
   const problems = [

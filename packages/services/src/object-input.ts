@@ -1,4 +1,4 @@
-/** What the composition function is told of objects in the cluster, in their Compositions. */
+/** Describes objects in the cluster to the composition function, in their Compositions. */
 import { recordAt } from "@klutch/kube-core";
 import {
   accepts,
@@ -20,28 +20,28 @@ import { serviceTypePattern } from "./table/file-schema.ts";
 import { configName, type ObjectRecipe, objectRecipe } from "./table/object-table.ts";
 import type { Takes, Target } from "./table/service-table.ts";
 
-/** What the input calls objects, for an instance or a shared kind. A function that does not know them refuses it. */
+/** Name of objects in the input, for an instance or a shared kind. A function that does not know them refuses it. */
 export const objectResource = "object";
 
-/** How the object of a type is made. */
+/** Recipe of a type's object. */
 interface ObjectEntry {
   readonly recipe: ObjectRecipe;
   /** Name of the ProviderConfig of provider-kubernetes. Default `kubernetes-provider`. */
   readonly providerConfig?: string | undefined;
-  /** From the claim's names to those at the operator. */
+  /** Map from the claim's names to the operator's. */
   readonly parameters?: Readonly<Record<string, string | Target>> | undefined;
 }
 
 /** `pipeline[].input` of a Composition of objects. */
 interface ObjectInput extends FunctionInput {
-  /** Of an instance: its type. A shared kind names its type in the claim. */
+  /** Type of an instance. The claims of a shared kind name their type themselves. */
   readonly type?: string | undefined;
-  /** By type. */
+  /** Recipes by type. */
   readonly objects: Readonly<Record<string, ObjectEntry>>;
   readonly takes?: Takes | undefined;
 }
 
-/** How an object is made, read of an input. */
+/** Recipe of an object, read from an input. */
 export interface ComposedObject {
   readonly recipe: ObjectRecipe;
   readonly providerConfig: string;
@@ -101,7 +101,7 @@ const readInput: Schema<ReadInput> = object(
   { type: typeName },
 );
 
-/** The objects that an input describes, or what is wrong with it; its `takes` are read elsewhere. */
+/** Returns the objects that an input describes, or its faults; other code reads its `takes`. */
 export function readObjectInput(input: unknown): ObjectInputRead | { readonly problem: string } {
   const problems: readonly Problem[] = [
     ...problemsOf(readInput.json, input, "input"),

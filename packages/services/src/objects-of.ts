@@ -2,7 +2,7 @@
 import type { Making } from "./data-service.ts";
 import { type ComposedObject, defaultObjectConfig } from "./object-input.ts";
 
-/** What claims become an object for. */
+/** Objects that the claims become. */
 export interface Objects {
   readonly instance?: ComposedObject | undefined;
   readonly binding?: ComposedObject | undefined;
@@ -10,7 +10,7 @@ export interface Objects {
   readonly restore?: ComposedObject | undefined;
 }
 
-/** Nothing where instances are made at a broker. */
+/** Returns nothing for instances that a broker makes. */
 export function objectsOf({ object, parameters }: Making): Objects {
   if (object === undefined) return {};
   const { providerConfig = defaultObjectConfig, binding, backup, restore, ...recipe } = object;

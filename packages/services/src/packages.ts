@@ -21,11 +21,11 @@ import { xrdsOf } from "./xrds.ts";
 /** A package. */
 export interface CrossplanePackage {
   readonly kind: "Configuration" | "Function" | "Provider";
-  /** Of the object that installs it. */
+  /** Name of the object that installs it. */
   readonly name: string;
   /** Below the registry. */
   readonly artefactName: ArtefactName;
-  /** Its YAML stream, the metadata first. */
+  /** YAML stream of the package, the metadata first. */
   readonly documents: readonly PackageManifest[];
 }
 

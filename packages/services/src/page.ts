@@ -61,7 +61,7 @@ function examplesFor(generation: Generation, of: DataService, folder: string | u
 
 const fenced = (yaml: string): string => `\`\`\`yaml\n${yaml}\`\`\``;
 
-/** Who makes it, of a service whose default is a broker or objects. */
+/** Says who makes the instances of a service whose default is a broker or objects. */
 function madeBy({ machinery }: Generation, { type, object, composition, others }: DataService): string {
   const made =
     object === undefined

@@ -28,7 +28,7 @@ function isOneOf(field: string, possible: readonly string[]): Rule {
   return { rule: `self.${field} in [${literals(possible)}]` };
 }
 
-/** Names that are there may stay, and nobody gets them. */
+/** Existing instances keep such names, and new ones cannot use them. */
 function isOneOfOrStays(field: string, possible: readonly string[], staying: readonly string[]): Rule {
   const stays = `oldSelf.hasValue() && oldSelf.value().${field} == self.${field}`;
   return {

@@ -83,7 +83,7 @@ function rotatesAtBrokers(generation: Generation): Rule {
 
 const unused = "Without effect. Existing manifests may have it.";
 
-/** Of bindings to any service. */
+/** Returns the XRD of bindings to any service. */
 function serviceBindingXrd(generation: Generation): CompositeResourceDefinition {
   return xrd(generation, {
     kind: "ServiceBinding",
@@ -127,7 +127,7 @@ function serviceBindingXrd(generation: Generation): CompositeResourceDefinition 
   });
 }
 
-/** Of backups of any service's instances. */
+/** Returns the XRD of backups of any service's instances. */
 function backupXrd(generation: Generation): CompositeResourceDefinition {
   return xrd(generation, {
     kind: "Backup",
@@ -148,7 +148,7 @@ function backupXrd(generation: Generation): CompositeResourceDefinition {
   });
 }
 
-/** Of restores of such backups. */
+/** Returns the XRD of restores of such backups. */
 function restoreXrd(generation: Generation): CompositeResourceDefinition {
   return xrd(generation, {
     kind: "Restore",

@@ -1,6 +1,6 @@
-/** How long operations usually take. Only words follow from it: nothing is ended or tried again because of it. */
+/** Lists the usual durations of operations. Only messages use them: nothing is ended or retried because of them. */
 
-/** In milliseconds. What is not named is not said. */
+/** Durations in milliseconds. An absent one is not mentioned. */
 export interface UsualTimes {
   readonly create?: number | undefined;
   readonly change?: number | undefined;
@@ -9,7 +9,7 @@ export interface UsualTimes {
 
 const minute = 60_000;
 
-/** By kind of managed resource, where the Composition says nothing else. */
+/** Defaults by kind of managed resource, unless the Composition says otherwise. */
 export const usualTimes: Readonly<Record<string, UsualTimes>> = {
   ServiceInstance: { create: 15 * minute, change: 30 * minute, delete: 10 * minute },
   ServiceBinding: { create: minute, delete: 3 * minute },

@@ -1,4 +1,4 @@
-/** How a definition of the shipped Configuration is made. */
+/** Builds the definitions of the shipped Configuration. */
 import {
   anyObject,
   boolean,
@@ -20,12 +20,12 @@ export interface CompositeResourceDefinition {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What differs between the definitions. */
+/** Options that differ between the definitions. */
 interface XrdOptions {
   readonly kind: string;
-  /** For who chooses a kind: on the binding page and in `kubectl explain`. */
+  /** Description for users who choose a kind: on the binding page and in `kubectl explain`. */
   readonly about: string;
-  /** Its default, as legacy claims call it. */
+  /** Default Composition, by its legacy name. */
   readonly composition: string;
   readonly compositeDeletePolicy?: "Foreground" | undefined;
   readonly columns?: readonly PrinterColumn[] | undefined;
@@ -47,7 +47,7 @@ export function xrd(generation: Generation, options: XrdOptions): CompositeResou
       names,
       ...(isLegacy ? { claimNames: { kind, plural } } : {}),
       defaultCompositionRef: { name: compositionName(generation, options.composition) },
-      // A namespaced composite is deleted by whoever deletes it, in the manner that he asks for.
+      // A namespaced composite is deleted in the manner that its deleter requests.
       ...(options.compositeDeletePolicy === undefined || !isLegacy
         ? {}
         : { defaultCompositeDeletePolicy: options.compositeDeletePolicy }),
@@ -84,7 +84,7 @@ export function xrd(generation: Generation, options: XrdOptions): CompositeResou
   };
 }
 
-/** What a field of text was at first it stays. */
+/** Returns the rule that a text field keeps its first value. */
 export function immutable(field: string): Rule {
   return telling(
     { rule: "self == oldSelf", message: `${field} is an immutable field` },

@@ -61,7 +61,7 @@ const observed = (...conditions: readonly unknown[]): object => ({
 const refusal =
   "create failed: InvalidParameters: parameters.wal_level_logical is not supported by this broker; change spec.parameters.walLevelLogical";
 const unreachable =
-  "the broker cannot be reached; it is tried again by itself, and nothing in the claim has to change";
+  "the broker cannot be reached; it is retried automatically, and nothing in the claim has to change";
 
 /** Of the shipped function and agent. */
 export const states: readonly State[] = [
@@ -122,7 +122,7 @@ export const states: readonly State[] = [
   }),
   state("a claim of a type that no broker serves", "InProgress Degraded Failed", {
     status: observed(
-      ready("False", "NoBroker", "ask those who run the control plane"),
+      ready("False", "NoBroker", "ask the operators of the control plane"),
       synced("False", "NoBroker"),
     ),
   }),
@@ -130,7 +130,7 @@ export const states: readonly State[] = [
     status: observed(ready("False", "Failed", "create failed: no room"), good),
   }),
   state("an instance that the broker has lost", "InProgress Degraded Failed", {
-    status: observed(ready("False", "Lost", "the broker does not know it any more"), good),
+    status: observed(ready("False", "Lost", "the broker no longer knows it"), good),
   }),
   state(
     "an instance that cannot be used for a reason that nobody knows",
@@ -160,7 +160,7 @@ export const states: readonly State[] = [
   }),
   state("a backup that retention deleted", "InProgress Healthy Current", {
     kind: "Backup",
-    status: observed(ready("False", "Deleted", "the backup manager does not have it any more"), good),
+    status: observed(ready("False", "Deleted", "the backup manager no longer has it"), good),
   }),
   state("a backup that failed", "InProgress Degraded Failed", {
     kind: "Backup",
@@ -180,7 +180,7 @@ export const states: readonly State[] = [
   }),
   state("a restore that nobody knows any more", "InProgress Degraded Failed", {
     kind: "Restore",
-    status: observed(ready("False", "Deleted", "the backup manager does not have it any more"), good),
+    status: observed(ready("False", "Deleted", "the backup manager no longer has it"), good),
   }),
 ];
 

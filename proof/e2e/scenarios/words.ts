@@ -121,7 +121,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       );
       assert.match(
         await upstreamSays(bindings, "reader", ready, /WaitingForInstance/),
-        /no instance held in namespace .*; it goes on by itself when the instance is ready$/,
+        /no instance held in namespace .*; it continues automatically when the instance is ready$/,
       );
       await appA.create(instances, claim(instances, "held", nano));
       await upstreamSays(bindings, "reader", ready, /^True Available/);

@@ -1,10 +1,10 @@
-/** What a person needs to use the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
+/** Writes the files for users of the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownProgram, resolveEngine } from "@klutch/engines";
 import { demoFiles } from "./demo/claims.ts";
 
-/** Where things are for people. */
+/** Paths of these files. */
 export interface CliFiles {
   readonly bin: string;
   readonly kubeconfigs: { readonly controlPlane: string; readonly appA: string; readonly appB: string };

@@ -43,7 +43,7 @@ test("--reset never empties a folder that is no sandbox's", () => {
   }
 });
 
-test("real nodes keep nothing, so a flag about what is kept is refused with them", () => {
+test("real nodes keep nothing, so a flag about the kept state is refused with them", () => {
   assert.equal(readConfig([], {}).nodes, false);
   assert.equal(readConfig(["--nodes", "--exit", "--no-demo"], {}).nodes, true);
   for (const more of [["--dir", "/x"], ["--reset"], ["--namespaced"]])

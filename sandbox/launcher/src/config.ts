@@ -4,25 +4,25 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Generation, generations, legacy } from "@klutch/services";
 
-/** What `--help` says. */
-export const usage: string = `npm run sandbox -- [options]: Klutch and all that it needs, as processes on this machine
-  --no-demo        start everything and leave the rest to you and your browser
-  --reset          throw the kept state away first
-  --nodes          everything in Pods of real clusters, installed as docs/install.md says; needs root, and keeps nothing
-  --namespaced     offer the claims that are namespaced composites of Crossplane 2, too
-  --exit           end after the demo instead of staying up
-  --dir <folder>   keep the state in this folder; default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder
-  --help           this text`;
+/** Text of `--help`. */
+export const usage: string = `npm run sandbox -- [options]: run Klutch and everything that it needs as processes on this machine
+  --no-demo        start everything without the demo
+  --reset          delete the kept state first
+  --nodes          run everything in Pods of real clusters, installed by docs/install.md; needs root, and keeps no state
+  --namespaced     also offer the claims that are namespaced composites of Crossplane 2
+  --exit           end after the demo
+  --dir <folder>   folder for the state (default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder)
+  --help           print this help`;
 
-/** How the sandbox runs. */
+/** Configuration of the sandbox. */
 export interface SandboxConfig {
-  /** Where everything is kept between starts. */
+  /** Folder of the state that is kept between starts. */
   readonly folder: string;
   readonly reset: boolean;
   readonly demo: boolean;
-  /** Everything in Pods of real nodes, of which nothing is kept. */
+  /** True to run everything in Pods of real nodes, which keep no state. */
   readonly nodes: boolean;
-  /** Which claims are offered. */
+  /** Generations of claims to offer. */
   readonly generations: readonly Generation[];
   /** End after the demo instead of staying up. */
   readonly exit: boolean;

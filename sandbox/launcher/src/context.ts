@@ -1,4 +1,4 @@
-/** What the parts of the sandbox share while it runs. */
+/** Defines the context that the parts of the sandbox share while it runs. */
 import type { OwnCluster } from "@klutch/kube-testing";
 import type { Generation } from "@klutch/services";
 import type { AdminCluster } from "./accounts.ts";
@@ -12,16 +12,16 @@ export interface Clusters {
   readonly appB: OwnCluster;
 }
 
-/** What is there before any cluster. Everything that must end with the sandbox is in `stack`. */
+/** Context before any cluster exists. Everything that must end with the sandbox is in `stack`. */
 export interface SandboxBase {
   readonly state: SandboxState;
   readonly progress: Progress;
-  /** Of claims that are offered. */
+  /** Generations of claims to offer. */
   readonly generations: readonly Generation[];
   readonly stack: AsyncDisposableStack;
 }
 
-/** What Crossplane needs. */
+/** Context of Crossplane. */
 export interface ControlPlane extends SandboxBase {
   readonly clusters: Pick<Clusters, "controlPlane">;
 }

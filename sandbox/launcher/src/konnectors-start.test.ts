@@ -77,7 +77,7 @@ test("a token is for its owner's eyes only, stands beside the kubeconfig, and is
   for (const file of [path, token]) assert.equal((await stat(file)).mode & 0o777, 0o600);
 });
 
-test("an account that is there is taken as it is; any other refusal is an error", async () => {
+test("an existing account is used as it is; any other refusal is an error", async () => {
   const refused = (reason: string): KubeClient =>
     fakeClient({
       create: async () => {

@@ -11,7 +11,7 @@ import type { Supervision } from "./supervise.ts";
 const deployment = { namespace: "klutch-bind", name: "konnector" };
 const account = { namespace: "klutch-bind", name: "konnector" };
 
-/** What is needed of the sandbox. */
+/** Parts of the sandbox that konnectors need. */
 export interface KonnectorContext extends Supervision {
   readonly state: { readonly folder: string };
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
-/** Whether a server listens. */
+/** Tests whether a server listens. */
 import { connect } from "node:net";
 
-/** Whether anybody takes connections there now. */
+/** Returns true if a server accepts connections at the port now. */
 export function isListening(port: number, host = "127.0.0.1"): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(port, host, () => {

@@ -21,7 +21,8 @@ try {
     process.exitCode = 130;
   } else {
     console.error(`\nThe sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
-    if (!config.nodes) console.error(`Logs are in ${config.folder}; npm run sandbox -- --reset starts anew.`);
+    if (!config.nodes)
+      console.error(`Logs are in ${config.folder}. To start with an empty state: npm run sandbox -- --reset`);
     process.exitCode = 1;
   }
 }

@@ -15,7 +15,7 @@ export function appProcess(
     ...rest,
     name,
     command: process.execPath,
-    // As in the shipped manifests: it keeps memory close to what is in use.
+    // As in the shipped manifests: keeps memory close to the used amount.
     env: { ...konnectorRuntime, ...env },
     args: [ownProgram(app), ...args],
   };

@@ -28,7 +28,7 @@ const conditions = (...list: readonly (readonly [string, string])[]): object => 
   conditions: list.map(([type, status]) => ({ type, status })),
 });
 
-test("manifests of a folder come in the order of their files, without what is no object", async () => {
+test("manifests of a folder come in the order of their files, without documents that are not objects", async () => {
   const place = join(folder, "manifests");
   await mkdir(place);
   await writeFile(join(place, "b.yaml"), "kind: Second\nmetadata: {name: b}\n");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { readMachineRoom, requireRoom } from "./preflight.ts";
 
-test("a machine without room gets an error that says what is short before anything is built", () => {
+test("a machine without room gets an error that names the shortage before anything is built", () => {
   const enough = { memoryMiB: 8_000, stateMiB: 10_000 };
   requireRoom(enough, "/state");
   assert.throws(() => requireRoom({ ...enough, memoryMiB: 900.5 }, "/state"), {

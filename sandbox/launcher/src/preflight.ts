@@ -1,20 +1,20 @@
-/** What the sandbox needs of this machine, asked before anything that takes minutes. */
+/** Checks that this machine has room for the sandbox, before anything that takes minutes. */
 import { statfs } from "node:fs/promises";
 
 const mib = 1024 * 1024;
 
-/** What the servers of a sandbox take together after the demo, with some room. */
+/** Memory of all servers of a sandbox after the demo, with some reserve. */
 const memoryMiB = 3_000;
-/** Of a new state; a kept one has most of it already. */
+/** Size of a new state; a kept one has most of it already. */
 const stateMiB = 600;
 
-/** What was found on the machine. */
+/** Free resources of the machine. */
 export interface MachineRoom {
   readonly memoryMiB: number;
   readonly stateMiB: number;
 }
 
-/** Throws an Error that names what is short, and what to do. */
+/** Throws an Error that names the shortage and the remedy. */
 export function requireRoom(found: MachineRoom, folder: string): void {
   if (found.memoryMiB < memoryMiB) {
     throw new Error(

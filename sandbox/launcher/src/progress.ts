@@ -1,12 +1,12 @@
-/** What the person in front of the terminal sees: one line for each step, with the time since the start. */
+/** Prints the progress for the person at the terminal: one line for each step, with the time since the start. */
 
 /** Prints steps. */
 export interface Progress {
   /** A step that takes time; prints its name and, when done, how long it took. */
   step<T>(name: string, run: () => Promise<T>): Promise<T>;
-  /** Something worth reporting inside a step; of several lines each is a line of its own. */
+  /** Prints a detail of a step; each of several lines becomes a line of its own. */
   say(text: string): void;
-  /** For work that runs beside other work: each line says whose it is, and a step is one line, when it is done. */
+  /** Prints work that runs beside other work: each line begins with its name, and a step is one line, when it is done. */
   beside(name: string): Progress;
   /** Seconds since the start. */
   elapsed(): number;

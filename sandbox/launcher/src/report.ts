@@ -1,8 +1,8 @@
-/** What is printed when the sandbox is up. */
+/** Words the report that the sandbox prints once it is up. */
 import { sandboxUser } from "./services/dex.ts";
 import type { CliFiles } from "./cli-files.ts";
 
-/** Where things are. */
+/** Addresses and paths of the sandbox. */
 export interface Whereabouts {
   readonly folder: string;
   readonly urls: Readonly<Record<keyof CliFiles["kubeconfigs"], string>>;
@@ -11,7 +11,7 @@ export interface Whereabouts {
   readonly issuer: string;
   /** File with the authority of the backend's certificate; undefined when it has none. */
   readonly authorities?: string | undefined;
-  /** What happens at the end. */
+  /** How the sandbox ends, as the last sentence. */
   readonly next: string;
 }
 

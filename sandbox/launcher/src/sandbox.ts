@@ -36,7 +36,7 @@ export async function runSandbox(
   const state = await openState(config.folder, config.reset, stack);
   requireRoom(await readMachineRoom(state.folder), state.folder);
   const servers = await obtainServers(state, progress, signal);
-  if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
+  if (state.isKept) progress.say(`continuing with the state in ${state.folder} (--reset deletes it first)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
   const base: SandboxBase = { state, stack, progress, generations: config.generations };
   const started = progress.step("two app clusters and a control plane cluster", () => startClusters(base));

@@ -1,4 +1,4 @@
-/** What is kept between starts besides the servers' own data: ports, so that kubeconfigs and URLs stay valid, and passwords. */
+/** Keeps state between starts besides the servers' own data: ports, so that kubeconfigs and URLs stay valid, and passwords. */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,12 +37,12 @@ const secretMakers = {
 /** Passwords and keys of the sandbox's own servers. */
 export type SandboxSecrets = { readonly [K in keyof typeof secretMakers]: string };
 
-/** The folder and what is in it. The same folder gives the same ports and passwords. */
+/** Folder and content of the state. The same folder gives the same ports and passwords. */
 export interface SandboxState {
   readonly folder: string;
   readonly ports: Ports;
   readonly secrets: SandboxSecrets;
-  /** Whether an earlier start left data here. */
+  /** True if an earlier start left data here. */
   readonly isKept: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function openState(
   return { folder, ports, secrets, isKept: kept !== undefined };
 }
 
-/** It holds passwords and keys: nobody else may look into it. */
+/** Restricts the folder to this user, because it holds passwords and keys. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
@@ -96,12 +96,12 @@ async function empty(folder: string): Promise<void> {
     if (!name.startsWith(lockFile)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Where the data of PostgreSQL is kept, or a link to it. */
+/** Returns the folder with the data of PostgreSQL, or a link to it. */
 export function postgresFolder(folder: string): string {
   return join(folder, "postgres");
 }
 
-/** Where the broker keeps the servers that instances have of their own, or a link to it. */
+/** Returns the folder in which the broker keeps the servers of single instances, or a link to it. */
 export function serversFolder(folder: string): string {
   return join(folder, "servers");
 }
@@ -118,9 +118,11 @@ async function readKept(file: string): Promise<Readonly<Record<string, unknown>>
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch (cause) {
-    throw new Error(`${file} is no state of a sandbox; --reset starts anew`, { cause });
+    throw new Error(`${file} is no state of a sandbox; --reset deletes it and starts with an empty state`, {
+      cause,
+    });
   }
-  throw new Error(`${file} is no state of a sandbox; --reset starts anew`);
+  throw new Error(`${file} is no state of a sandbox; --reset deletes it and starts with an empty state`);
 }
 
 async function completePorts(kept: unknown): Promise<Ports> {
@@ -129,7 +131,8 @@ async function completePorts(kept: unknown): Promise<Ports> {
   const ports = Object.fromEntries(
     portNames.map((name, index) => [name, known[name] ?? reserved.ports[index]]),
   );
-  if (!isPorts(ports)) throw new Error("the kept state has a port that is no number; --reset starts anew");
+  if (!isPorts(ports))
+    throw new Error("the kept state has an invalid port; --reset deletes it and starts with an empty state");
   return ports;
 }
 
@@ -137,7 +140,7 @@ function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
   return portNames.every((name) => Number.isInteger(value[name]));
 }
 
-/** Those of a sandbox that keeps nothing. */
+/** Returns secrets for a sandbox that keeps nothing. */
 export function newSecrets(): SandboxSecrets {
   return completeSecrets(undefined);
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ProcessOptions, type RunningProcess, startProcess } from "@klutch/engines";
 import type { Progress } from "./progress.ts";
 
-/** What every server of the sandbox is bound to. */
+/** Dependencies of every server of the sandbox. */
 export interface Supervision {
   readonly stack: AsyncDisposableStack;
   readonly progress: Pick<Progress, "say">;

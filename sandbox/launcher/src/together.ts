@@ -1,4 +1,4 @@
-/** As `Promise.all`, but waits for all even when one fails: what the others start must be known before it can be stopped. */
+/** Works like `Promise.all`, but waits for all even if one fails: the servers that the others start must be known to be stopped. */
 export async function together<const T extends readonly Promise<unknown>[]>(
   promises: T,
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {

@@ -1,6 +1,6 @@
 /**
- * Taking an AppClusterBinding down: unbind (the konnector does it, while it still has credentials, rights and exports), then the
- * rights, then the root namespace with everything in it, then the finalizer. Every reconcile reads what is really there.
+ * Takes an AppClusterBinding down: first the konnector unbinds, while it still has credentials, rights and exports; then the rights go, then
+ * the root namespace with its content, then the finalizer. Every reconcile reads the live objects.
  */
 import {
   type APIServiceBinding,
@@ -33,11 +33,11 @@ import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, type Owner } from "./names.ts";
 import { isOurs } from "./root-namespace.ts";
 
-/** How long a binding waits for a konnector that does not run. */
+/** Time to wait for a konnector that does not run. */
 const abandonAfterMs = 120_000;
 const requeueMs = 2_000;
 
-/** One reconcile. The finalizer is gone after the last one. */
+/** Runs one reconcile. The last one removes the finalizer. */
 export async function cleanUp(
   context: ControlPlaneContext,
   owner: Owner,
@@ -47,7 +47,7 @@ export async function cleanUp(
   const { client } = context;
   const step: Step = { signal: run.signal };
   const namespace = await client.find(namespaces, { name: owner.root }, step);
-  // A namespace of somebody else, and the rights that go with its name, are not ours to remove.
+  // A foreign namespace, and the rights that go with its name, are not ours to remove.
   if (namespace !== undefined && !isOurs(namespace, owner)) return removeFinalizer(context, owner, step);
   if (namespace !== undefined) {
     const waitMs = await unbind(context, owner, run);
@@ -124,7 +124,7 @@ async function unbind(
   return requeueMs;
 }
 
-/** Only our own finalizer: somebody else's keeps the binding. */
+/** Removes only our own finalizer: any other keeps the binding. */
 async function abandon(context: ControlPlaneContext, binding: APIServiceBinding, step: Step): Promise<void> {
   const { namespace, name = "", resourceVersion, finalizers = [] } = binding.metadata;
   if (!finalizers.includes(unbindFinalizer)) return;
@@ -133,7 +133,7 @@ async function abandon(context: ControlPlaneContext, binding: APIServiceBinding,
   await context.client.mergePatch(apiServiceBindings, { namespace, name }, patch, step);
 }
 
-/** Somebody holds the lease in the root namespace; or, with a lease elsewhere, the heartbeat is fresh. */
+/** Returns true if the lease in the root namespace has a live holder or, with a lease elsewhere, if the heartbeat is fresh. */
 async function konnectorRuns(context: ControlPlaneContext, owner: Owner, step: Step): Promise<boolean> {
   const { client, clock } = context;
   const ref = { namespace: owner.root, name: consumerNamespace };

@@ -1,4 +1,4 @@
-/** What the control-plane mode works with besides the caches of every backend. */
+/** Context of control-plane mode, besides the caches of every backend. */
 import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
@@ -7,9 +7,9 @@ import type { ControllerContext } from "../controller-context.ts";
 /** Caches that only the control-plane mode has. */
 export interface ControlPlaneCaches {
   readonly appClusterBindings: Informer<AppClusterBinding>;
-  /** Only those that an AppClusterBinding made. */
+  /** Cache of the bindings that an AppClusterBinding made. */
   readonly serviceBindings: Informer<APIServiceBinding>;
-  /** Only the konnectors. */
+  /** Cache of the konnectors' Deployments. */
   readonly deployments: Informer<KubeObject>;
 }
 

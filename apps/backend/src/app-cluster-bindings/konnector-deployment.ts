@@ -100,7 +100,7 @@ export async function ensureKonnector(
     overrideFaults(containerOf(deployment), containerOf(plain), allowedPrefixes);
   const faults = faultsOf(wanted);
   if (faults.length > 0) {
-    // What runs stays as it is, unless it has itself what is not allowed: then only a konnector without overrides may run.
+    // The running Deployment stays, unless it violates the policy itself: then only a konnector without overrides may run.
     if (present !== undefined && faultsOf(present).length > 0) {
       await replaceContainer(client, plain, step);
     }
@@ -141,7 +141,7 @@ function isApplied(present: DynamicObject, wanted: DynamicObject): boolean {
   return holds(present.metadata, { labels, annotations }) && holds(present.spec, wanted.spec);
 }
 
-/** Whether its pods run, as the Deployment controller reports it. */
+/** Reports whether its Pods run, as the Deployment controller sees it. */
 export function availability(deployment: DynamicObject): NewCondition {
   const { name = "", generation = 0 } = deployment.metadata;
   const conditions = conditionsOf(deployment);

@@ -11,11 +11,11 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { createKubeconfig, startControlPlaneWorld, until } from "./testing/world.ts";
+import { createKubeconfig, startControlPlaneFixture, until } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneWorld());
+const world = stack.use(await startControlPlaneFixture());
 const { client, condition, create } = world;
 await createKubeconfig(client);
 
@@ -80,7 +80,7 @@ test("nothing is written when nothing differs, although the server completed the
   await client.mergePatch(appClusterBindings, app, { spec: { apiExports } });
 });
 
-test("false and 0 reach the container; what is no longer overridden goes back to the generated value", async () => {
+test("false and 0 reach the container; a field that is no longer overridden goes back to the generated value", async () => {
   await override({
     resources: null,
     stdin: null,
@@ -122,7 +122,7 @@ test("overrides that the API server refuses are told, and the running konnector 
   await until("the good one", deployed, /^True$/);
 });
 
-test("overrides that would give the konnector more than it has are refused with field, value and what is right", async () => {
+test("overrides that would give the konnector more than it has are refused with field, value and allowed values", async () => {
   const refusals: readonly (readonly [object, RegExp])[] = [
     [{ securityContext: { capabilities: { add: ["SYS_ADMIN"] } } }, /capabilities\.add is \["SYS_ADMIN"\]/],
     [{ securityContext: { privileged: true } }, /securityContext\.privileged is true; only false/],

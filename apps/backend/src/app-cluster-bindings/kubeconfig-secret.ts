@@ -14,12 +14,12 @@ import { ensure } from "../apply.ts";
 import type { Step } from "./context.ts";
 import { allowFromAnnotation, type Owner } from "./names.ts";
 
-/** What is known of the referenced Secret. */
+/** Verdict about the referenced Secret. */
 export interface KubeconfigVerdict {
   readonly condition: NewCondition;
   /** The key's value as it stands in the Secret, in base64; only when it may be used and is good. */
   readonly data?: string | undefined;
-  /** It exists and its owner does not let us use it (any more): a copy must not live on. */
+  /** True if it exists but its owner does not let us use it (any more): the copy must be deleted. */
   readonly refused: boolean;
 }
 
@@ -64,7 +64,7 @@ function invalid(message: string): NewCondition {
   return falseCondition("SecretValid", "KubeconfigSecretInvalid", "Error", message);
 }
 
-/** Why the kubeconfig cannot be used. Its context needs no namespace: the konnector works in the whole app cluster. */
+/** Returns why the kubeconfig cannot be used. Its context needs no namespace: the konnector works in the whole app cluster. */
 function faultOf(data: string): string | undefined {
   try {
     parseForeignKubeconfig(Buffer.from(data, "base64").toString("utf8"), { namespace: "default" });
@@ -75,12 +75,12 @@ function faultOf(data: string): string | undefined {
   }
 }
 
-/** Whether a copy from an earlier reconcile is there. */
+/** Returns true if a copy from an earlier reconcile exists. */
 export async function hasMirror(client: KubeClient, owner: Owner, step: Step): Promise<boolean> {
   return (await client.find(secrets, mirrorRef(owner), step)) !== undefined;
 }
 
-/** Copies the one key. A copy that may not be changed (another type, or immutable) is made anew. */
+/** Copies the one key. A copy that may not be changed (another type, or immutable) is deleted and created again. */
 export async function mirrorKubeconfig(
   client: KubeClient,
   owner: Owner,

@@ -1,10 +1,10 @@
-/** Whether a live object still has what was applied to it, although the server completed and normalised it. */
+/** Compares a live object with the applied one, although the server completed and normalised it. */
 import { isRecord, jsonEqual, sameQuantity } from "@klutch/kube-core";
 import { listKeys } from "./strategic-merge.ts";
 
 /**
- * Every field of `wanted` stands in `present`: fields and items that others or the server added do not count, quantities are compared
- * as numbers, and what is empty, zero or false may be absent, because the server leaves such fields out.
+ * Returns true if every field of `wanted` is in `present`. Additional fields and items do not count, quantities are compared as numbers,
+ * and empty, zero or false values may be absent, because the server leaves such fields out.
  */
 export function holds(present: unknown, wanted: unknown, field = "", parent = ""): boolean {
   if (wanted === undefined) return true;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
 import { boundedName, keyOf, type KubeObject, maxLabelLength } from "@klutch/kube-core";
 
-/** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all. */
+/** Annotation on a Secret: comma-separated namespaces whose AppClusterBindings may use it; `*` means all. */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 /** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
@@ -15,9 +15,9 @@ export interface Owner {
   readonly object: AppClusterBinding;
   /** `<namespace>/<name>`. */
   readonly key: string;
-  /** Its root namespace. */
+  /** Name of its root namespace. */
   readonly root: string;
-  /** What its objects carry. */
+  /** Labels on all of its objects. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }

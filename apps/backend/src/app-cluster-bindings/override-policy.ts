@@ -1,6 +1,6 @@
 /**
- * What overrides of an AppClusterBinding must not do. Whoever may write one is not therefore an administrator of the provider cluster, so
- * the konnector's container keeps the confinement of the generated one: no more rights on the node, no port of it, no foreign image.
+ * Restricts the overrides of an AppClusterBinding. A user who may write one is not necessarily an administrator of the provider cluster, so
+ * the konnector's container keeps the confinement of the generated one: no further rights on the node, no host port, no foreign image.
  */
 import { isRecord, jsonEqual, recordAt, valueAt } from "@klutch/kube-core";
 
@@ -34,7 +34,7 @@ const securityRules: Readonly<Record<string, Rule>> = {
   appArmorProfile: exactly({ type: "RuntimeDefault" }),
 };
 
-/** What is wrong with `container`, which came of `generated` by overrides; empty when it may run. */
+/** Lists the faults of `container`, the result of applying overrides to `generated`; empty if it may run. */
 export function overrideFaults(
   container: Json,
   generated: Json,
@@ -54,8 +54,8 @@ export function overrideFaults(
 }
 
 /**
- * Whether the image is in the repository `prefix`, or below it: `registry.example.org/klutch` covers `registry.example.org/klutch:1` and
- * `registry.example.org/klutch/konnector@sha256:…`, not `registry.example.org/klutch-other`.
+ * Returns true if the image is in the repository `prefix`, or below it: `registry.example.org/klutch` covers
+ * `registry.example.org/klutch:1` and `registry.example.org/klutch/konnector@sha256:…`, but not `registry.example.org/klutch-other`.
  */
 export function isImageWithin(image: string, prefix: string): boolean {
   if (!image.startsWith(prefix)) return false;

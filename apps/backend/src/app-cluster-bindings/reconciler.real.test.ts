@@ -31,13 +31,13 @@ import {
   credentials,
   goodKubeconfig,
   kubeconfigSecret,
-  startControlPlaneWorld,
+  startControlPlaneFixture,
   until,
 } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneWorld());
+const world = stack.use(await startControlPlaneFixture());
 const { client, condition, create } = world;
 
 const mangodbs = { group: "mangodb.com", resource: "mangodbs" };
@@ -57,7 +57,7 @@ test("in control-plane mode without a login every path is unknown", async () => 
   }
 });
 
-test("what is wrong with the Secret is told in the status, whatever order things are made in", async () => {
+test("the status reports a faulty Secret, in whatever order the objects are created", async () => {
   await create("control-plane-test", { apiExports: [mangodbs] });
   const secretValid = (): Promise<string> => condition("control-plane-test", "SecretValid");
   await until("the missing Secret", secretValid, /^False Error\/KubeconfigSecretNotFound: .*does not exist/);
@@ -175,7 +175,7 @@ test("a claim gives the konnector rights in the control plane only while its ans
   await waitFor("no right again", async () => !(await mayReadSecrets()));
 });
 
-test("a changed kubeconfig is copied within seconds, and a copy that may not be changed is made anew", async () => {
+test("a changed kubeconfig is copied within seconds, and a copy that may not be changed is created again", async () => {
   const ref = inRoot(credentials.name);
   const next = goodKubeconfig.replace("a-token", "b-token");
   await client.mergePatch(secrets, credentials, { data: kubeconfigSecret(next)["data"] });

@@ -22,12 +22,9 @@ import { type Owner, ownerOf } from "./names.ts";
 import { ensureNamespaceResources, ensureNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
 import { bindingsReady, ensureServiceBindings } from "./service-bindings.ts";
 
-/**
- * How often the kubeconfig Secret and its copy are read. They are read by name: a watch would need the right to list Secrets of
- * everybody.
- */
+/** Interval between reads of the kubeconfig Secret and its copy, by name: a watch would need the right to list the Secrets of all users. */
 const secretPollMs = 10_000;
-/** While it is missing or wrong somebody waits for it. */
+/** Interval while the Secret is missing or wrong, because someone is waiting for it. */
 const missingSecretPollMs = 3_000;
 
 /** Keys are `namespace/name` of AppClusterBindings. */
@@ -60,7 +57,7 @@ async function withFinalizer(
   return client.mergePatch(appClusterBindings, { namespace, name }, patch, step);
 }
 
-/** What the steps found out, and the first error. */
+/** Collects the conditions of all steps, and the first error. */
 class Report {
   readonly #step: Step;
   readonly #conditions: NewCondition[] = [];
@@ -121,7 +118,7 @@ async function reconcileAll(
   if (deployed !== undefined) report.add(deployed);
 }
 
-/** Whether the root namespace is there, is ours and holds a kubeconfig. */
+/** Returns true if the root namespace exists, is ours and holds a kubeconfig. */
 async function ensureRootNamespace(
   context: ControlPlaneContext,
   owner: Owner,
@@ -150,7 +147,7 @@ async function ensureRootNamespace(
   return isReady === true;
 }
 
-/** What follows from an earlier condition's failure is not an error of its own. */
+/** Adds conditions that only wait for an earlier failed one; they are no errors of their own. */
 function addWaiting(owner: Owner, report: Report): void {
   const message = "Waiting for the kubeconfig Secret and the root namespace";
   report.add(falseCondition(bindingsReady, "Waiting", "Info", message));

@@ -28,12 +28,12 @@ const group = "rbac.authorization.k8s.io";
 /** Condition of the root namespace. */
 export const namespaceReady = "NamespaceReady";
 
-/** Whether the namespace carries our mark: nothing else proves that it is ours. */
+/** Returns true if the namespace carries our mark: nothing else proves that it is ours. */
 export function isOurs(namespace: KubeObject, owner: Owner): boolean {
   return namespace.metadata.annotations?.[appClusterBindingAnnotation] === owner.key;
 }
 
-/** Makes the namespace unless it is there; a namespace of somebody else is refused. */
+/** Creates the namespace unless it exists; refuses a foreign namespace. */
 export async function ensureNamespace(client: KubeClient, owner: Owner, step: Step): Promise<NewCondition> {
   const { root: name, labels, annotations } = owner;
   const present = await client.find(namespaces, { name }, step);
@@ -62,7 +62,7 @@ export async function ensureNamespace(client: KubeClient, owner: Owner, step: St
   return trueCondition(namespaceReady);
 }
 
-/** What a konnector needs in the root namespace. */
+/** Creates the objects that a konnector needs in the root namespace. */
 export async function ensureNamespaceResources(client: KubeClient, owner: Owner, step: Step): Promise<void> {
   const { root: namespace, labels, annotations, object } = owner;
   const metadata = (name: string): KubeObject["metadata"] => ({ namespace, name, labels, annotations });

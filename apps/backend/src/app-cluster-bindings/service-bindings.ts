@@ -40,7 +40,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Makes, corrects and removes; what is listed and has no template (any more) is kept as it is. */
+/** Creates, corrects and removes bindings; a listed one whose template is missing is kept unchanged. */
 export async function ensureServiceBindings(
   context: ControlPlaneContext,
   owner: Owner,
@@ -109,7 +109,7 @@ async function ensureBinding(
     jsonEqual(present.spec.permissionClaims ?? [], permissionClaims) &&
     containsEqualLists(present.metadata, { labels, annotations });
   if (isSame) return undefined;
-  // Guarded by the resourceVersion: an answer that somebody gives at this moment must not be lost.
+  // Guarded by the resourceVersion: an answer that a user gives at this moment must not be lost.
   const { resourceVersion } = present.metadata;
   const patch = { metadata: { resourceVersion, labels, annotations }, spec: { permissionClaims } };
   await context.client.mergePatch(apiServiceBindings, { namespace, name }, patch, step);
@@ -129,7 +129,7 @@ async function ensureExport(
   if (template === undefined) return undefined;
   const asked = template.spec.permissionClaims ?? [];
   const answered = answeredClaims(asked, binding?.spec.permissionClaims ?? []);
-  // Rights follow the binding's answers, whoever changed them.
+  // Rights follow the binding's answers, no matter who changed them.
   const accepted = answered.filter(({ state }) => state === "Accepted");
   const exported = caches.exports.get(`${namespace}/${name}`);
   if (exported !== undefined) {
@@ -176,7 +176,7 @@ function notReady(name: string, binding: APIServiceBinding | undefined): Problem
   return { reason: "BindingsPending", message: `${name}: ${why}` };
 }
 
-/** Its finalizer keeps it until the konnector has unbound the API. */
+/** Deletes a binding. Its finalizer keeps it until the konnector has unbound the API. */
 async function removeBinding(
   context: ControlPlaneContext,
   { metadata }: APIServiceBinding,

@@ -57,7 +57,7 @@ test("the image is replaced and nothing else", () => {
   });
 });
 
-test("limits are set beside the requests that are there", () => {
+test("limits are set beside the existing requests", () => {
   const { resources } = container({ resources: { limits: { cpu: "1" } } });
   assert.deepEqual(resources, {
     requests: { cpu: "50m", memory: "128Mi" },

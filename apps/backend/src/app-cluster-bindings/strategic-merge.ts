@@ -1,6 +1,6 @@
 /**
- * Strategic merge of a container (Kubernetes docs, "Use a strategic merge patch"): objects field by field, keyed lists item by item,
- * other lists and plain values as a whole. What is in the patch is set, also `false`, `0`, `""` and an empty list; null removes.
+ * Merges a container strategically (Kubernetes docs, "Use a strategic merge patch"): objects field by field, keyed lists item by item,
+ * other lists and plain values as a whole. A value in the patch is set, also `false`, `0`, `""` and an empty list; null removes.
  */
 import { isRecord, recordAt } from "@klutch/kube-core";
 
@@ -16,7 +16,7 @@ export const listKeys: Readonly<Record<string, string>> = {
   claims: "name",
 };
 
-/** Fields of which an object may have only one: setting another one removes it. */
+/** Fields that exclude each other in an object: setting one removes the others. */
 const alternatives: readonly (readonly string[])[] = [
   ["exec", "httpGet", "tcpSocket", "grpc", "sleep"],
   ["value", "valueFrom"],
@@ -38,7 +38,7 @@ export function strategicMerge(base: Json, patch: Json): Json {
   return Object.fromEntries(result);
 }
 
-/** Undefined when the patch removes it. */
+/** Merges one value. Returns undefined if the patch removes it. */
 function mergeValue(name: string, base: unknown, patch: unknown): unknown {
   if (patch === null) return undefined;
   if (Array.isArray(patch)) return mergeList(name, base, patch);
@@ -47,7 +47,7 @@ function mergeValue(name: string, base: unknown, patch: unknown): unknown {
   return strategicMerge(recordAt(base), patch);
 }
 
-/** Items keep their place; new ones come last. An empty list empties, because nobody writes one by accident. */
+/** Merges a keyed list. Items keep their position; new ones come last. An empty list empties it: no one writes one by accident. */
 function mergeList(name: string, base: unknown, patch: readonly unknown[]): readonly unknown[] {
   const key = listKeys[name];
   if (key === undefined || patch.length === 0 || !Array.isArray(base)) {

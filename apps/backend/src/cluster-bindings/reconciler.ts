@@ -77,7 +77,7 @@ async function keepFresh(
 
 const silentRequeueMs = 60_000;
 
-/** Whether the agent reports as often as it promised; and when to reconcile again, because silence causes no event. */
+/** Judges whether the agent reports as often as it promised, and when to reconcile again, because silence causes no event. */
 export function healthOf(
   binding: ClusterBinding,
   now: number,

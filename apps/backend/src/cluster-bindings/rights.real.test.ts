@@ -186,7 +186,7 @@ test("a CRD that is gone for a while costs no export, and its return repairs it"
   assert.equal((await exported("patient")).metadata.uid, uid);
 });
 
-test("without its template an API takes no new objects and no claimed ones, and what is there can still be served and deleted", async () => {
+test("without its template an API takes no new objects and no claimed ones, and existing ones can still be served and deleted", async () => {
   const service = await tenant("withdrawn");
   await waitFor("the rights", async () => (await verbs("withdrawn", "secrets", service)) === all);
   await client.delete(apiServiceExportTemplates, templateRef);

@@ -1,6 +1,6 @@
 /**
- * What an export should be, given its CRD and its template. It is never deleted here: a CRD or a template that is gone may come back, and
- * with a deleted export an app cluster would lose the API for good.
+ * Plans an export from its CRD and its template. It never plans a deletion: a missing CRD or template may come back, and a deleted export
+ * would take the API from an app cluster for good.
  */
 import {
   type APIServiceExport,
@@ -50,7 +50,7 @@ export function planExport(
   return { kind: "write", patch: { ...patch, metadata: { annotations } } };
 }
 
-/** What the template says of generations in the statuses of its kind: `ignore`, or nothing. */
+/** Returns how the template treats generations in the statuses of its kind: `ignore`, or undefined. */
 export function generationsOf({ metadata }: APIServiceExportTemplate): "ignore" | undefined {
   return metadata.annotations?.[observedGenerationAnnotation] === "ignore" ? "ignore" : undefined;
 }
@@ -90,8 +90,8 @@ export function guarded(
 }
 
 /**
- * What is exported of a kind now: its CRD, with what its template changes. `present` are the versions that are exported already. Throws
- * `ExportError` when it cannot be exported.
+ * Returns the exported form of a kind: its CRD with the template's changes. `present` are the versions that are already exported. Throws
+ * `ExportError` if it cannot be exported.
  */
 export function snapshotOf(
   crd: KubeObject,

@@ -13,10 +13,10 @@ import {
 import type { KubeObject } from "@klutch/kube-core";
 import { generationsOf, snapshotOf } from "./export-plan.ts";
 
-/** What an export is made of. */
+/** Input of a new export. */
 export interface NewExportInput {
   readonly namespace: string;
-  /** Of the CRD and the export. */
+  /** Name of the CRD and the export. */
   readonly name: string;
   readonly crd: KubeObject;
   readonly template: APIServiceExportTemplate;

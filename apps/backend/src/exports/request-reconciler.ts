@@ -17,9 +17,9 @@ import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
-/** How long a request may wait for a CRD or template. */
+/** Maximum time that a request waits for a CRD or template. */
 const failAfterMs = 60_000;
-/** How long a finished request stays for whoever wants to read it. */
+/** Time for which a finished request stays readable. */
 const removeAfterMs = 600_000;
 const requeueMs = 5_000;
 
@@ -54,7 +54,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
   };
 }
 
-/** Why the request is not served; nothing for those within the limit. */
+/** Returns why the request is not served; undefined for requests within the limit. */
 function refusalOf(
   { caches, limits }: ControllerContext,
   request: APIServiceExportRequest,

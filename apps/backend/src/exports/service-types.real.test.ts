@@ -1,4 +1,4 @@
-/** Types of services on real API servers: the backend narrows a field in exports, and the app cluster's server says what is possible. */
+/** Tests service types on real API servers: the backend narrows a field in exports, and the app cluster's server names the allowed types. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
@@ -88,7 +88,7 @@ async function offered(...types: readonly string[]): Promise<APIServiceExport> {
   });
 }
 
-/** What the agent makes of it in the app cluster. */
+/** Applies the export to the app cluster, as the agent does. */
 async function follow(object: APIServiceExport): Promise<void> {
   const crd = crdFromExport(object.spec);
   await app.apply<KubeObject>(customResourceDefinitions, crd, { fieldManager: "test" });

@@ -15,7 +15,7 @@ import { styleSheet } from "./pages/styles.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
 
-/** What the routes work with. */
+/** Dependencies of the routes. */
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
@@ -24,7 +24,7 @@ export interface AppOptions {
   /** Public URL of /authorize; default: derived from the request. */
   readonly authorizeUrl: string | undefined;
   readonly allowedRedirects: readonly string[];
-  /** Whether browsers reach us over TLS. */
+  /** True if browsers reach the backend over TLS. */
   readonly secure: boolean;
   readonly logger: Logger;
   /** The public key of the app cluster that the query of a login proves; undefined when it proves none. */
@@ -40,7 +40,7 @@ export function createApp(options: AppOptions): Hono {
   app.use(bodyLimit({ maxSize: 64 * 1024 }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
-    context.html(errorPage(options.prettyName, "There is no such page.", "Start with kubectl bind."), 404),
+    context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),
   );
   app.get("/style.css", (context) => {
     context.header("Cache-Control", "max-age=3600");
@@ -56,7 +56,7 @@ export function createApp(options: AppOptions): Hono {
 function addLoginRoutes(app: Hono, options: AppOptions): void {
   app.get("/authorize", async (context) => {
     const query = context.req.query();
-    // Before anything else: nothing is made, and nobody is sent to the login, for a redirect that is not allowed.
+    // Before anything else: for a redirect that is not allowed, nothing is created and no one is sent to the login.
     const redirectUrl = redirectUrlOf(query, options.allowedRedirects);
     const { s: sessionId, c: clusterId } = query;
     if (!isIdentifier(sessionId) || !isIdentifier(clusterId)) {
@@ -112,7 +112,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       throw new UserError(
         403,
         "The form does not belong to your session.",
-        "Go back, load the page again and choose anew.",
+        "Go back, reload the page and choose again.",
       );
     }
     return answerBind(options, context, session, {

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { sampleOffer, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
+import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-world.ts";
 
 const backup = {
   ...sampleOffer,
@@ -16,7 +16,7 @@ const backup = {
   fields: [],
   permissionClaims: [],
 };
-const world = await startLoginWorld({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
+const world = await startLoginFixture({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
@@ -62,7 +62,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   return found.map(String);
 }
 
-/** What the plugin would be: takes the answer. */
+/** Plays the plugin: takes the answer. */
 async function plugin(): Promise<{ readonly port: number; readonly answer: Promise<URL> } & AsyncDisposable> {
   const { promise: answer, resolve } = Promise.withResolvers<URL>();
   const server = createServer((request, response) => {

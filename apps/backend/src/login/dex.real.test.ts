@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { oidcClient, startLoginWorld } from "../testing/login-world.ts";
+import { oidcClient, startLoginFixture } from "../testing/login-world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -55,7 +55,7 @@ async function startDex(): Promise<RunningProcess> {
   return stack.use(dex);
 }
 const first = await startDex();
-const world = stack.use(await startLoginWorld({ issuer, port }));
+const world = stack.use(await startLoginFixture({ issuer, port }));
 
 async function logIn(browser = new TestBrowser(), stopAt?: string): Promise<Landed> {
   const form = await browser.go(`${world.url}/authorize?s=session1&c=abc123&p=4321`);
@@ -76,11 +76,11 @@ test("while Dex is away a login says so; when it is back, with other keys, login
   const away = await browser.go(back.url.href);
   assert.equal(away.status, 503);
   assert.match(away.html, /cannot be used at the moment/);
-  // Its metadata are asked for anew, so the next login finds out before the browser is sent there.
+  // Its metadata are requested again, so the next login finds out before the browser is sent there.
   assert.equal((await browser.go(`${world.url}/authorize?s=s&c=c&p=1`)).status, 503);
   const second = await startDex();
   assert.equal((await logIn()).status, 200);
-  // Away and back between two logins: the backend sees nothing but an unknown key.
+  // Away and back between two logins: the backend sees only an unknown key.
   await second.stop();
   await startDex();
   assert.equal((await logIn()).status, 200);

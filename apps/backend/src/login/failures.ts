@@ -1,12 +1,12 @@
-/** What went wrong in a login, in words for the person who logs in. Nothing here repeats a token or a code. */
+/** Words the failure of a login for the person who logs in. No message repeats a token or a code. */
 import { errors } from "jose";
 import { AuthorizationResponseError, ResponseBodyError } from "openid-client";
 import { UserError } from "../errors.ts";
 
-/** What to do about a login that failed. */
+/** Next step after a failed login. */
 export const startAgain = "Start again with kubectl bind.";
 
-/** Whether the identity provider did not answer, or not as one: nothing is wrong with the login itself. */
+/** Returns true if the identity provider did not answer, or not as one: the login itself is not at fault. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UserError || error instanceof ResponseBodyError) return false;
   if (isResponse(error)) return error.status >= 500;

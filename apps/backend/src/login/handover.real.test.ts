@@ -1,6 +1,6 @@
 /**
- * People who log in while one replica of the backend after the other is replaced, as a rollout does it: the new one is ready, nobody is sent
- * to the old one any more who does not hold a connection to it, then it is told to end. The Service is played by a wire.
+ * Tests logins while the replicas of the backend are replaced one after the other, as in a rollout: the new one is ready, new connections no
+ * longer reach the old one, then it is told to end. A wire plays the Service.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -64,7 +64,7 @@ async function keepLoggingIn(
   }
 }
 
-test("nobody's login fails while the replicas of the backend are replaced", async (t) => {
+test("no login fails while the replicas of the backend are replaced", async (t) => {
   let old = await startReplica("backend-0");
   service.route(old.url);
   const seen = { count: 0, failed: [] as unknown[] };

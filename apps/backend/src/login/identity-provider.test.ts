@@ -148,7 +148,7 @@ test("tokens that name unknown keys do not make the backend fetch keys for each 
   assert.equal((await logIn(impatient, lying)).subject, "someone");
 });
 
-test("an identity provider whose keys cannot be read logs nobody in, and again when they can", async () => {
+test("an identity provider whose keys cannot be read logs no one in, and again when they can", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);
   lying.describe({ jwks_uri: undefined });

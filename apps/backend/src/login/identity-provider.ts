@@ -20,7 +20,7 @@ import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
 
-/** What must be remembered between the two halves of a login, in the browser that started it. */
+/** State to remember between the two halves of a login, in the browser that started it. */
 export interface LoginSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -36,7 +36,7 @@ export interface OidcConfig {
   readonly authorizeUrl: string | undefined;
 }
 
-/** What may be set besides the configuration. */
+/** Options besides the configuration. */
 export interface IdentityProviderOptions {
   /** Least time between two fetches of the provider's keys because a token names an unknown one. Default: 10 seconds. */
   readonly keyCooldownMs?: number | undefined;
@@ -64,7 +64,7 @@ export class IdentityProvider {
     this.#keyCooldownMs = options.keyCooldownMs ?? 10_000;
   }
 
-  /** Why logins do not work, for the readiness probe. */
+  /** Reason why logins do not work, for the readiness probe. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -149,7 +149,7 @@ export class IdentityProvider {
     }
   }
 
-  /** Its metadata are asked for again at the next login: they may be others when it is back. */
+  /** Forgets the metadata, so that the next login requests them again: they may have changed. */
   #unusable(cause: unknown): UserError {
     this.#discovered = undefined;
     this.#problem = `the identity provider ${this.#config.issuer} cannot be used: ${reasonOf(cause)}`;

@@ -4,7 +4,7 @@ import { reservePorts, startKeycloak } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
-import { oidcClient, startLoginWorld } from "../testing/login-world.ts";
+import { oidcClient, startLoginFixture } from "../testing/login-world.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
 
 const stack = new AsyncDisposableStack();
@@ -13,7 +13,7 @@ const [keycloakPort = 0, port = 0] = stack.use(await reservePorts(2)).ports;
 const first = stack.use(await startKeycloak({ port: keycloakPort }));
 const redirectUri = `http://127.0.0.1:${port}/callback`;
 const realm = await createRealm(first, redirectUri);
-const world = stack.use(await startLoginWorld({ issuer: realm.issuer, port }));
+const world = stack.use(await startLoginFixture({ issuer: realm.issuer, port }));
 const start = `${world.url}/authorize?s=session1&c=abc123&p=4321`;
 
 async function logIn(
@@ -24,7 +24,7 @@ async function logIn(
   return browser.submit(await browser.go(start), 'name="password"', { username, password }, stopAt);
 }
 
-/** Who the backend takes for the one that logged in, as a binding shows it. */
+/** Returns the identity that the backend recorded for the login, as a binding shows it. */
 async function identityAfter(page: Landed, browser: TestBrowser): Promise<unknown> {
   assert.equal(page.status, 200, page.html);
   await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");

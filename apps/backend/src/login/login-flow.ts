@@ -8,7 +8,7 @@ import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
 import { createUsedOnce, type UsedOnce } from "./used-once.ts";
 
-/** What the plugin asked for. */
+/** Parameters of the plugin's request. */
 export interface LoginRequest {
   readonly redirectUrl: string;
   readonly sessionId: string;
@@ -27,7 +27,7 @@ export interface LoginFlowOptions {
   readonly identityProvider: Pick<IdentityProvider, "begin" | "finish">;
   readonly loginSealer: Sealer;
   readonly sessionSealer: Sealer;
-  /** Whether browsers reach us over TLS; then cookies are Secure. */
+  /** True if browsers reach the backend over TLS; then cookies are Secure. */
   readonly secure: boolean;
   readonly clock: Clock;
 }

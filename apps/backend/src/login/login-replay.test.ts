@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { makeKey, startLyingIdentityProvider } from "../testing/lying-identity-provider.ts";
-import { startLoginWorld } from "../testing/login-world.ts";
+import { startLoginFixture } from "../testing/login-world.ts";
 
 // An identity provider that takes each code as often as it is shown, so that only the backend itself can refuse the second time.
 const lying = await startLyingIdentityProvider();
@@ -16,7 +16,7 @@ async function begun(browser: TestBrowser, backend: string, session = "session1"
 }
 
 test("a kept login cookie opens one session only, even when the identity provider takes the code again", async () => {
-  await using world = await startLoginWorld({ issuer: lying.issuer });
+  await using world = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const callback = await begun(browser, world.url);
   const host = new URL(world.url).host;
@@ -33,7 +33,7 @@ test("a kept login cookie opens one session only, even when the identity provide
 });
 
 test("an ID token that another key signed opens no session and leaves no cookie", async () => {
-  await using world = await startLoginWorld({ issuer: lying.issuer });
+  await using world = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const { url } = await browser.go(`${world.url}/authorize?s=session1&c=abc&p=4321`, {}, lying.issuer);
   const claims = { ...lying.claims(url.searchParams.get("nonce") ?? ""), sub: "admin" };
@@ -46,7 +46,7 @@ test("an ID token that another key signed opens no session and leaves no cookie"
 });
 
 test("of two callbacks with one cookie at the same time only one opens a session", async () => {
-  await using world = await startLoginWorld({ issuer: lying.issuer });
+  await using world = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const callback = await begun(browser, world.url);
   const host = new URL(world.url).host;
@@ -57,7 +57,7 @@ test("of two callbacks with one cookie at the same time only one opens a session
 });
 
 test("a login that the identity provider did not answer can be tried again with a new one, not with the old cookie", async () => {
-  await using world = await startLoginWorld({ issuer: lying.issuer });
+  await using world = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const callback = await begun(browser, world.url);
   await lying.goAway();
@@ -69,7 +69,7 @@ test("a login that the identity provider did not answer can be tried again with 
 });
 
 test("many logins in one browser stay within what a request's header may hold", async () => {
-  await using world = await startLoginWorld({ issuer: lying.issuer });
+  await using world = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const redirect = encodeURIComponent(`http://localhost:1/${"x".repeat(900)}`);
   let page: Landed | undefined;

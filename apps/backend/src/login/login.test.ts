@@ -3,18 +3,18 @@ import { after, test } from "node:test";
 import { createLogger } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { type LoginWorld, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
+import { type LoginFixture, sampleResponse, startLoginFixture } from "../testing/login-world.ts";
 
 const lines: string[] = [];
 const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
-const world = await startLoginWorld({
+const world = await startLoginFixture({
   issuer: startIdentityProvider,
   logger,
   allowedRedirects: ["https://console.example.org/bound"],
 });
 after(() => world[Symbol.asyncDispose]());
 
-const authorize = (query: string, of: LoginWorld = world): string => `${of.url}/authorize?${query}`;
+const authorize = (query: string, of: LoginFixture = world): string => `${of.url}/authorize?${query}`;
 const started = "s=session1&c=abc123&p=4321";
 
 /** Logs in at the identity provider, up to where `stopAt` begins. */
@@ -165,7 +165,7 @@ test("the login asks for PKCE, state and nonce", async () => {
 });
 
 test("a wrong issuer is one clear message, and the reason stays with the operator", async () => {
-  await using wrong = await startLoginWorld({ issuer: `${world.issuer}/elsewhere` });
+  await using wrong = await startLoginFixture({ issuer: `${world.issuer}/elsewhere` });
   const page = await new TestBrowser().go(authorize(started, wrong));
   assert.equal(page.status, 503);
   assert.match(page.html, /identity provider cannot be used/);

@@ -1,4 +1,4 @@
-/** Where a login may return to: this machine's loopback, or an exactly listed URL. Everything else would give a kubeconfig away. */
+/** Restricts the target of a login's redirect to loopback or an exactly listed URL. Any other would give a kubeconfig away. */
 import { UserError } from "../errors.ts";
 import { isLoopback } from "../secure-url.ts";
 

@@ -8,7 +8,7 @@ import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import type { Renewal } from "../provisioning/renewal.ts";
 
-/** Requests per second that this process takes; what is above waits for `Retry-After`. */
+/** Requests per second that this process accepts; the rest is told to wait by `Retry-After`. */
 const perSecond = 50;
 
 /** Adds the routes. */
@@ -55,7 +55,7 @@ function busy(context: Context): Response {
   return answer(context, 429, { error: "too many requests" });
 }
 
-/** So many in each second, counted anew with each. */
+/** Admits a fixed number of requests per second. */
 function createAdmission(clock: Clock): () => boolean {
   let second = 0;
   let count = 0;

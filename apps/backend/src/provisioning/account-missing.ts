@@ -1,4 +1,4 @@
-/** What an operator did who revoked the access of an app cluster. */
+/** Recognises an app cluster whose access an operator revoked. */
 import { binderName } from "@klutch/api";
 
 /** The account of an app cluster does not exist, so nothing can be issued for it. */

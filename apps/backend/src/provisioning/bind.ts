@@ -5,7 +5,7 @@ import type { ExportTemplates } from "../export-templates.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 import { ensureTenant, type TenantContext, type TenantIdentity } from "./tenant.ts";
 
-/** Who binds, and the login of the plugin that waits for the answer. */
+/** User and login of the plugin that waits for the answer. */
 export interface BindSession extends TenantIdentity {
   readonly sessionId: string;
 }

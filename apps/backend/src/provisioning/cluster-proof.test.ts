@@ -6,12 +6,12 @@ import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { startLoginWorld } from "../testing/login-world.ts";
+import { startLoginFixture } from "../testing/login-world.ts";
 import { createClusterKeyOf } from "./cluster-proof.ts";
 
 const url = "https://backend.example.org/renew";
 const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 5)), encryption: undefined });
-const world = await startLoginWorld({
+const world = await startLoginFixture({
   issuer: startIdentityProvider,
   clusterKeyOf: createClusterKeyOf({ sealer, url }),
 });

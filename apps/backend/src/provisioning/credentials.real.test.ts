@@ -56,7 +56,7 @@ test("the copy that the agent reads is the credential that binding again handed 
   assert.equal(Buffer.from(data[kubeconfigKey] ?? "", "base64").toString(), text);
 });
 
-test("a credential that somebody else put into the Secret is never handed out", async () => {
+test("a foreign credential in the Secret is never handed out", async () => {
   const { namespace, text } = await bindAgain();
   const foreign = text.replace(/token: .*/, "token: stranger");
   const data = { [kubeconfigKey]: Buffer.from(foreign).toString("base64") };

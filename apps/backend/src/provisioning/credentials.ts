@@ -15,20 +15,20 @@ import { backendFieldManager } from "../apply.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import { lastingToken } from "./lasting-token.ts";
 
-/** When the token in the Secret ends; RFC 3339. */
+/** Annotation on the Secret: expiry of its token; RFC 3339. */
 export const expiresAnnotation = "klutch.anynines.com/credential-expires-at";
 
-/** How soon a credential that does not end is checked again. */
+/** Interval between checks of a credential that does not expire. */
 const lastingRecheckMs = 3_600_000;
 
-/** What the kubeconfig says of the cluster. */
+/** Connection details of the cluster in the kubeconfig. */
 export type ExternalCluster = Pick<ClusterConfig, "server" | "ca" | "tlsServerName">;
 
 /** Issues and renews. Both throw `AccountMissingError` instead of making the account again. */
 export interface CredentialIssuer {
   /** A new token, whatever is in the Secret: what was handed out before may have been revoked or replaced. */
   issue(clusterNamespace: string, options: { readonly signal: AbortSignal }): Promise<IssuedCredential>;
-  /** Keeps the Secret fresh: what is in it, or a new token when less than half of its life is left. */
+  /** Keeps the Secret fresh: returns its token, or a new one if less than half of its life is left. */
   ensure(clusterNamespace: string, options: { readonly signal: AbortSignal }): Promise<IssuedCredential>;
 }
 
@@ -41,7 +41,7 @@ export interface IssuedCredential {
 export function createCredentialIssuer(parts: {
   readonly client: KubeClient;
   readonly external: ExternalCluster;
-  /** Undefined: tokens that do not end. */
+  /** Lifetime of tokens; undefined means that they do not expire. */
   readonly lifetimeSeconds: number | undefined;
   readonly clock: Clock;
 }): CredentialIssuer {

@@ -90,7 +90,7 @@ test("forged identities never reach another person's tenant", async () => {
   await logIn(person("jan", "cluster1", { clusterKey }));
   const attempts: Readonly<Record<string, TenantIdentity>> = {
     "the cluster id of another without a proof": person("mallory", "cluster1"),
-    "the cluster id of another with a key of one's own": person("mallory", "cluster1", {
+    "the cluster id of another with a custom key": person("mallory", "cluster1", {
       clusterKey: newKey(),
     }),
     "the same subject at another issuer": { ...person("ida", "cluster1"), issuer: "https://evil.example" },

@@ -23,7 +23,7 @@ export interface Member extends Identity {
 
 type Tenant = Pick<KubeObject, "metadata">;
 
-/** Who joined, as the annotation says. What is not such a list counts as nobody. */
+/** Reads the members from the annotation. An invalid list counts as empty. */
 export function membersOf({ metadata }: Tenant): readonly Member[] {
   try {
     const value: unknown = JSON.parse(metadata.annotations?.[membersAnnotation] ?? "[]");
@@ -41,7 +41,7 @@ function memberOf(value: unknown): Member[] {
     : [];
 }
 
-/** Whether the namespace was made for this person; one of the existing backend does not record the issuer. */
+/** Returns true if the namespace was made for this user; the existing backend does not record the issuer. */
 export function isFounder({ metadata }: Tenant, identity: string, { issuer }: Identity): boolean {
   const { annotations = {} } = metadata;
   return (
@@ -50,7 +50,7 @@ export function isFounder({ metadata }: Tenant, identity: string, { issuer }: Id
   );
 }
 
-/** Whether this person joined it. */
+/** Returns true if this user joined it. */
 export function isMember(tenant: Tenant, { issuer, subject }: Identity): boolean {
   return membersOf(tenant).some((member) => member.issuer === issuer && member.subject === subject);
 }

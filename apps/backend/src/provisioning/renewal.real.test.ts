@@ -43,7 +43,7 @@ const bindingOf = (namespace: string): Promise<DynamicObject> =>
 const registered = async (namespace: string): Promise<string | undefined> =>
   (await client.get(namespaces, { name: namespace })).metadata.annotations?.[renewalKeyAnnotation];
 
-/** What the konnector does in its heartbeat. */
+/** Publishes the key, as the konnector does in its heartbeat. */
 async function offer(namespace: string, key: string): Promise<void> {
   const ref = { namespace, name: clusterBindingName };
   const patch = { status: { renewalKey: publicKeyOf(key) } };

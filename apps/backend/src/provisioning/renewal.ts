@@ -18,7 +18,7 @@ import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 
-/** Why there is no new credential. Strangers get the same answer whatever it is. */
+/** Reason why no new credential is issued. Strangers get the same answer for all of them. */
 export type RenewalRefusal =
   | "challenge"
   | "unknown"
@@ -28,14 +28,14 @@ export type RenewalRefusal =
   | "tooSoon"
   | "accountMissing";
 
-/** What came of a request. */
+/** Result of a request. */
 export type RenewalOutcome =
   | { readonly kind: "renewed"; readonly kubeconfig: string }
   | { readonly kind: "refused"; readonly why: RenewalRefusal };
 
 /** Answers konnectors that come back. Remembers nothing itself. */
 export interface Renewal {
-  /** Its own public address, which is part of what is signed. */
+  /** Public URL of the renewal route, which is part of the signed text. */
   readonly url: string;
   /** A challenge that is good for a minute, at a login for the time that a login may take. Costs nothing in the cluster. */
   challenge(): Promise<string>;
@@ -55,7 +55,7 @@ export function createRenewal(parts: {
   readonly namespaceCache: Pick<Informer<KubeObject>, "get">;
   readonly credentials: Pick<CredentialIssuer, "issue">;
   readonly sealer: Sealer;
-  /** Its own public address, which is part of what is signed. */
+  /** Public URL of the renewal route, which is part of the signed text. */
   readonly url: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -73,7 +73,7 @@ export function createRenewal(parts: {
       if (!(clock.now() - issuedAt <= challengeSeconds * 1000)) return refused("challenge");
       if (cached === undefined) return refused("unknown");
       if (!isSigned) return refused("signature");
-      // From here on it is somebody who holds the key: the live object decides, for the key may have been revoked a moment ago.
+      // The caller holds the key. The live object decides, for the key may have been revoked a moment ago.
       const live = await client.find<KubeObject>(namespaces, { name: request.namespace }, { signal });
       if (live === undefined || keyOf(live) !== cached) return refused("revoked");
       const last = Date.parse(live.metadata.annotations?.[lastRenewalAnnotation] ?? "");
@@ -84,7 +84,7 @@ export function createRenewal(parts: {
     },
   };
 
-  /** False when somebody else was faster. */
+  /** Records the renewal. Returns false if another request was faster. */
   async function writeDown({ metadata }: KubeObject, issuedAt: number): Promise<boolean> {
     const annotations = { [lastRenewalAnnotation]: new Date(issuedAt).toISOString() };
     const patch = { metadata: { resourceVersion: metadata.resourceVersion, annotations } };

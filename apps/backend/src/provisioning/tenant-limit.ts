@@ -17,14 +17,14 @@ export function refuseTooMany(
   if (own.length >= limits.clustersPerUser) {
     throw new UserError(
       429,
-      `You have bound ${own.length} app clusters; this provider allows ${limits.clustersPerUser} to each person.`,
-      "Ask the platform operator to remove those that are gone, or to raise --max-clusters-per-user.",
+      `You have bound ${own.length} app clusters; this provider allows ${limits.clustersPerUser} per user.`,
+      "Ask the platform operator to remove unused ones, or to raise --max-clusters-per-user.",
     );
   }
   if (identities.length >= limits.clusters) {
     throw new UserError(
       503,
-      `This provider has as many app clusters as it allows (${limits.clusters}).`,
+      `This provider has reached its limit of ${limits.clusters} app clusters.`,
       "Ask the platform operator to raise --max-clusters.",
     );
   }

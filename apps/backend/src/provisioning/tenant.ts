@@ -28,7 +28,7 @@ import {
 } from "./members.ts";
 import { refuseTooMany } from "./tenant-limit.ts";
 
-/** Who binds from where. */
+/** User and the app cluster to bind. */
 export interface TenantIdentity extends Identity {
   readonly clusterId: string;
   /** Public key of the app cluster that the plugin proved to hold. */
@@ -63,7 +63,7 @@ export interface TenantContext {
   readonly clock: Clock;
 }
 
-/** Makes what is missing; gives back the cluster namespace. */
+/** Creates missing objects; returns the cluster namespace. */
 export async function ensureTenant(
   context: TenantContext,
   identity: TenantIdentity,
@@ -154,7 +154,7 @@ async function ensureNamespace(
   }
 }
 
-/** The namespace of that name was there before the cache showed it: made by another login at the same time, or by somebody else. */
+/** Handles a namespace that existed before the cache showed it: made by a concurrent login, or foreign. */
 async function useExisting(
   context: TenantContext,
   name: string,
@@ -221,14 +221,14 @@ async function annotate(
     await client.mergePatch(namespaces, { name: metadata.name ?? "" }, patch, options);
   } catch (error) {
     if (!isConflict(error)) throw error;
-    throw new UserError(409, "Somebody else changed this tenant at the same moment.", "Try again.", {
+    throw new UserError(409, "Another request changed this tenant at the same moment.", "Try again.", {
       cause: error,
     });
   }
 }
 
 function belongsToOthers(name: string): UserError {
-  return new UserError(409, `The namespace ${name} belongs to somebody else.`, "Ask the platform operator.");
+  return new UserError(409, `The namespace ${name} belongs to another owner.`, "Ask the platform operator.");
 }
 
 function nameOf({ metadata }: KubeObject): string {

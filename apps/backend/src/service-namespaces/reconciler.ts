@@ -37,8 +37,8 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     const present =
       caches.namespaces.get(name) ?? (await createNamespace(context, name, annotations, signal));
     if (present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) {
-      // Another tenant's, or somebody's own: never handed out, whatever its name.
-      logger.error("the service namespace belongs to somebody else", { namespace: name, owner });
+      // A foreign namespace is never handed out, whatever its name.
+      logger.error("the service namespace belongs to another owner", { namespace: name, owner });
       return { requeueAfterMs: 60_000 };
     }
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
@@ -71,7 +71,7 @@ async function createNamespace(
   }
 }
 
-/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data. */
+/** Deletes only our own namespace, and only if a live read shows that the mapping is gone: a stale cache must not cost data. */
 async function removeNamespace(
   context: ControllerContext,
   name: string,

@@ -1,6 +1,6 @@
 /** A browser for tests: follows redirects, keeps cookies by host, fills in forms. */
 
-/** Where a request ended. */
+/** Last response of a request and its URL. */
 export interface Landed {
   readonly url: URL;
   readonly status: number;

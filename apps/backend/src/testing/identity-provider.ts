@@ -1,4 +1,4 @@
-/** A real, certified identity provider in the test's own process. Anybody logs in with any name, and nobody is asked for consent. */
+/** Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { systemClock } from "@klutch/kube";
@@ -85,7 +85,7 @@ async function logIn(provider: Provider, request: IncomingMessage, response: Ser
   );
 }
 
-/** What it remembers ends with the test; what has expired it judges itself. */
+/** Keeps the provider's records until the test ends; the provider itself checks expiry. */
 function inMemory(): AdapterFactory {
   const entries = new Map<string, AdapterPayload>();
   return (model) => {

@@ -4,7 +4,7 @@ import type { KeycloakServer } from "@klutch/engines";
 import { isRecord } from "@klutch/kube-core";
 import { oidcClient } from "./login-world.ts";
 
-/** Somebody who can log in; both are members of a nested group. */
+/** A user of the realm; both are members of a nested group. */
 export interface RealmUser {
   readonly id: string;
   readonly username: string;
@@ -17,10 +17,10 @@ export const developer: RealmUser = {
   username: "developer",
   password: "a-password-of-the-tests",
 };
-/** Has so many roles that the tokens exceed what servers take as a header. */
+/** A user with more roles than fit into a header of usual servers. */
 export const manager: RealmUser = { id: randomUUID(), username: "manager", password: "another-of-the-tests" };
 
-/** What the tests do with it. */
+/** Actions for the tests. */
 export interface Realm {
   readonly issuer: string;
   /** An ID token without a browser. */

@@ -12,8 +12,8 @@ import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { OidcClient } from "./identity-provider.ts";
 
-/** What the tests work with. */
-export interface LoginWorld extends AsyncDisposable {
+/** Fixture of the tests. */
+export interface LoginFixture extends AsyncDisposable {
   readonly url: string;
   readonly issuer: string;
   /** Every call of the bind function. */
@@ -22,9 +22,9 @@ export interface LoginWorld extends AsyncDisposable {
   readonly otherReplica: (request: Request) => Promise<Response>;
 }
 
-/** Options of `startLoginWorld`. */
-export interface LoginWorldOptions {
-  /** What the backend takes for the issuer; or what starts it, when it needs to know the backend first. */
+/** Options of `startLoginFixture`. */
+export interface LoginFixtureOptions {
+  /** Issuer of the backend, or a function that starts it when it needs to know the backend first. */
   readonly issuer: string | ((stack: AsyncDisposableStack, client: OidcClient) => Promise<string>);
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
@@ -56,10 +56,10 @@ export const sampleOffer: OfferedApi = {
   ],
 };
 
-/** What the recorded bind function answers: with characters that a careless URL would lose. */
+/** Answer of the recorded bind function, with characters that a careless URL would lose. */
 export const sampleResponse = "ab+/cd==";
 
-export async function startLoginWorld(options: LoginWorldOptions): Promise<LoginWorld> {
+export async function startLoginFixture(options: LoginFixtureOptions): Promise<LoginFixture> {
   await using stack = new AsyncDisposableStack();
   // The port must be known before the application that is served there can be made.
   const served: { app?: Hono } = {};
@@ -76,7 +76,7 @@ export async function startLoginWorld(options: LoginWorldOptions): Promise<Login
     typeof options.issuer === "string"
       ? options.issuer
       : await options.issuer(stack, { ...oidcClient, callbackUrl });
-  const bound: LoginWorld["bound"] = [];
+  const bound: LoginFixture["bound"] = [];
   const cookieKeys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
   const oidc = {
     issuer,

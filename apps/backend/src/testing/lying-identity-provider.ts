@@ -13,7 +13,7 @@ export interface SigningKey {
   readonly publicJwk: JWK;
 }
 
-/** How one ID token is signed. */
+/** Signature of one ID token. */
 export interface Signing {
   /** Default: the key that the key set has. */
   readonly key?: SigningKey | undefined;
@@ -24,22 +24,22 @@ export interface Signing {
   readonly kid?: string | null | undefined;
 }
 
-/** What the tests work with. */
+/** Fixture of the tests. */
 export interface LyingIdentityProvider extends AsyncDisposable {
   readonly issuer: string;
   /** The key in the key set. */
   readonly key: SigningKey;
-  /** How often the key set was read. */
+  /** Number of reads of the key set. */
   readonly keySetReads: number;
-  /** How often a code was exchanged. */
+  /** Number of exchanged codes. */
   readonly exchanges: number;
   /** The claims of an honest token. */
   claims(nonce: string): JWTPayload;
-  /** What the token endpoint answers from now on. */
+  /** Sets the answer of the token endpoint from now on. */
   answerWith(claims: JWTPayload, signing?: Signing): Promise<void>;
   /** Further fields of its metadata. */
   describe(fields: Readonly<Record<string, unknown>>): void;
-  /** From now on these paths answer 502 with a page, as a proxy before it does. */
+  /** Makes these paths answer 502 with a page from now on, as a proxy does. */
   breakDown(...paths: readonly string[]): void;
   /** Puts another key in the place of the one in the key set. */
   rotate(): Promise<void>;

@@ -11,12 +11,12 @@ import { createCredentialIssuer, type CredentialIssuer } from "../provisioning/c
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";
 import type { TenantContext } from "../provisioning/tenant.ts";
 
-/** What the tests work with. */
+/** Fixture of the tests. */
 export interface Provisioning {
   readonly exportTemplates: ExportTemplates;
   /** The parts of `ensureTenant`, with the limits that hold when nothing is configured. */
   readonly tenant: TenantContext;
-  /** Undefined: tokens that do not end. */
+  /** Returns the issuer of tokens with this lifetime; undefined means that they do not expire. */
   readonly issuer: (lifetimeSeconds: number | undefined) => CredentialIssuer;
   /** Hands out credentials of an hour. */
   readonly bind: Bind;

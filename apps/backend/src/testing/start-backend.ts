@@ -6,10 +6,10 @@ import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 
-/** What is a test's own. */
+/** Settings of one test. */
 export interface BackendOfTest {
   readonly flags: readonly string[];
-  /** What it connects with. Default: the cluster's administrator. */
+  /** Client of the backend. Default: the cluster's administrator. */
   readonly client?: KubeClient | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -21,7 +21,7 @@ export interface RunningBackend {
   readonly stop: () => Promise<void>;
 }
 
-/** Without lease and probes. Resolves when its caches are filled; ends with the stack. */
+/** Starts a backend without lease and probes. Resolves when its caches are filled; ends with the stack. */
 export async function startBackend(
   stack: AsyncDisposableStack,
   cluster: TestCluster,

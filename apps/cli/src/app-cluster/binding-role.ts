@@ -9,7 +9,7 @@ import { refreshConfinement } from "./confinement.ts";
 /** Deletes the konnector's role for an API that is not bound. Returns whether there was one. */
 export async function removeRole(context: CliContext, consumer: Consumer, name: string): Promise<boolean> {
   const { signal, terminal } = context;
-  // Somebody may have bound the API again meanwhile.
+  // Someone may have bound the API again in the meantime.
   if ((await findBinding(consumer, name, signal)).binding !== undefined) return false;
   const role = { name: bindingRoleName(name) };
   const hadBinding = await consumer.client.delete(clusterRoleBindings, role, { signal });

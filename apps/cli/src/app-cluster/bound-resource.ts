@@ -48,9 +48,9 @@ export async function findBinding(
   return { binding, names: all.map(({ metadata }) => metadata.name ?? "") };
 }
 
-/** For a binding that was not found: what would be right. */
+/** Returns the error for a binding that does not exist, with the names of the existing ones. */
 export function noSuchBinding(name: string, names: readonly string[]): CliError {
-  const hint = names.length === 0 ? "Nothing is bound." : `Bound are: ${names.toSorted().join(", ")}.`;
+  const hint = names.length === 0 ? "No API is bound." : `Bound are: ${names.toSorted().join(", ")}.`;
   return new CliError("Usage", `There is no APIServiceBinding ${name} in the app cluster. ${hint}`);
 }
 

@@ -1,4 +1,4 @@
-/** The admission policy behind the konnector's roles: written with what is bound, and taken away when another agent takes over. */
+/** Writes the admission policy behind the konnector's roles for the bound APIs, and removes it when another agent takes over. */
 import {
   type AnsweredPermissionClaim,
   konnectorPolicyManifests,
@@ -23,7 +23,7 @@ export interface AnsweredApi {
   readonly claims: readonly AnsweredPermissionClaim[];
 }
 
-/** Whether this cluster can have such a policy at all. */
+/** Returns true if the cluster serves ValidatingAdmissionPolicy. */
 async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
   return (await discoverResource(consumer.client, validatingAdmissionPolicies, { signal })) !== undefined;
 }
@@ -58,7 +58,7 @@ export async function refreshConfinement(
     await confineKonnector(context, consumer, coming);
 }
 
-/** Whether the policy is as what is bound needs it. `unserved` when this cluster cannot have one. */
+/** Compares the policy with the one that the bindings require. Returns `unserved` if the cluster cannot have one. */
 export async function policyState(
   consumer: Consumer,
   signal: AbortSignal,

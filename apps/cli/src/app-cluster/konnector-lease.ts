@@ -3,18 +3,18 @@ import { consumerNamespace } from "@klutch/api";
 import { type Lease, leases } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 
-/** What a lease says. */
+/** State of the konnector's lease. */
 export interface LeaseState {
-  /** `""` is nobody. */
+  /** Identity of the holder; `""` if there is none. */
   readonly holder: string;
-  /** Since it was renewed last. */
+  /** Seconds since the last renewal. */
   readonly ageSeconds: number;
   readonly durationSeconds: number;
-  /** Somebody holds it and renews it in time. */
+  /** True if it has a holder that renewed it in time. */
   readonly isLive: boolean;
 }
 
-/** Undefined when no konnector has ever led in this cluster. */
+/** Reads the lease. Returns undefined if no konnector ever led in this cluster. */
 export async function konnectorLease(
   { client }: Consumer,
   now: number,

@@ -16,7 +16,7 @@ test("a missing konnector is installed, an older one replaced, the same left", (
   assert.deepEqual(planKonnector(undefined, flags), {
     kind: "apply",
     image: own,
-    reason: "there is none yet",
+    reason: "none is installed yet",
   });
   const older = planKonnector(`${repository}:v0.9.0`, flags);
   assert.ok(older.kind === "apply" && older.image === own);

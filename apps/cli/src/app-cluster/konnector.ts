@@ -38,7 +38,7 @@ import { roleManifests } from "./rights.ts";
 import type { CommonOptions } from "../options.ts";
 import { waitFor } from "../wait.ts";
 
-/** What to do about the konnector, with the reason in words. */
+/** Decision about the konnector, with the reason in words. */
 export type KonnectorPlan =
   | { readonly kind: "apply"; readonly image: string; readonly reason: string }
   | { readonly kind: "keep"; readonly reason: string };
@@ -56,9 +56,9 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
     return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
   }
   if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
-  if (current === undefined) return apply("there is none yet");
+  if (current === undefined) return apply("none is installed yet");
   const released = releasedImage(current);
-  // Without the flag nobody's own image is replaced, nor one of a mirror.
+  // Without the flag the plugin replaces neither a custom image nor a mirror's.
   const isComparable = released?.registry === releaseRegistry || options.registry !== undefined;
   if (released === undefined || !isComparable) {
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
@@ -142,7 +142,7 @@ export async function installKonnector(
     return;
   }
   const { signal } = context;
-  // Before the base role, which may take the place of an older agent's unlimited one: what is bound goes on working.
+  // Bindings come before the base role, which may replace an older agent's unlimited role: bound APIs keep working.
   await applyManifests(consumer, await rolesOfBindings(consumer, signal), signal);
   await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
   context.terminal.say(

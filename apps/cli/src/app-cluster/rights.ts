@@ -21,7 +21,7 @@ export interface Grant {
   readonly role: string;
   /** `ClusterRoleBinding y`, `RoleBinding ns/y`. */
   readonly binding: string;
-  /** Where it holds; everywhere when absent. */
+  /** Namespace in which the grant holds; undefined means everywhere. */
   readonly namespace?: string | undefined;
   readonly rules: readonly PolicyRule[];
 }
@@ -97,14 +97,14 @@ export function wildcardsIn(rules: readonly PolicyRule[]): readonly string[] {
 const isWildcard = ({ apiGroups = [], resources = [], verbs }: PolicyRule): boolean =>
   [...apiGroups, ...resources, ...verbs].some((part) => part.includes("*"));
 
-/** Whether two lists of rules give the same rights. */
+/** Returns true if both lists of rules give the same rights. */
 export function sameRights(left: readonly PolicyRule[], right: readonly PolicyRule[]): boolean {
   const inner = (one: readonly PolicyRule[], other: readonly PolicyRule[]): boolean =>
     rightsIn(one).every((each) => isCovered(other, each));
   return inner(left, right) && inner(right, left);
 }
 
-/** Whether a role binding's subjects include the konnector's account. Groups of all accounts are not Klutch's to judge. */
+/** Returns true if the subjects include the konnector's account. Groups of all accounts are not Klutch's to judge. */
 export function bindsKonnector(
   subjects: readonly {
     readonly kind: string;
@@ -148,7 +148,7 @@ function isCovered(rules: readonly PolicyRule[], right: Right): boolean {
   );
 }
 
-/** One line for each resource, and for each object that a right is limited to. */
+/** Prints one line for each resource, and for each object that a right is limited to. */
 function summary(rights: readonly Right[]): readonly string[] {
   const verbs = new Map<string, { readonly right: Right; readonly verbs: Set<string> }>();
   for (const right of rights) {

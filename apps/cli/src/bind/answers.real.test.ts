@@ -1,4 +1,4 @@
-/** What the answers to a provider's permission claims are worth: the real backend runs, and the provider's API server says who may do what. */
+/** Tests what the answers to a provider's permission claims achieve: the real backend runs, and the provider's API server decides access. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
@@ -100,7 +100,7 @@ async function bindUntil(
   return { code, said: run.stderr() };
 }
 
-/** Whether the tenant's account may read objects of the resource in its service namespace. */
+/** Asks whether the tenant's account may read objects of the resource in its service namespace. */
 const mayGet = (resource: string, apiGroup = ""): Promise<boolean> => {
   const user = `system:serviceaccount:${tenant}:${binderName}`;
   return isAllowed(client, user, { verb: "get", group: apiGroup, resource }, service);
@@ -120,7 +120,7 @@ test("until a person has answered, no claim gives a right, and a command that en
   assert.deepEqual([await mayGet("secrets"), await mayGet("configmaps")], [false, false]);
 });
 
-test("a command that fails after the answers were sent leaves the rights of what is bound", async () => {
+test("a command that fails after the answers were sent keeps the rights of existing bindings", async () => {
   await using _refusal = await refuseBinding(consumer, name);
   const { code, said } = await bind(["yes", "yes"]);
   assert.equal(code, 1, said);
@@ -129,7 +129,7 @@ test("a command that fails after the answers were sent leaves the rights of what
   await waitFor("the rights to go", async () => !(await mayGet("secrets")) && !(await mayGet("configmaps")));
 });
 
-test("a command that is interrupted after the answers were sent leaves the rights of what is bound", async () => {
+test("a command that is interrupted after the answers were sent keeps the rights of existing bindings", async () => {
   const interrupt = new AbortController();
   const ended = bindUntil(interrupt.signal, ["yes", "yes"]);
   await waitFor("the answers", async () => (await rejected()) === undefined, { intervalMs: 5 });
@@ -147,7 +147,7 @@ test("a claim that the person rejects gives the app cluster's account no right, 
   assert.equal(await mayGet("configmaps"), false);
 });
 
-test("binding what is bound already neither asks nor changes a right", async () => {
+test("binding an API again neither asks nor changes a right", async () => {
   const { metadata } = await client.get(apiServiceExports, { namespace: tenant, name });
   const { code, said } = await bind([]);
   assert.equal(code, 0, said);

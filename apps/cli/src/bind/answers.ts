@@ -61,8 +61,8 @@ export async function sendAnswers(
 }
 
 /**
- * After a failure: replaces the answers that were sent by those of what is bound, so that nothing else gives a right. Works also after
- * Ctrl-C, for at most ten seconds a request. Throws nothing: when it fails the person is told, and the next command corrects it.
+ * Undoes answers after a failure: replaces the answers that were sent by those of the existing bindings, so that only these give rights.
+ * Runs also after Ctrl-C, for at most ten seconds per request. Never throws: a failure is reported, and the next command corrects it.
  */
 export async function restoreAnswers(
   context: CliContext,
@@ -85,7 +85,7 @@ export async function restoreAnswers(
 
 const restoreMs = 10_000;
 
-/** Why the provider does not show the answers; undefined when it does. */
+/** Waits for the provider to show the answers. Returns the reason if it does not, undefined if it does. */
 async function askAgain(
   context: CliContext,
   provider: Provider,
@@ -102,7 +102,7 @@ async function askAgain(
   }
 }
 
-/** As the annotation of an export says it. */
+/** Returns the rejected claims in the form of the export's annotation. */
 function rejectedOf({ name, permissionClaims }: OfferedApi, accepted: AcceptedClaims): string | undefined {
   return rejectedClaims(permissionClaims, accepted.get(name) ?? []);
 }

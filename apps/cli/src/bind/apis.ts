@@ -47,17 +47,17 @@ import type { CommonOptions } from "../options.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "../app-cluster/rule-text.ts";
 
-/** One API and what was decided about it. */
+/** One API and the decision about it. */
 interface Decision {
   readonly api: OfferedApi;
   readonly claims: readonly AnsweredPermissionClaim[];
-  /** Exists already and stays as it is. */
+  /** Existing binding, which stays unchanged. */
   readonly existing: APIServiceBinding | undefined;
 }
 
 /**
- * Binds all APIs of the requests, which have been checked. `chosenAt` is who says that the person chose them; without it the person
- * named them. Running it again after a failure completes what is missing.
+ * Binds all APIs of the requests, which the caller has checked. `chosenAt` names the page on which the user chose them; without it the
+ * user named them on the command line. Running it again after a failure completes the rest.
  */
 export async function bindApis(
   context: CliContext,
@@ -98,7 +98,7 @@ export async function bindApis(
   }
 }
 
-/** The accepted claims of what is bound already, and the names of what is not. Throws for what may not be bound here. */
+/** Separates bound APIs, with their accepted claims, from APIs that are not bound yet. Throws for an API that may not be bound here. */
 async function sortRequested(
   consumer: Consumer,
   requests: readonly ExportRequestResponse[],
@@ -196,7 +196,7 @@ async function sortClaims(
   const honourable: PermissionClaim[] = [];
   const refused: AnsweredPermissionClaim[] = [];
   for (const claim of api.permissionClaims) {
-    // Nothing of a claim that nobody may accept is sent to the API server.
+    // A claim that no one may accept never reaches the API server.
     if (judgeClaim(claim, api).kind === "refused") {
       honourable.push(claim);
       continue;

@@ -34,7 +34,7 @@ export async function bindApiService(
     terminal.out(formatObjects(objects, options.output ?? "yaml", options));
     return;
   }
-  // A manifest in a file is the person's own word, one from an address is somebody else's.
+  // The user vouches for a manifest in a file, but not for one from a URL.
   const bindings = await bindApis(context, consumer, provider, [request], options, url);
   await showBindings(context, consumer, bindings, options);
 }

@@ -76,7 +76,7 @@ const apiService = (...more: string[]): string[] => [
   ...more,
 ];
 
-/** Everything a bind command could write. */
+/** Lists every object that a bind command could write. */
 async function state(): Promise<string[]> {
   const types = [namespaces, secrets, apiServiceExportRequests, apiServiceExports];
   return [
@@ -134,7 +134,7 @@ test("a required claim that is rejected leaves the app cluster as it was", async
   assert.deepEqual(await consumerState(), earlier);
 });
 
-/** What plugins before this one installed. */
+/** Creates the ClusterRole that earlier plugins installed. */
 async function createUnlimitedRole(): Promise<void> {
   const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
   const role = roleObject({ name: "klutch-bind-konnector" }, everything);

@@ -25,7 +25,7 @@ import type { ProviderDescription } from "./provider.ts";
 const timeoutMs = 15_000;
 const longestAnswer = 16 * 1024;
 
-/** Undefined where the provider takes no proof; says so when it should but cannot. */
+/** Signs the proof. Returns undefined if the provider takes none; reports it if the provider should take one but cannot. */
 export async function proveCluster(
   context: CliContext,
   consumer: Consumer,
@@ -53,14 +53,14 @@ export async function proveCluster(
   return { publicKey, challenge, signature: signText(key, clusterProofText(url, login, challenge)) };
 }
 
-/** The private key in PEM; empty when the Secret that is there holds none. */
+/** Returns the private key in PEM; empty if the existing Secret holds none. */
 async function ensureKey({ client }: Consumer, signal: AbortSignal): Promise<string> {
   const ref = { namespace: consumerNamespace, name: clusterKeySecret };
   const make = (): DynamicObject => clusterKeySecretObject(consumerNamespace, newClusterKey());
   return secretText(await findOrCreate(client, secrets, ref, make, { signal }), clusterKeyDataKey) ?? "";
 }
 
-/** Undefined when the backend does not know the route: the login works without. */
+/** Fetches a challenge. Returns undefined if the backend does not know the route: the login works without one. */
 async function fetchChallenge(
   { loginUrl }: ProviderDescription,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** What the plugin reads and writes in the app cluster for a binding. */
+/** Reads and writes the app cluster's objects of a binding. */
 import { randomBytes } from "node:crypto";
 import {
   type AnsweredPermissionClaim,
@@ -80,7 +80,7 @@ function isFor(kubeconfig: string, provider: Provider): boolean {
     const { server, namespace } = parseForeignKubeconfig(kubeconfig);
     return server === provider.config.server && namespace === provider.namespace;
   } catch (error) {
-    // Somebody else's Secret, or one that the konnector will refuse as well.
+    // The Secret belongs to someone else, or the konnector will refuse it as well.
     if (error instanceof KubeconfigError) return false;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * What `--dry-run` prints: the objects a real run would write. It changes nothing in either cluster. `bind <url>` reads
- * the provider's description and stops before the login, because choosing an API in the browser already makes a tenant there.
+ * Prints the objects that a real run would write (`--dry-run`), without changing either cluster. `bind <url>` reads the provider's
+ * description and stops before the login, because choosing an API in the browser already creates a tenant there.
  */
 import {
   type AnsweredPermissionClaim,
@@ -32,7 +32,7 @@ import { exportRequestOf, withAnswers } from "./export-request.ts";
 import { konnectorImage, planKonnector, rolesOfBindings } from "../app-cluster/konnector.ts";
 import type { ClaimAnswer, CommonOptions } from "../options.ts";
 
-/** Of a Secret that a dry run would create, whose random name is not decided yet. */
+/** Stands for the name of a Secret that a real run would create with a random suffix. */
 const undecidedSecretName = "kubeconfig-xxxxxxxx";
 
 /** The Secret that a login leads to, as far as it is known before. */
@@ -62,7 +62,7 @@ export async function plannedBase(
   return missing ? [namespaceManifest] : [];
 }
 
-/** Everything that `bind apiservice` would write, in both clusters. The credential is left out of the Secret. */
+/** Plans all objects that `bind apiservice` would write, in both clusters. The Secret's credential is left out. */
 export async function plannedApis(
   context: CliContext,
   consumer: Consumer,

@@ -19,7 +19,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { waitFor } from "../wait.ts";
 
-/** What was asked for, and what came of it. */
+/** Result of a request to the provider. */
 export interface Requested {
   /** The request at the provider. */
   readonly ref: ObjectRef;

@@ -1,4 +1,4 @@
-/** What the plugin grants when the provider lies: a real app cluster, and a provider that answers what it likes (testing/lying-provider.ts). */
+/** Tests the plugin's grants when the provider lies: a real app cluster and a scripted provider (testing/lying-provider.ts). */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
@@ -75,7 +75,7 @@ const browser = (url: string): void => {
   void fetch(url);
 };
 
-/** Everything in the app cluster that a bind command could write. */
+/** Lists every object in the app cluster that a bind command could write. */
 const state = (): Promise<string[]> => objectLines(consumer.client, writtenByBind);
 
 const ruleTexts = async (name: string): Promise<string> =>

@@ -28,7 +28,7 @@ export function newSessionId(): string {
   return Array.from({ length: sessionIdLength }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
 
-/** Where the browser has to go. */
+/** Returns the URL that the browser opens. */
 export function loginUrlOf(
   provider: ProviderDescription,
   query: {
@@ -111,7 +111,7 @@ export interface CallbackServer extends AsyncDisposable {
   readonly response: Promise<BindingResponse>;
   /** Resolves when the browser has got its closing page. */
   readonly pageServed: Promise<void>;
-  /** Why the last refused call was refused. */
+  /** Reason why the last refused call was refused. */
   lastProblem(): string | undefined;
 }
 

@@ -128,7 +128,7 @@ test("the flag does not accept what a person must judge; at a terminal the perso
   assert.deepEqual(await answer(scriptedRun({ answers: ["yes"] }), [own], "accept"), ["Accepted"]);
 });
 
-test("a claim that nobody may accept is refused without a question and does not reach the binding", async () => {
+test("a claim that no one may accept is refused without a question and does not reach the binding", async () => {
   const run = scriptedRun({ answers: ["yes"] });
   assert.deepEqual(await answer(run, [secrets({ resource: "pods" })]), []);
   assert.match(run.stderr(), /Refused: with pods a provider could take over this cluster/);

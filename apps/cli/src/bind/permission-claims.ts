@@ -10,7 +10,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { ClaimAnswer } from "../options.ts";
 
-/** What the claim asks for, in plain words. */
+/** Describes a claim in plain words. */
 export function describeClaim(claim: PermissionClaim): string {
   const { group = "", version } = claim;
   const resource = printable(claim.resource);
@@ -84,9 +84,9 @@ interface ClaimingApi {
 }
 
 /**
- * Asks for each claim, or answers as the flags say. `rightsOf` tells which rights of the konnector a claim needs; they are
- * shown with it. What nobody may accept is left out of the result, and `--accept-permissions` does not accept what a person must
- * judge. Rejecting a required claim ends the command: nothing has been changed in the app cluster by then.
+ * Asks about each claim, or answers as the flags say, and shows the konnector rights that a claim needs (`rightsOf`). Claims that no one
+ * may accept are left out of the result, and `--accept-permissions` does not accept claims that require a person's decision.
+ * Rejecting a required claim ends the command before the app cluster is changed.
  */
 export async function answerClaims(
   context: CliContext,
@@ -150,7 +150,7 @@ export async function ask({ terminal }: CliContext, text: string, atEnd?: boolea
       if (atEnd !== undefined) return atEnd;
       throw new CliError(
         "PermissionRejected",
-        `There was no answer on standard input. Pass --accept-permissions or --reject-permissions when nobody can answer. ${nothingChanged}`,
+        `No answer on standard input. Pass --accept-permissions or --reject-permissions to run without questions. ${nothingChanged}`,
       );
     }
     const word = line.trim().toLowerCase();

@@ -87,7 +87,7 @@ for (const [name, answer, expected] of cases) {
   });
 }
 
-test("an unreachable provider and what is no address are told apart", async (t) => {
+test("an unreachable provider and an invalid address give different errors", async (t) => {
   const url = new URL(await serve(t, () => {}));
   assert.match(await message("provider.test/export"), /must start with http/);
   assert.match(await message("https://nowhere.invalid/export"), /host name/);

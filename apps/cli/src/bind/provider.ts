@@ -8,13 +8,13 @@ export interface ProviderDescription {
   readonly url: string;
   readonly prettyName: string;
   readonly version: string;
-  /** Where the person logs in; https, or on this machine. */
+  /** URL of the login page; https, or http on loopback. */
   readonly loginUrl: URL;
 }
 
 /**
- * Fetches and checks the description. `allowAuthorizeUrl` is the one other origin where the login may be. Throws `CliError` saying
- * what is wrong with the address or the provider.
+ * Fetches and checks the provider's description. `allowAuthorizeUrl` is the only other origin that may serve the login. Throws
+ * `CliError` with the fault of the address or the provider.
  */
 export async function fetchProvider(
   url: string,
@@ -37,8 +37,8 @@ export async function fetchProvider(
 }
 
 /**
- * Where the login is: the person typed one address, and the provider names another. Both must be of one origin, for the answer with
- * the credentials comes from there. A backend behind a gateway that ends TLS names its own host with http; it is asked over https.
+ * Returns the login URL. The user typed one address and the provider names another: both must have the same origin, because the answer
+ * with the credentials comes from there. A backend behind a TLS-terminating gateway names its own host with http; it is asked over https.
  */
 export function loginUrlFor(typed: string, named: string, allowed?: string): URL {
   if (!/^https?:\/\//.test(named) || !URL.canParse(named)) {

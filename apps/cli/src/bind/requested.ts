@@ -5,7 +5,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { ClaimAnswer } from "../options.ts";
 
-/** More APIs than this in one go nobody can judge. */
+/** Maximum number of APIs in one command; no one can judge more at once. */
 const maxApis = 20;
 
 /** Throws `CliError` unless every request is for APIs that a provider may offer. `origin` is where they came from. */

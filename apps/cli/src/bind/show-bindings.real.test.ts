@@ -1,4 +1,4 @@
-/** What is printed after binding, against a real API server; the konnector's lease and words are written by hand. */
+/** Tests the output after binding, against a real API server; the tests write the konnector's lease and conditions by hand. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type APIServiceBinding, apiServiceBindings, consumerNamespace } from "@klutch/api";
@@ -52,11 +52,11 @@ test("without a konnector nothing is waited for, and the person is told how to s
   assert.match(run.stdout(), /^NAME .*\nwidgets\.test\.klutch\.dev .*\n$/);
   assert.match(
     run.stderr(),
-    /^No konnector works in this cluster yet\. .*: kubectl --namespace klutch-bind get pods\n$/,
+    /^No konnector .* in this cluster yet\b.*: kubectl --namespace klutch-bind get pods\n$/,
   );
 });
 
-test("while a konnector works, the table shows what it has made of the binding, and what is next", async () => {
+test("while a konnector works, the table shows the state of the binding and the next step", async () => {
   const renewTime = microTime(systemClock.now());
   await client.create<DynamicObject>(leases, {
     apiVersion: "coordination.k8s.io/v1",
@@ -68,7 +68,7 @@ test("while a konnector works, the table shows what it has made of the binding, 
   assert.match(late.stdout(), /False +the provider cannot be reached/);
   assert.match(
     late.stderr(),
-    /^Waiting for the konnector.*\nNot ready yet\. .* get apiservicebindings\. .*klutch doctor\n$/,
+    /^Waiting for the konnector.*\n.*\bnot ready yet\. .* get apiservicebindings\. .*klutch doctor\.?\n$/,
   );
   const run = await show(() => report("True", ""));
   assert.match(run.stdout(), /widgets\.test\.klutch\.dev +Example +True/);

@@ -1,4 +1,4 @@
-/** What a person sees after binding: whether it works already, and what to do next. */
+/** Prints the bindings after a command: whether they work already, and the next step. */
 import { type APIServiceBinding, apiServiceBindings, consumerNamespace } from "@klutch/api";
 import { ApiError, TransportError } from "@klutch/kube";
 import { findCondition } from "@klutch/kube-core";
@@ -13,8 +13,8 @@ const longestWaitMs = 5_000;
 const intervalMs = 250;
 
 /**
- * Prints the bindings. For a table, which is for a person, it waits a few seconds for them to become ready if a konnector works in the
- * cluster, and says what is next.
+ * Prints the bindings. Before it prints a table, which is for a person, it waits a few seconds for them to become ready if a konnector
+ * runs in the cluster; below the table it prints the next step.
  */
 export async function showBindings(
   context: CliContext,
@@ -34,11 +34,11 @@ export async function showBindings(
 
 interface Settled {
   readonly shown: readonly APIServiceBinding[];
-  /** Whether a konnector works in the cluster; undefined when that could not be found out. */
+  /** True if a konnector runs in the cluster; undefined if that could not be determined. */
   readonly works: boolean | undefined;
 }
 
-/** How the bindings are as soon as all are ready, no konnector works, or the time is over. */
+/** Reads the bindings until all are ready, no konnector runs, or the time is over. */
 async function settled(
   context: CliContext,
   consumer: Consumer,
@@ -89,6 +89,6 @@ function nextStep({ shown, works }: Settled): string {
   }
   const kubectl = `kubectl --namespace ${consumerNamespace}`;
   return works === false
-    ? `No konnector works in this cluster yet. What is bound becomes ready when one does. See how it starts: ${kubectl} get pods`
-    : `Not ready yet. See how far it is: ${kubectl} get apiservicebindings. What is wrong if it stays so: klutch doctor`;
+    ? `No konnector is running in this cluster yet; the binding becomes ready when one runs. To watch it start: ${kubectl} get pods`
+    : `The binding is not ready yet. To watch it: ${kubectl} get apiservicebindings. If it stays so, run klutch doctor.`;
 }

@@ -6,7 +6,7 @@ import { complete, type ReadNames } from "./completion.ts";
 import { formatCompletion } from "./protocol.ts";
 import { completionScript, shells } from "./scripts.ts";
 
-/** Prints what may come next. What cannot be read completes nothing, and nobody is bothered with why. */
+/** Prints the completions. Unreadable files complete nothing, and no error is printed. */
 export async function printCompletion(
   { env, terminal }: CliContext,
   program: Command,
@@ -29,11 +29,12 @@ export function completionCommand(
 ): Command {
   return tools
     .prepare(new Command("completion"))
-    .description("Print a script that completes commands, flags and contexts in a shell.")
+    .description("Print the shell completion script.")
     .addArgument(
-      new Argument("<shell>", "shell that reads the script; kubectl for that of kubectl bind").choices(
-        shells,
-      ),
+      new Argument(
+        "<shell>",
+        "shell to print the script for; kubectl for completion of kubectl bind",
+      ).choices(shells),
     )
     .addHelpText("after", setUp)
     .action((shell: string, _options: unknown, command: Command) => {

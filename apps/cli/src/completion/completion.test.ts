@@ -20,7 +20,7 @@ await writeFile(
   }),
 );
 
-/** What the program prints for words of which the last is to be completed. */
+/** Runs the program with words of which the last is to be completed, and returns its output lines. */
 async function printed(program: string, ...words: readonly string[]): Promise<readonly string[]> {
   const { done } = startRun(program, [completionWord, ...words], { env: { KUBECONFIG: kubeconfig } });
   const finished = await done;
@@ -28,7 +28,7 @@ async function printed(program: string, ...words: readonly string[]): Promise<re
   return finished.stdout().trimEnd().split("\n");
 }
 
-/** Without descriptions. */
+/** Returns the completions without their descriptions. */
 async function values(program: string, ...words: readonly string[]): Promise<readonly string[]> {
   return (await printed(program, ...words)).map((line) => line.replace(/\t.*/, ""));
 }
@@ -36,10 +36,9 @@ async function values(program: string, ...words: readonly string[]): Promise<rea
 test("commands are completed with their descriptions, below each other, and no files", async () => {
   assert.deepEqual(await values("klutch", "un"), ["unbind", ":4"]);
   assert.deepEqual(await values("klutch", "bind", "api"), ["apiservice", ":4"]);
-  assert.deepEqual(await printed("klutch", "service", "rend"), [
-    "render\tWrite the manifests, examples and page of a table into a folder.",
-    ":4",
-  ]);
+  const [line = "", ...end] = await printed("klutch", "service", "rend");
+  assert.match(line, /^render\t\S+ .*manifests/);
+  assert.deepEqual(end, [":4"]);
   assert.ok((await values("kubectl-bind", "")).includes("apiservice"));
   assert.ok(!(await values("kubectl-bind", "https://provider.test/export", "")).includes("apiservice"));
 });

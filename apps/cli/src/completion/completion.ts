@@ -1,14 +1,14 @@
-/** What may come next on a command line, by the definition of the commands: there is no second list of them. */
+/** Computes completions from the definition of the commands, so that no second list of them exists. */
 import type { Argument, Command, Option } from "commander";
 
-/** One word that may stand there. */
+/** One word that may come next. */
 export interface Candidate {
   readonly value: string;
-  /** One line; empty when there is nothing to say. */
+  /** One line of help; may be empty. */
   readonly description: string;
 }
 
-/** What the shell is to do besides. */
+/** Kind of file names that the shell adds. */
 export type FileNames = "none" | "files" | "folders";
 
 /** All that may stand there. Files are the shell's to find. */
@@ -23,10 +23,10 @@ export type ReadNames = (
   path: string | undefined,
 ) => Promise<readonly string[]>;
 
-/** Where a line has come to before the word that is to be completed. */
-interface Place {
+/** Position in a command line, before the word to complete. */
+interface LinePosition {
   readonly command: Command;
-  /** How many arguments the command has already. */
+  /** Number of the command's arguments so far. */
   readonly position: number;
   /** Waits for its value. */
   readonly option: Option | undefined;
@@ -43,14 +43,14 @@ export async function complete(
   readNames: ReadNames,
 ): Promise<Completion> {
   const word = words.at(-1) ?? "";
-  const place = words.slice(0, -1).reduce(after, {
+  const line = words.slice(0, -1).reduce(after, {
     command: root,
     position: 0,
     option: undefined,
     onlyArguments: false,
     kubeconfig: undefined,
   });
-  const { candidates, files } = await allAt(place, word, readNames);
+  const { candidates, files } = await allAt(line, word, readNames);
   return { files, candidates: candidates.filter(({ value }) => value.startsWith(word) && isSafe(value)) };
 }
 
@@ -59,27 +59,27 @@ function isSafe(value: string): boolean {
   return /^[\w@%+=:,./-]+$/.test(value);
 }
 
-function after(place: Place, word: string): Place {
-  const { command, option } = place;
-  if (option !== undefined) return withValue({ ...place, option: undefined }, option, word);
-  if (place.onlyArguments || !word.startsWith("-") || word === "-") return afterArgument(place, word);
-  if (word === "--") return { ...place, onlyArguments: true };
+function after(line: LinePosition, word: string): LinePosition {
+  const { command, option } = line;
+  if (option !== undefined) return withValue({ ...line, option: undefined }, option, word);
+  if (line.onlyArguments || !word.startsWith("-") || word === "-") return afterArgument(line, word);
+  if (word === "--") return { ...line, onlyArguments: true };
   const [name = "", ...value] = word.split("=");
   const found = optionsOf(command).find(({ long, short }) => long === name || short === name);
-  if (found === undefined) return place;
-  if (value.length > 0) return withValue(place, found, value.join("="));
-  return found.required ? { ...place, option: found } : place;
+  if (found === undefined) return line;
+  if (value.length > 0) return withValue(line, found, value.join("="));
+  return found.required ? { ...line, option: found } : line;
 }
 
-function withValue(place: Place, { long }: Option, value: string): Place {
-  return long === "--kubeconfig" ? { ...place, kubeconfig: value } : place;
+function withValue(line: LinePosition, { long }: Option, value: string): LinePosition {
+  return long === "--kubeconfig" ? { ...line, kubeconfig: value } : line;
 }
 
-function afterArgument(place: Place, word: string): Place {
-  const { command, position, onlyArguments } = place;
+function afterArgument(line: LinePosition, word: string): LinePosition {
+  const { command, position, onlyArguments } = line;
   const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
-  if (next === undefined || position > 0 || onlyArguments) return { ...place, position: position + 1 };
-  return { ...place, command: next };
+  if (next === undefined || position > 0 || onlyArguments) return { ...line, position: position + 1 };
+  return { ...line, command: next };
 }
 
 /** Options that a command takes: its own, and those of the commands that it is below. */
@@ -87,19 +87,18 @@ function optionsOf(command: Command): readonly Option[] {
   return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
 }
 
-async function allAt(place: Place, word: string, readNames: ReadNames): Promise<Completion> {
-  const { command, position, option } = place;
-  if (option !== undefined) return valuesOf(option, "", place, readNames);
-  if (!place.onlyArguments && word.startsWith("-")) {
+async function allAt(line: LinePosition, word: string, readNames: ReadNames): Promise<Completion> {
+  const { command, position, option } = line;
+  if (option !== undefined) return valuesOf(option, "", line, readNames);
+  if (!line.onlyArguments && word.startsWith("-")) {
     const [name = "", ...value] = word.split("=");
     const found = optionsOf(command).find(({ long }) => long === name);
-    if (value.length > 0)
-      return found === undefined ? nothing : valuesOf(found, `${name}=`, place, readNames);
+    if (value.length > 0) return found === undefined ? nothing : valuesOf(found, `${name}=`, line, readNames);
     return { candidates: flagsOf(command), files: "none" };
   }
   const argument = command.registeredArguments[position] ?? lastVariadic(command);
   const { candidates, files } = argument === undefined ? nothing : ofArgument(argument);
-  const below = position > 0 || place.onlyArguments ? [] : commandsOf(command);
+  const below = position > 0 || line.onlyArguments ? [] : commandsOf(command);
   return { candidates: [...below, ...candidates], files };
 }
 
@@ -110,15 +109,15 @@ function lastVariadic(command: Command): Argument | undefined {
 
 function ofArgument(argument: Argument): Completion {
   const choices = argument.argChoices ?? [];
-  const isFile = argument.name() === "file" || argument.description.startsWith("kubeconfig");
+  const isFile = argument.name() === "file" || argument.description.startsWith("path to");
   return { candidates: choices.map(plain), files: isFile ? "files" : "none" };
 }
 
-/** What follows an option: its choices, or what its placeholder in the definition says. */
+/** Completes the value of an option from its choices, or by its placeholder in the definition. */
 async function valuesOf(
   option: Option,
   prefix: string,
-  { kubeconfig }: Place,
+  { kubeconfig }: LinePosition,
   readNames: ReadNames,
 ): Promise<Completion> {
   const kinds = { "--context": "contexts", "--cluster": "clusters", "--user": "users" } as const;

@@ -1,15 +1,15 @@
 /**
- * How completions are printed: one candidate a line, a tab and its description behind it, and last a colon with a number that says what the
- * shell is to do. It is what kubectl reads from its plugins, and what cobra, the library of its commands, calls a directive.
+ * Prints completions: one candidate per line with a tab and its description, and a last line with a colon and a number that tells the shell
+ * about file names. kubectl reads this format from its plugins; cobra, its command library, calls the number a directive.
  */
 import type { Completion, FileNames } from "./completion.ts";
 
 const noFileNames = 4;
 
-/** By what the shell is to do. */
+/** Directive for each kind of file names. */
 const directives = { none: noFileNames, files: 0, folders: 16 } as const satisfies Record<FileNames, number>;
 
-/** What is printed. */
+/** Returns the text to print. */
 export function formatCompletion({ candidates, files }: Completion): string {
   const lines = candidates.map(({ value, description }) =>
     description === "" ? value : `${value}\t${description.replaceAll(/\s+/g, " ")}`,

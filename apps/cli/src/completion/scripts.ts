@@ -8,7 +8,7 @@ const scripts: Readonly<Record<string, (name: string) => string>> = {
   kubectl: () => '#!/bin/sh\nexec kubectl-bind __complete "$@"\n',
 };
 
-/** What can be asked for. */
+/** Names of the supported shells. */
 export const shells: readonly string[] = Object.keys(scripts);
 
 /** The script of a shell for a program. Throws `RangeError` for a shell that is not in `shells`. */
@@ -20,7 +20,7 @@ export function completionScript(shell: string, program: string): string {
 
 const functionOf = (program: string): string => `_${program.replaceAll("-", "_")}_words`;
 
-/** Also for the bash 3.2 of macOS, which has no `compopt`: there, files are not completed. */
+/** Returns the script for bash. On bash 3.2 of macOS, which has no `compopt`, files are not completed. */
 function bash(program: string): string {
   return String.raw`# Completes ${program} in bash.
 ${functionOf(program)}() {

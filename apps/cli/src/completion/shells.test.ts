@@ -17,7 +17,7 @@ const context = { name: "arn:aws:cluster/dev", context: {} };
 await writeFile(join(folder, "config"), JSON.stringify({ contexts: [context] }));
 const env = { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, KUBECONFIG: join(folder, "config") };
 
-/** What bash offers for a line whose end is the cursor. */
+/** Returns the completions of bash for a line with the cursor at its end. */
 async function bash(line: string): Promise<readonly string[]> {
   const script = `set -e
 source <(klutch completion bash)

@@ -1,4 +1,4 @@
-/** What `klutch doctor` finds, and how it is printed. */
+/** Defines the findings of `klutch doctor` and prints them. */
 import { printable } from "@klutch/api";
 import type { CliContext } from "../context.ts";
 
@@ -6,7 +6,7 @@ import type { CliContext } from "../context.ts";
 export interface Finding {
   readonly level: "ok" | "note" | "problem";
   readonly text: string;
-  /** What to do; printed below. */
+  /** Next step for the user; printed below the finding. */
   readonly advice?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function printSections({ terminal }: CliContext, sections: readonly Secti
   }
 }
 
-/** How many problems there are. */
+/** Counts the problems. */
 export function problemsIn(sections: readonly Section[]): number {
   return sections.flatMap(({ findings }) => findings).filter(({ level }) => level === "problem").length;
 }

@@ -1,4 +1,4 @@
-/** `klutch doctor`: what is wrong with Klutch in an app cluster, and what would be right. */
+/** Implements `klutch doctor`: diagnoses Klutch in an app cluster and says how to repair it. */
 import { type APIServiceBinding, printable, syncerFinalizer } from "@klutch/api";
 import {
   customResourceDefinitions,
@@ -52,7 +52,7 @@ function checkBindings(bindings: readonly APIServiceBinding[] | undefined): Sect
     const text = "The kind APIServiceBinding is not served: nothing has been bound in this cluster.";
     return { title, findings: [note(text)] };
   }
-  if (bindings.length === 0) return { title, findings: [note("Nothing is bound.")] };
+  if (bindings.length === 0) return { title, findings: [note("No API is bound.")] };
   return { title, findings: bindings.map(bindingFinding) };
 }
 
@@ -84,7 +84,7 @@ function bindingFinding({ metadata, status }: APIServiceBinding): Finding {
   );
 }
 
-/** CRDs of bindings, and objects that keep our finalizer although nobody resolves it. */
+/** Finds CRDs of bindings, and objects with our finalizer that no konnector will remove. */
 async function checkApis(
   { signal }: CliContext,
   consumer: Consumer,

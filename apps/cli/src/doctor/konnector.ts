@@ -1,4 +1,4 @@
-/** Whether a konnector works for an app cluster: its Deployment, and the lease that the one which works renews. */
+/** Checks that a konnector works for an app cluster: its Deployment, and the lease that the leader renews. */
 import { consumerNamespace, konnectorName } from "@klutch/api";
 import { type Deployment, deployments, pods } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
@@ -78,7 +78,7 @@ function leaseFinding(lease: LeaseState | undefined): Finding {
   const { holder, ageSeconds, durationSeconds, isLive } = lease;
   if (isLive) return ok(`${what} is held by ${holder}, renewed ${Math.max(0, ageSeconds)} s ago.`);
   return problem(
-    `${what} was last renewed ${ageSeconds} s ago (by ${holder === "" ? "nobody" : holder}), it must be at most ${durationSeconds} s: no konnector works.`,
+    `${what} was last renewed ${ageSeconds} s ago (by ${holder === "" ? "no one" : holder}); the limit is ${durationSeconds} s: no konnector works.`,
     logs,
   );
 }

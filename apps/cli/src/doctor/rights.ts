@@ -27,7 +27,7 @@ import {
 } from "../app-cluster/rights.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
 
-/** What was found, and what would repair it. */
+/** Findings about the konnector's rights, and the repair. */
 export interface RightsReport {
   readonly section: Section;
   /** Names of ClusterRole and ClusterRoleBinding of APIs that are no longer bound. */
@@ -93,7 +93,9 @@ function needsRepair(policy: RightsReport["policy"]): boolean {
 function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
   if (!needsRepair(policy)) return [];
   const text =
-    policy === "absent" ? "is missing, so only roles restrict the konnector" : "does not match what is bound";
+    policy === "absent"
+      ? "is missing, so only roles restrict the konnector"
+      : "does not match the bound APIs";
   return [problem(`ValidatingAdmissionPolicy ${konnectorPolicyName} ${text}.`)];
 }
 
@@ -111,7 +113,7 @@ function grantFindings(
   const command = `kubectl delete ${kind.toLowerCase()} ${short}${namespace === undefined ? "" : ` --namespace ${namespace}`}`;
   const advice = isOwn
     ? undefined
-    : `${grant.binding} gives it, which Klutch did not write. When nobody needs it: ${command}`;
+    : `${grant.binding} gives it, which Klutch did not write. If it is not needed: ${command}`;
   return [
     ...wildcardsIn(grant.rules).map((text) =>
       problem(`wildcard: ${grant.role} gives ${text}${where}`, advice),
@@ -178,7 +180,7 @@ function labelOf({ kind, metadata }: Manifest): string {
   return `${kind} ${keyOfRef({ namespace, name })}`;
 }
 
-/** Deletes the roles of APIs that are not bound and writes drifted ones anew, after showing them. Returns whether it did anything. */
+/** Shows and then deletes the roles of unbound APIs and rewrites drifted ones. Returns true if it changed anything. */
 export async function fixRights(
   context: CliContext,
   consumer: Consumer,
@@ -190,7 +192,7 @@ export async function fixRights(
   for (const name of gone) await removeRole(context, consumer, name.slice(rolePrefix.length));
   await applyManifests(consumer, drifted, signal);
   if (needsRepair(policy)) {
-    terminal.say(`Writing ValidatingAdmissionPolicy ${konnectorPolicyName} for what is bound.`);
+    terminal.say(`Writing ValidatingAdmissionPolicy ${konnectorPolicyName} for the bound APIs.`);
     await confineKonnector(context, consumer);
   }
   return gone.length + drifted.length > 0 || needsRepair(policy);

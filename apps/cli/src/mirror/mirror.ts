@@ -14,7 +14,7 @@ export interface MirrorCommandOptions {
   readonly registry: Registry;
   /** Gets the manifests. */
   readonly out: string;
-  /** Who logs in; the password is on standard input. Default: whom Docker's configuration names. */
+  /** User name; the password comes from standard input. Default: the credentials in Docker's configuration. */
   readonly username: string | undefined;
   /** Hosts besides the registry's own that may get the password, for tokens. */
   readonly tokenServers: readonly string[];

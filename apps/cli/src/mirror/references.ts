@@ -24,7 +24,7 @@ export function renamed(
     if (!known.has(`${name}${digest ?? ""}`))
       throw new CliError(
         "Manifest",
-        `${file} names ${whole}, which is not what the archive has; get and unpack the archive anew.`,
+        `${file} names ${whole}, which the archive does not contain. Download and unpack the archive again.`,
       );
     return `${registry}/${name}${digest ?? ""}`;
   });

@@ -150,7 +150,7 @@ test("with Crossplane's kinds", async (t) => {
     assert.equal((await xrd(xrdName))?.metadata.resourceVersion, before?.metadata.resourceVersion);
   });
 
-  await t.test("what belongs to a package, or to nobody known, is refused and not changed", async () => {
+  await t.test("objects of a package, or of an unknown owner, are refused and not changed", async () => {
     for (const [kind, ownerReferences, words] of [
       [
         "PackagedInstance",

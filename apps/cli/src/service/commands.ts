@@ -11,7 +11,7 @@ import { removeService } from "./remove.ts";
 /** `service` with its four commands. */
 export function serviceCommand(context: CliContext, tools: CommandTools): Command {
   const make = (name: string, text: string): Command => tools.prepare(new Command(name)).description(text);
-  return make("service", "Add a data service to a control plane, from one table.")
+  return make("service", "Add a data service to a control plane from its table.")
     .addCommand(checkCommand(context, make))
     .addCommand(renderCommand(context, make))
     .addCommand(applyCommand(context, make, tools))
@@ -19,10 +19,10 @@ export function serviceCommand(context: CliContext, tools: CommandTools): Comman
 }
 
 type Make = (name: string, text: string) => Command;
-const fileArgument = "the service's table";
+const fileArgument = "path to the service's table";
 
 function checkCommand(context: CliContext, make: Make): Command {
-  const command = make("check", "Tell what is wrong with a table, with lines. Needs no cluster.")
+  const command = make("check", "Validate a table and report errors with line numbers. Needs no cluster.")
     .argument("<file>", fileArgument)
     .option(...generationFlag)
     .action((file: string) => checkService(context, file, generationOf(command.opts())));
@@ -30,9 +30,9 @@ function checkCommand(context: CliContext, make: Make): Command {
 }
 
 function renderCommand(context: CliContext, make: Make): Command {
-  const command = make("render", "Write the manifests, examples and page of a table into a folder.")
+  const command = make("render", "Render the manifests, examples and page of a table to a folder.")
     .argument("<file>", fileArgument)
-    .requiredOption("--to <folder>", "folder that is written to; it is made when it is missing")
+    .requiredOption("--to <folder>", "folder to write to; created if missing")
     .option(...generationFlag)
     .action((file: string, options: { readonly to: string }) =>
       renderService(context, file, { folder: options.to, generation: generationOf(command.opts()) }),
@@ -41,12 +41,12 @@ function renderCommand(context: CliContext, make: Make): Command {
 }
 
 function applyCommand(context: CliContext, make: Make, tools: CommandTools): Command {
-  const command = make("apply", "Make a table an API of the control plane, with your own rights there.")
+  const command = make("apply", "Install a table as an API of the control plane, using your own rights.")
     .argument("<file>", fileArgument)
     .option(...generationFlag)
-    .option("-d, --dry-run", "let the API server check everything; change nothing")
-    .option("-o, --output <format>", "of the dry run: yaml, json or name")
-    .option("--timeout <duration>", "longest time to wait until the API is offered", "2m")
+    .option("-d, --dry-run", "validate everything on the API server, without changing anything")
+    .option("-o, --output <format>", "output format of the dry run: yaml, json or name")
+    .option("--timeout <duration>", "maximum time to wait until the API is served", "2m")
     .action((file: string) =>
       applyService(context, file, {
         ...commonOptions(command.opts(), context.env),
@@ -65,10 +65,10 @@ function addControlPlaneFlags(command: Command, tools: CommandTools): void {
 }
 
 function removeCommand(context: CliContext, make: Make, tools: CommandTools): Command {
-  const command = make("remove", "Take a service's API away; refused while there are claims.")
-    .argument("<type>", "type of the service, the name of its table")
+  const command = make("remove", "Remove a service's API. Refused while claims exist.")
+    .argument("<type>", "type of the service, as named in its table")
     .option(...generationFlag)
-    .option("-d, --dry-run", "show whether it would be refused; change nothing")
+    .option("-d, --dry-run", "check whether the removal would be refused, without changing anything")
     .action((type: string) =>
       removeService(context, type, {
         ...commonOptions(command.opts(), context.env),

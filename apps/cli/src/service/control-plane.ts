@@ -23,7 +23,7 @@ export const definitions: ResourceType = crossplane(
 /** Compositions of Crossplane. */
 export const compositionsType: ResourceType = crossplane("Composition", "compositions");
 
-/** What XRDs of a generation are written as. */
+/** Returns the resource type of a generation's XRDs. */
 function definitionsOf({ name }: Generation): ResourceType {
   return name === "legacy" ? definitions : { ...definitions, version: "v2" };
 }
@@ -48,7 +48,7 @@ export interface Planned {
   readonly object: KubeObject;
 }
 
-/** What is applied, in this order: the definition, the Compositions, the template. */
+/** Lists the objects to apply, in this order: the definition, the Compositions, the template. */
 export function plannedOf(
   { xrd, compositions, template }: ServiceManifests,
   generation: Generation,
@@ -76,7 +76,7 @@ export async function refuseForeign(
   }
 }
 
-/** Why an object is not to be touched; undefined for one of the service. */
+/** Returns why an object must not be touched, or undefined for an object of the service. */
 export function foreignReason({ metadata }: DynamicObject, service: string): string | undefined {
   const revision = recordsAt(metadata, "ownerReferences").find(
     ({ kind }) => kind === "ConfigurationRevision",
@@ -89,7 +89,7 @@ export function foreignReason({ metadata }: DynamicObject, service: string): str
     : `is there already and was not made from a table of the type ${service}; delete it first, or give the service another type and kind`;
 }
 
-/** For a cluster that lacks a kind: says which of the needed parts is missing. */
+/** Turns the error of a cluster that lacks a kind into one that names the missing part. */
 export function missingPart(error: unknown, { kind, group }: ResourceType): unknown {
   if (!isNotFound(error)) return error;
   const part = group.includes("crossplane") ? "Crossplane" : "Klutch (deploy/crds)";

@@ -22,7 +22,7 @@ export async function dryRun(
   const options = { fieldManager: serviceManager, dryRun: true, signal };
   const manifests = manifestsOf(generation, file.table);
   try {
-    // By force, because Crossplane has written the one that is there.
+    // By force, because Crossplane has written the existing one.
     await client.apply(customResourceDefinitions, manifests.claims, { ...options, force: true });
   } catch (error) {
     if (!(error instanceof ApiError) || !isInvalid(error)) throw error;
@@ -45,7 +45,7 @@ export async function dryRun(
   }
 }
 
-/** One line for each thing that is refused, with the line of the table where a field of it made the rule. */
+/** Prints one line for each refusal, with the line of the table where its field is defined. */
 function refusals(
   error: ApiError,
   { path, table, lineOf }: ServiceFile,

@@ -7,7 +7,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readServiceFile } from "./file.ts";
 
-/** Tells what is wrong with a file; throws `CliError` when something is. */
+/** Validates a table. Throws `CliError` with all faults. */
 export async function checkService(context: CliContext, path: string, generation: Generation): Promise<void> {
   await readServiceFile(context, path);
   const flag = generation === legacy ? "" : ` --generation ${generation.name}`;

@@ -1,4 +1,4 @@
-/** `klutch service remove`: takes a service's API away that nobody uses. */
+/** Implements `klutch service remove`: removes an unused service's API. */
 import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
 import {
@@ -30,9 +30,9 @@ import {
 import { configsOf, type ServiceOptions } from "./generation.ts";
 
 /**
- * Runs the command: the template goes first, so that nobody binds the API any more, then the definition, then the Compositions. Refuses while
- * there are claims or composites, for Crossplane would delete them and with them what they stand for, and while bindings, backups or restores
- * name the type, which app clusters would then be refused. It can be run again.
+ * Runs the command: first deletes the template, so that no one binds the API any more, then the definition, then the Compositions. Refuses
+ * while claims or composites exist, because Crossplane would delete them together with their databases, and while bindings, backups or
+ * restores name the type, because app clusters would refuse them afterwards. It can be run again.
  */
 export async function removeService(
   context: CliContext,
@@ -81,7 +81,7 @@ export async function removeService(
   await tellLeft(context, cluster, service, configsOf(generation));
 }
 
-/** ProviderConfigs are people's, and may be used by what is still being deleted. */
+/** Finds ProviderConfigs, which belong to people and may be in use by objects that are still being deleted. */
 async function tellLeft(
   { terminal, signal }: CliContext,
   { client }: ControlPlane,
@@ -184,7 +184,7 @@ async function namesOf(
         [metadata.namespace, metadata.name].filter((part) => part !== undefined).join("/"),
       );
   } catch (error) {
-    // Crossplane never came to serve it, so nobody has any.
+    // Crossplane never served it, so no objects exist.
     if (isNotFound(error)) return [];
     throw error;
   }

@@ -33,7 +33,7 @@ export async function prepareLyingProvider({ client }: TestCluster): Promise<voi
   });
 }
 
-/** What the provider says that it exports; everything that is not given is honest. */
+/** Overrides of the provider's answer about its exports; omitted fields are honest. */
 export interface Lie {
   readonly group?: unknown;
   readonly plural?: unknown;

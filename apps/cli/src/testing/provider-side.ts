@@ -44,7 +44,7 @@ export async function createTenant(provider: TestCluster, namespace: string): Pr
   return formatKubeconfig({ ...provider.config, namespace, auth: { kind: "token", token } });
 }
 
-/** What the template of every API of these tests claims. */
+/** Permission claims in the template of every API of these tests. */
 export const claims: readonly PermissionClaim[] = [
   { group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" }, required: true },
   { group: "", resource: "configmaps", version: "v1", selector: { owner: "Consumer" } },

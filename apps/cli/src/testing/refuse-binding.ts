@@ -35,7 +35,7 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
     spec: { policyName: "refuse", validationActions: ["Deny"] },
   });
   const binding = bindingOf(name, "s", []);
-  // In a namespace that is there: in another one the server refuses it before it asks the policy.
+  // Uses an existing namespace: in a missing one the server refuses before it asks the policy.
   const probe = { ...binding, metadata: { ...binding.metadata, namespace: "default" } };
   const isRefused = async (): Promise<boolean> => {
     try {

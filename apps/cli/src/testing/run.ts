@@ -2,7 +2,7 @@
 import { runCli } from "../program.ts";
 import { type ScriptedRun, scriptedRun } from "./script.ts";
 
-/** What a run meets outside: environment, answers, standard input. */
+/** Outside world of a run: environment, answers, standard input. */
 export type Outside = NonNullable<Parameters<typeof scriptedRun>[0]>;
 
 /** A command that has ended. */

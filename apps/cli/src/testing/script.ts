@@ -2,7 +2,7 @@
 import { systemClock } from "@klutch/kube";
 import type { CliContext } from "../context.ts";
 
-/** What was printed, and the context that prints there. */
+/** Output of a run, and the context that prints there. */
 export interface ScriptedRun {
   readonly context: CliContext;
   /** Standard output so far. */

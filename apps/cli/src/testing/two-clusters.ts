@@ -8,7 +8,7 @@ import { leaseClusters, type TestCluster } from "@klutch/kube-testing";
 export interface TwoClusters extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;
-  /** Where a file of the folder is, or would be. */
+  /** Returns the path of a file in the folder, existing or not. */
   readonly path: (name: string) => string;
   /** Writes a file of the folder; gives back its path. */
   readonly write: (name: string, text: string) => Promise<string>;

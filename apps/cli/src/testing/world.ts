@@ -25,7 +25,7 @@ import { scriptedRun } from "./script.ts";
 import { startTwoClusters, type TwoClusters } from "./two-clusters.ts";
 
 /** Two API servers with one bound API between them, on which commands of `klutch` run. */
-export interface KlutchWorld extends Pick<TwoClusters, "consumer" | "provider">, AsyncDisposable {
+export interface KlutchFixture extends Pick<TwoClusters, "consumer" | "provider">, AsyncDisposable {
   /** Bound for tenant `cluster-a`, with the claims `one` and `two` in namespace `app` in sync. */
   readonly widgets: BoundPair;
   /** Paths of kubeconfigs. */
@@ -43,7 +43,7 @@ export interface KlutchWorld extends Pick<TwoClusters, "consumer" | "provider">,
 }
 
 /** Starts it. */
-export async function startKlutchWorld(): Promise<KlutchWorld> {
+export async function startKlutchFixture(): Promise<KlutchFixture> {
   await using stack = new AsyncDisposableStack();
   const { consumer, provider, write } = stack.use(await startTwoClusters());
   await prepareProvider(provider);
@@ -60,12 +60,12 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
   await confineKonnector(scriptedRun().context, asConsumer(consumer.client));
   await syncedClaim(consumer, provider, widgets, "one");
   await syncedClaim(consumer, provider, widgets, "two");
-  const start: KlutchWorld["start"] = (args, outside = {}, program = "klutch") => {
+  const start: KlutchFixture["start"] = (args, outside = {}, program = "klutch") => {
     return startRun(program, args, { env: { KUBECONFIG: paths.app }, ...outside });
   };
-  const run: KlutchWorld["run"] = (...given) => start(...given).done;
+  const run: KlutchFixture["run"] = (...given) => start(...given).done;
   const refOf = (name: string): ObjectRef => ({ namespace: consumerNamespace, name });
-  const setConditions: KlutchWorld["setConditions"] = async (name, given) => {
+  const setConditions: KlutchFixture["setConditions"] = async (name, given) => {
     const lastTransitionTime = "2026-01-01T00:00:00Z";
     const status = { conditions: given.map((condition) => ({ ...condition, lastTransitionTime })) };
     const options = { subresource: "status" };

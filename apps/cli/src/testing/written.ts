@@ -1,4 +1,4 @@
-/** What stands in a cluster, to see whether a command wrote anything. */
+/** Lists a cluster's objects, to detect whether a command wrote any. */
 import { apiServiceBindings } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -12,7 +12,7 @@ import {
 } from "@klutch/kube-core";
 import { isNotFound, type KubeClient } from "@klutch/kube";
 
-/** What a bind command could write into an app cluster. */
+/** Resources that a bind command could write to an app cluster. */
 export const writtenByBind: readonly ResourceType[] = [
   namespaces,
   secrets,

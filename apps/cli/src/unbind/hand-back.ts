@@ -32,7 +32,7 @@ const ownAnnotations = [
 /** A konnector of ours that still runs puts its finalizer back at once. */
 const secondReadingAfterMs = 3000;
 
-/** What a binding carries of ours. */
+/** Klutch's finalizers and annotations on a binding. */
 export interface Marks {
   readonly hasFinalizer: boolean;
   readonly annotations: readonly string[];

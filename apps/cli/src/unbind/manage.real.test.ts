@@ -17,9 +17,9 @@ import { waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
 import { bindApi } from "../testing/bound-pair.ts";
-import { startKlutchWorld } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/world.ts";
 
-const world = await startKlutchWorld();
+const world = await startKlutchFixture();
 const { consumer, provider, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 await world.makeHealthy();
@@ -124,7 +124,7 @@ test("unbind keeps what exists, shows the konnector's words, and takes its right
   assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone\. 0 objects/);
 });
 
-test("unbind --delete counts what is deleted and wants the name typed; anything else changes nothing", async () => {
+test("unbind --delete counts the objects to delete and wants the name typed; anything else changes nothing", async () => {
   const { name } = widgets;
   for (const answers of [[], ["yes"], ["gizmos.test.klutch.dev"]]) {
     const run = await world.run(["unbind", name, "--delete"], { answers });

@@ -15,7 +15,7 @@ import { findBinding, noSuchBinding, parseApiName } from "../app-cluster/bound-r
 /** A held schema names each claim that does not fit. */
 const maxMessage = 20_000;
 
-/** Runs the command. What is released is shown first; nothing else of the binding is changed. */
+/** Runs the command. It shows the change or deletions first; nothing else of the binding is changed. */
 export async function release(context: CliContext, name: string, options: CommonOptions): Promise<void> {
   const { signal, terminal, clock } = context;
   parseApiName(name);

@@ -33,7 +33,7 @@ export interface UnbindOptions extends CommonOptions {
 
 type Policy = "Orphan" | "Delete";
 
-/** Runs the command. It can be interrupted and run again at any point: what was done stays, what is missing is completed. */
+/** Runs the command. It can be interrupted at any point: the next run completes the rest. */
 export async function unbind(context: CliContext, name: string, options: UnbindOptions): Promise<void> {
   const { signal } = context;
   parseApiName(name);
@@ -60,12 +60,12 @@ export async function unbind(context: CliContext, name: string, options: UnbindO
   await removeRole(context, consumer, name);
 }
 
-/** What a binding that is being deleted is doing stays, unless `--delete` asks for more. */
+/** Keeps the policy of a binding that is already being deleted, unless `--delete` asks for more. */
 function policyOf(binding: APIServiceBinding, options: UnbindOptions): Policy {
   return options.delete || isDeletingAll(binding) ? "Delete" : "Orphan";
 }
 
-/** Whether somebody has already confirmed that everything is deleted. */
+/** Returns true if someone already confirmed the deletion of all objects. */
 function isDeletingAll({ metadata }: APIServiceBinding): boolean {
   return (
     metadata.deletionTimestamp !== undefined && metadata.annotations?.[unbindPolicyAnnotation] === "Delete"
@@ -133,7 +133,7 @@ async function confirmName({ terminal }: CliContext, name: string): Promise<void
   if (line === undefined) {
     throw new CliError(
       "Cancelled",
-      "There was no answer on standard input. Nothing was changed. Pass --yes when nobody can answer.",
+      "No answer on standard input, so nothing was changed. Pass --yes to delete without a question.",
     );
   }
   if (line.trim() === name) return;

@@ -56,7 +56,7 @@ test("a cluster where nothing of Klutch is has nothing to upgrade", async () => 
   assert.equal(run.code, 0, run.stdout());
 });
 
-/** What a plugin and a konnector of version 1.5 in Go leave in an app cluster. */
+/** Installs what a plugin and a konnector of version 1.5 in Go leave in an app cluster. */
 async function installGo(): Promise<void> {
   await client.create(namespaces, namespaceObject(consumerNamespace));
   await client.create(namespaces, namespaceObject("app"));
@@ -118,7 +118,7 @@ test("an installation in Go is recognised, and each of its parts has an outcome"
   ])
     assert.match(run.stdout(), row);
   assert.match(run.stdout(), /spec\.scope +Cluster +Namespaced, or --accept-take-over/);
-  assert.match(run.stderr(), /1 thing stands against the upgrade/);
+  assert.match(run.stderr(), /\b1 obstacle to the upgrade/);
   assert.doesNotMatch(run.stdout(), /token-of-the-provider/);
   const accepted = await audited.check(["--accept-take-over"]);
   assert.equal(accepted.code, 0, accepted.stdout());
@@ -136,7 +136,7 @@ test("a CRD of an earlier binding stands against the take-over", async () => {
   await client.mergePatch(customResourceDefinitions, { name }, of(owner?.uid ?? ""));
 });
 
-test("a binding that is not Ready, and a claim that is being deleted, stand against the upgrade", async () => {
+test("a binding that is not Ready, and a claim that is being deleted, block the upgrade", async () => {
   const setReady = (status: string): Promise<unknown> => {
     const condition = { type: "Ready", status, reason: "SecretInvalid", message: "no\u001b[2J key" };
     const conditions = [{ ...condition, lastTransitionTime: wholeSeconds(systemClock.now()) }];
@@ -151,7 +151,7 @@ test("a binding that is not Ready, and a claim that is being deleted, stand agai
     /APIServiceBinding widgets\S+ +status\.conditions\[Ready\] +False SecretInvalid: no\\u001b\[2J key +True: mend/,
   );
   assert.match(run.stdout(), /Widget app\/one +metadata\.deletionTimestamp/);
-  assert.match(run.stderr(), /2 things stand against/);
+  assert.match(run.stderr(), /\b2 obstacles to the upgrade\b/);
   await setReady("True");
   await client.mergePatch(widgets, { namespace: "app", name: "one" }, { metadata: { finalizers: null } });
 });

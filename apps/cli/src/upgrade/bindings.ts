@@ -1,4 +1,4 @@
-/** What is bound in an app cluster, and whether it is well. */
+/** Checks the bindings of an app cluster. */
 import { apiServiceBindings } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, isDeleting } from "@klutch/kube-core";
 import type { ClusterReader } from "./reader.ts";
@@ -9,7 +9,7 @@ export function readBindings(reader: ClusterReader): Promise<readonly DynamicObj
   return reader.list(apiServiceBindings);
 }
 
-/** Those that are not Ready stand against the upgrade; those that are being deleted are found by deleting.ts. */
+/** Reports bindings that are not Ready as obstacles; deleting.ts finds those that are being deleted. */
 export function lookAtBindings(bindings: readonly DynamicObject[]): Findings {
   const running = bindings.map((binding) => {
     const ready = findCondition(conditionsOf(binding), "Ready")?.status ?? "absent";

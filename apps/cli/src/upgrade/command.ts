@@ -12,17 +12,17 @@ export function upgradeCommand(context: CliContext, tools: CommandTools): Comman
   const command = tools
     .prepare(new Command("upgrade"))
     .description(
-      "Say what an upgrade of the control plane or of an app cluster to this release would change, and what stands against it. Reads only.",
+      "Preview an upgrade of a control plane or an app cluster to this release: its changes and what blocks it. Read-only.",
     )
-    .option("--check", "look at the cluster of the kubeconfig; without it the command does nothing")
-    .option(acceptFlag, "an installation of Klutch in Go is to be taken over in place")
-    .option("-o, --output <format>", "json")
+    .option("--check", "check the cluster of the kubeconfig; required, because the command only checks")
+    .option(acceptFlag, "accept that this release takes over an installation of Klutch in Go")
+    .option("-o, --output <format>", "output format: json")
     .action(async () => {
       const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
       if (output !== undefined && output !== "json")
         throw new CliError(
           "Usage",
-          `-o ${JSON.stringify(output)} is not known; use json, or leave it out for text.`,
+          `Unknown output format -o ${JSON.stringify(output)}: use json, or omit the flag for text.`,
         );
       await upgrade(context, {
         ...commonOptions(values, context.env),

@@ -18,15 +18,15 @@ import { type Change, findings, type Findings, type Obstacle, type Running } fro
 /** A kind's definition in the cluster, and the release's. */
 export interface CrdPair {
   readonly name: string;
-  /** Undefined when the cluster does not have it. */
+  /** The installed definition; undefined if the cluster does not have it. */
   readonly present: DynamicObject | undefined;
   readonly wanted: KubeObject;
 }
 
-/** What is installed in which kind of cluster. */
+/** Role of a cluster, which decides what is installed there. */
 export type Role = "a control plane" | "an app cluster" | "a cluster without Klutch";
 
-/** So many objects that would suffer are named. */
+/** Maximum number of affected objects to name. */
 const mostNamed = 5;
 const exportsCrd = "apiserviceexports.klutch.anynines.com";
 
@@ -40,7 +40,7 @@ export async function readCrds(reader: ClusterReader): Promise<readonly CrdPair[
   return pairs;
 }
 
-/** What the cluster is, by the kinds that it serves. A control plane has those of an app cluster, too. */
+/** Returns the cluster's role, by the kinds that it serves. A control plane also has those of an app cluster. */
 export function roleOf(pairs: readonly CrdPair[], hasKonnector: boolean): Role {
   const has = (name: string): boolean =>
     pairs.some((pair) => pair.name === name && pair.present !== undefined);
@@ -50,7 +50,7 @@ export function roleOf(pairs: readonly CrdPair[], hasKonnector: boolean): Role {
     : "a cluster without Klutch";
 }
 
-/** The definitions that the upgrade would write, against those that are there. */
+/** Compares the definitions that the upgrade would write with the installed ones. */
 export async function lookAtCrds(
   reader: ClusterReader,
   pairs: readonly CrdPair[],
@@ -93,7 +93,7 @@ function withoutScope(spec: unknown): object {
   return { ...(typeof spec === "object" ? spec : {}), scope: undefined };
 }
 
-/** A server leaves out what is empty. */
+/** Drops empty values, as an API server does. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(withoutEmpty);
   if (!isRecord(value)) return value === "" || value === 0 || value === false ? undefined : value;
@@ -118,7 +118,7 @@ function rowOf(name: string, { spec, status }: DynamicObject): Running {
   };
 }
 
-/** What an API server refuses to change. A cluster-scoped APIServiceBinding is an inheritance, which take-over-app-cluster.ts tells of. */
+/** Lists changes that an API server refuses. take-over-app-cluster.ts handles a cluster-scoped APIServiceBinding. */
 function fixedObstacles({ name, wanted }: CrdPair, present: DynamicObject): readonly Obstacle[] {
   const obstacles: Obstacle[] = [];
   const object = `CRD ${name}`;
@@ -138,7 +138,7 @@ function fixedObstacles({ name, wanted }: CrdPair, present: DynamicObject): read
       object,
       field: "status.storedVersions",
       value: lost.join(", "),
-      expected: `only ${known.join(", ")}, which this release knows: it is older than what is stored; use the klutch that installed it`,
+      expected: `only ${known.join(", ")}, which this release knows: it is older than the stored version; use the klutch that installed it`,
     });
   return obstacles;
 }

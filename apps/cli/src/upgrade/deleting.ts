@@ -30,7 +30,7 @@ import type { CrdPair, Role } from "./crds.ts";
 import type { ClusterReader } from "./reader.ts";
 import { findings, type Findings, type Obstacle } from "./report.ts";
 
-/** Kinds of a control plane whose objects somebody has to let go. */
+/** Kinds of a control plane with finalizers that a program must remove. */
 const controlPlaneKinds: readonly ResourceType[] = [
   apiServiceExportRequests,
   apiServiceExports,

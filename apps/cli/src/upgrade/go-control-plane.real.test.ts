@@ -165,7 +165,7 @@ test("each part of an installation in Go has an outcome, and what would be refus
     /Namespace klutch-bind-default-edge +metadata\.annotations\[klutch\S+appclusterbinding\] +missing +default\/edge/,
   );
   assert.match(run.stdout(), /Deployment bind\/anynines-backend +image .*--accept-take-over/);
-  assert.match(run.stderr(), /2 things stand against/);
+  assert.match(run.stderr(), /\b2 obstacles to the upgrade\b/);
 });
 
 test("once the take-over is wanted and the root namespace is marked, nothing stands against it", async () => {

@@ -18,7 +18,7 @@ const packageKinds: readonly ResourceType[] = [
 ];
 /** Last parts of the names of Klutch's packages. */
 const ownBases = new Set<string>(Object.values(packageArtefacts));
-/** And of those that the implementation in Go has. */
+/** Last parts of the names of packages of the implementation in Go. */
 const basesOfGo = new Set(["dataservices", "anynines-dataservices", "provider-anynines"]);
 
 /** All packages, with those of Klutch held against the release; nothing when there is no Crossplane. */

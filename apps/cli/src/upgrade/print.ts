@@ -10,7 +10,7 @@ interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Tables, with a heading each; what is empty is left out. */
+/** Prints tables, each with a heading; empty ones are left out. */
 export function textOf(report: Report): string {
   const { release, role, counts } = report;
   const tables = tablesOf(report).map((table) => tableText(table, counts[table.list]));
@@ -26,21 +26,21 @@ function tablesOf({ running, changes, inherited, against, notes }: Findings): re
       rows: running.map((row) => [row.part, row.name, row.version, row.state]),
     },
     {
-      title: "What the upgrade changes",
+      title: "Changes of the upgrade",
       list: "changes",
       head: ["OBJECT", "EFFECT", "CHANGE"],
       rows: changes.map((row) => [row.object, row.effect, row.change]),
     },
     {
-      title: "What an older installation left",
+      title: "Left by an older installation",
       list: "inherited",
       head: ["OBJECT", "OUTCOME", "WHAT"],
       rows: inherited.map((row) => [row.object, row.outcome, row.what]),
     },
     {
-      title: "What stands against the upgrade",
+      title: "Obstacles to the upgrade",
       list: "against",
-      head: ["OBJECT", "FIELD", "VALUE", "WHAT WOULD BE RIGHT"],
+      head: ["OBJECT", "FIELD", "VALUE", "EXPECTED"],
       rows: against.map((row) => [row.object, row.field, row.value, row.expected]),
     },
     { title: "Notes", list: "notes", head: [], rows: notes.map((note) => [note]) },

@@ -8,7 +8,7 @@ function serverOf(answer: unknown): ClusterReader {
   return { list: async () => [], find: async () => undefined, get: async () => answer, unread: [] };
 }
 
-test("a cluster that is too old stands against the upgrade, with its version and what would be right", async () => {
+test("a cluster that is too old blocks the upgrade, with its version and what would be right", async () => {
   for (const gitVersion of ["v1.29.15", "v1.27.3-gke.100", "v0.9.0"]) {
     const { against } = await lookAtKubernetes(serverOf({ gitVersion }));
     const expected = "Kubernetes v1.30 or newer";

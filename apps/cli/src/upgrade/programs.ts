@@ -1,4 +1,4 @@
-/** Which Kubernetes and which programs of Klutch run in a cluster, by their Deployments. */
+/** Reports the Kubernetes version of a cluster and Klutch's programs, by their Deployments. */
 import { consumerNamespace, konnectorName, type VersionNumbers } from "@klutch/api";
 import {
   deployments,
@@ -15,7 +15,7 @@ import { firstInTypeScript, type ImageName, imageOf, isOlder, skewOf, versionWan
 
 /** CustomResourceDefinitions have rules, and roles have policies behind them, that older servers do not know. */
 const oldestKubernetes: VersionNumbers = [1, 30, 0];
-/** As the packages demand it. */
+/** Minimum version that the packages require. */
 const oldestCrossplane: VersionNumbers = [2, 0, 0];
 
 /** A Deployment of one of the programs. */
@@ -24,7 +24,7 @@ export interface Program {
   /** `namespace/name`. */
   readonly key: string;
   readonly image: string;
-  /** Of the image's tag, else of the Deployment's label; `unknown` when neither tells. */
+  /** Version by the image's tag, else by the Deployment's label; `unknown` if both are missing. */
   readonly version: string;
   readonly wanted: number;
   readonly available: number;
@@ -67,7 +67,7 @@ export async function lookAtPrograms(
   return findings({ running, against, notes });
 }
 
-/** As in the sandbox, or with a konnector on an operator's machine. */
+/** Returns true for a konnector outside the cluster, as in the sandbox or on an operator's machine. */
 function isServedFromOutside({ part, available }: Program, holder: string | undefined): boolean {
   return part === "konnector" && available === 0 && holder !== undefined;
 }
@@ -137,7 +137,7 @@ function noteOf({ part, key, version, image }: Program, release: string): readon
   return [`The version of Deployment ${key} cannot be compared: its image is ${image}.`];
 }
 
-/** Who holds the konnector's lease now. */
+/** Returns the present holder of the konnector's lease. */
 async function leaseHolder(reader: ClusterReader, now: number): Promise<string | undefined> {
   const lease = await reader.find(leases, { namespace: consumerNamespace, name: consumerNamespace });
   const holder = textAt(lease?.spec, "holderIdentity");
@@ -150,7 +150,7 @@ function textOf([major, minor]: VersionNumbers): string {
   return `v${major}.${minor}`;
 }
 
-/** Whether the image says that the program is of the implementation in Go. */
+/** Returns true if the image belongs to the implementation in Go. */
 export function isOfGo({ image }: Program): boolean {
   const { base, tag = "" } = imageOf(image);
   if (base === "example-backend") return true;

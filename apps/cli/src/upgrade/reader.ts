@@ -1,4 +1,4 @@
-/** Reads of a cluster before an upgrade: GET only, bounded, and what may not be read stands against the upgrade. */
+/** Reads of a cluster before an upgrade: GET only, bounded, and what may not be read blocks the upgrade. */
 import { crdNameOf } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { isForbidden, isNotFound, type KubeClient, type ListOptions } from "@klutch/kube";
@@ -11,11 +11,11 @@ export interface ClusterReader {
     type: ResourceType,
     options?: Pick<ListOptions, "namespace" | "metadataOnly">,
   ): Promise<readonly DynamicObject[]>;
-  /** One object; undefined when it is not there or may not be read. */
+  /** Reads one object; undefined if it does not exist or may not be read. */
   find(type: ResourceType, ref: ObjectRef): Promise<DynamicObject | undefined>;
   /** The answer to a GET of a path. */
   get(path: string): Promise<unknown>;
-  /** What could not be read, so that nothing is known of it. */
+  /** Resources that could not be read, so their state is unknown. */
   readonly unread: readonly Obstacle[];
 }
 

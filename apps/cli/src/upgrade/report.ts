@@ -1,8 +1,8 @@
-/** What a look at a cluster before an upgrade gives, and how it is bounded: nearly all of its texts are the cluster's. */
+/** Defines the report about a cluster before an upgrade and bounds it: nearly all of its texts come from the cluster. */
 import { printable } from "@klutch/api";
 import type { NewCondition } from "@klutch/kube-core";
 
-/** Something that runs, or that things run by. */
+/** One program, package or definition in the cluster. */
 export interface Running {
   /** `Kubernetes`, `backend`, `konnector`, `CRD`, … */
   readonly part: string;
@@ -11,7 +11,7 @@ export interface Running {
   readonly state: string;
 }
 
-/** What the upgrade would make of an object. */
+/** One effect of the upgrade on an object. */
 export interface Change {
   readonly object: string;
   /** `breaking` may harm objects that exist; whether it does stands among the obstacles. */
@@ -19,19 +19,19 @@ export interface Change {
   readonly change: string;
 }
 
-/** Something that an older installation left, of which the upgrade takes possession or not. */
+/** One object of an older installation, and whether the upgrade takes it over. */
 export interface Inherited {
   readonly object: string;
   readonly outcome: "taken over" | "left";
   readonly what: string;
 }
 
-/** What stands against the upgrade. */
+/** One reason not to upgrade yet. */
 export interface Obstacle {
   readonly object: string;
   readonly field: string;
   readonly value: string;
-  /** What would be right, and what to do. */
+  /** Expected value and the next step. */
   readonly expected: string;
 }
 
@@ -51,7 +51,7 @@ export function conditionObstacle(
   };
 }
 
-/** What one look found. */
+/** Findings of one check. */
 export interface Findings {
   readonly running: readonly Running[];
   readonly changes: readonly Change[];
@@ -65,16 +65,16 @@ export interface Findings {
 export interface Report extends Findings {
   readonly release: string;
   readonly role: string;
-  /** How many there were before lists were cut. */
+  /** Number of rows before lists were cut. */
   readonly counts: Readonly<Record<keyof Findings, number>>;
 }
 
-/** So many rows of each list are shown. */
+/** Maximum number of rows per list. */
 const mostRows = 200;
-/** So many characters of each text. */
+/** Maximum length of each text, in characters. */
 const mostCharacters = 400;
 
-/** Findings of which most lists are empty. */
+/** Returns findings in which all lists are empty except the given ones. */
 export function findings(some: Partial<Findings>): Findings {
   return { running: [], changes: [], inherited: [], against: [], notes: [], ...some };
 }
@@ -90,7 +90,7 @@ export function together(all: readonly Findings[]): Findings {
   };
 }
 
-/** The only way from what a cluster says to what is printed. */
+/** Bounds and cleans all texts; the only way from the cluster's texts to the output. */
 export function reportOf(release: string, role: string, all: Findings): Report {
   return {
     release,

@@ -1,4 +1,4 @@
-/** What a konnector in Go left in an app cluster, up to version 1.5, and what becomes of it. */
+/** Finds the objects that a konnector in Go up to version 1.5 left in an app cluster, and says how each is taken over. */
 import { apiServiceBindingCrd, apiServiceBindings, syncerFinalizer } from "@klutch/api";
 import {
   clusterRoles,
@@ -44,7 +44,7 @@ export async function readBoundApis(
   return apis;
 }
 
-/** What was read of the app cluster. */
+/** Objects that were read from the app cluster. */
 export interface AppCluster {
   readonly pairs: readonly CrdPair[];
   readonly bindings: readonly DynamicObject[];
@@ -52,7 +52,7 @@ export interface AppCluster {
   readonly programs: readonly Program[];
 }
 
-/** Nothing unless bindings are cluster-scoped or the konnector is one in Go. `accepted`: somebody has said that it may be taken over. */
+/** Returns findings if bindings are cluster-scoped or the konnector is in Go. `accepted`: the user agreed to the take-over. */
 export async function lookForGoKonnector(
   reader: ClusterReader,
   { pairs, bindings, apis, programs }: AppCluster,
@@ -112,7 +112,7 @@ async function boundObjects(reader: ClusterReader, apis: readonly BoundApi[]): P
     inherited.push({
       object: `objects of ${name}`,
       outcome: "taken over",
-      what: `${synced.length} of ${objects.length} are synced (finalizer ${syncerFinalizer}): their names, marks and counterparts stay, and what is equal is not written`,
+      what: `${synced.length} of ${objects.length} are synced (finalizer ${syncerFinalizer}): their names, marks and counterparts stay, and equal objects are not written`,
     });
   }
   return inherited;

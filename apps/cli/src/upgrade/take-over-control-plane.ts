@@ -1,4 +1,4 @@
-/** What a backend and a provider in Go left in a control plane, up to version 1.5, and what becomes of it. */
+/** Finds the objects that a backend and a provider in Go up to version 1.5 left in a control plane, and says how each is taken over. */
 import {
   apiServiceExports,
   appClusterBindingAnnotation,
@@ -32,7 +32,7 @@ const createEnded = ["crossplane.io/external-create-succeeded", "crossplane.io/e
 /** Kinds with something at a broker or a backup manager behind them. */
 const managed: readonly ResourceType[] = [serviceInstances, managedServiceBindings, backups, restores];
 
-/** Nothing unless a backend in Go runs or has made namespaces. `accepted`: somebody has said that it may be taken over. */
+/** Returns findings if a backend in Go runs or made namespaces. `accepted`: the user agreed to the take-over. */
 export async function lookForGoBackend(
   reader: ClusterReader,
   programs: readonly Program[],
@@ -58,7 +58,7 @@ export async function lookForGoBackend(
 
 function installation(backends: readonly Program[], tenants: readonly DynamicObject[]): Obstacle {
   const [backend] = backends;
-  const expected = `an installation of Klutch 1.6 or newer, or ${acceptFlag}: what is listed as taken over would be`;
+  const expected = `an installation of Klutch 1.6 or newer, or ${acceptFlag} to take over the listed objects`;
   return backend === undefined
     ? {
         object: "cluster namespaces",
@@ -111,7 +111,7 @@ async function exportsOf(
     .map((one) => ({
       object: `APIServiceExport ${keyOf(one)}`,
       outcome: "taken over",
-      what: `its schema is compared anew, and its mark is written once (${listAt(one.spec, "permissionClaims").length} permission claims, which then follow the template)`,
+      what: `its schema is compared again, and its mark is written once (${listAt(one.spec, "permissionClaims").length} permission claims, which then follow the template)`,
     }));
 }
 
@@ -139,7 +139,7 @@ function undecided({ kind, metadata: { name = "", annotations = {} } }: DynamicO
     {
       object: `${kind} ${name}`,
       outcome: "taken over",
-      what: `its create at ${pending} was never answered, so it was frozen; the new provider asks the broker what became of it and goes on`,
+      what: `its create at ${pending} was never answered, so it was frozen; the new provider asks the broker for the result and continues`,
     },
   ];
 }
@@ -157,7 +157,7 @@ function restricted({ kind, metadata, spec }: DynamicObject): readonly Inherited
   ];
 }
 
-/** What the new programs do not read. */
+/** Finds objects that the new programs do not read. */
 async function leftOnly(reader: ClusterReader): Promise<readonly Inherited[]> {
   const inherited: Inherited[] = (await reader.list(storeConfigs, { metadataOnly: true })).map((one) => ({
     object: `StoreConfig ${keyOf(one)}`,
@@ -168,12 +168,12 @@ async function leftOnly(reader: ClusterReader): Promise<readonly Inherited[]> {
     inherited.push({
       object: `CRD ${oldTemplates}`,
       outcome: "left",
-      what: "templates of this group are not read; make them again in example-backend.klutch.anynines.com",
+      what: "templates of this group are not read; create them again in example-backend.klutch.anynines.com",
     });
   return inherited;
 }
 
-/** Root namespaces without our mark are refused, so that nobody's namespace is taken. */
+/** Finds root namespaces without our mark, which are refused so that Klutch never takes a foreign namespace. */
 async function rootNamespaces(reader: ClusterReader, all: readonly DynamicObject[]): Promise<Obstacle[]> {
   const marked = new Map(all.map(({ metadata }) => [metadata.name, metadata.annotations]));
   return (await reader.list(appClusterBindings)).flatMap((one): readonly Obstacle[] => {

@@ -64,7 +64,7 @@ function healthObstacles(
   const intervalMs = parseDuration(status.heartbeatInterval ?? "") ?? defaultIntervalMs;
   const at = Date.parse(status.lastHeartbeatTime ?? "");
   if (!(now - at <= 2 * intervalMs)) {
-    const expected = `a time within the last ${Math.round((2 * intervalMs) / 1000)} s: see whether the app cluster is there, or remove its namespace`;
+    const expected = `a time within the last ${Math.round((2 * intervalMs) / 1000)} s: check that the app cluster still exists, or remove its namespace`;
     return [{ object, field: "status.lastHeartbeatTime", value: status.lastHeartbeatTime ?? "", expected }];
   }
   const ready = findCondition(status.conditions, "Ready");

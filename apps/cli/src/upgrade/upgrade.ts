@@ -22,17 +22,17 @@ import { lookAtTenants } from "./tenants.ts";
 export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
   /** The upgrade itself is Helm's or kubectl's. */
   readonly check: boolean;
-  /** That an installation in Go is taken over is what is wanted. */
+  /** Flag by which the user accepts that an installation in Go is taken over. */
   readonly acceptsTakeOver: boolean;
   readonly output: "json" | undefined;
 }
 
-/** Runs the command. Throws `CheckFailedError` when something stands against the upgrade. */
+/** Runs the command. Throws `CheckFailedError` when something blocks the upgrade. */
 export async function upgrade(context: CliContext, options: UpgradeOptions): Promise<void> {
   if (!options.check)
     throw new CliError(
       "Usage",
-      "klutch upgrade only looks: pass --check. The upgrade itself is made with Helm or kubectl, see docs/upgrade.md.",
+      "klutch upgrade only checks: pass --check. Run the upgrade itself with Helm or kubectl, see docs/upgrade.md.",
     );
   const { terminal, signal, clock } = context;
   const config = await loadKubeconfig(options.connection);
@@ -50,12 +50,12 @@ export async function upgrade(context: CliContext, options: UpgradeOptions): Pro
   const { against } = report.counts;
   if (against > 0)
     throw new CheckFailedError(
-      `${counted(against, "thing")} ${against === 1 ? "stands" : "stand"} against the upgrade to ${klutchVersion}. Nothing was written.`,
+      `Found ${counted(against, "obstacle")} to the upgrade to ${klutchVersion}. Nothing was written.`,
     );
-  terminal.say(`Nothing stands against the upgrade to ${klutchVersion}. Nothing was written.`);
+  terminal.say(`Nothing blocks the upgrade to ${klutchVersion}. Nothing was written.`);
 }
 
-/** What the look is made with; `now` is in milliseconds since the epoch. */
+/** Inputs of a check; `now` is in milliseconds since the epoch. */
 interface Looking {
   readonly now: number;
   readonly release: string;

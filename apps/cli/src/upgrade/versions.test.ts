@@ -31,7 +31,7 @@ test("a version is compared by its three numbers, whatever follows them", () => 
   assert.equal(isOlder("latest", [1, 30, 0]), undefined);
 });
 
-test("an image's name is taken apart, also with a port and a digest, and nothing is thrown for what is no name", () => {
+test("an image's name is taken apart, also with a port and a digest, and an invalid name does not throw", () => {
   const name = (text: string): readonly unknown[] => {
     const { repository, base, tag } = imageOf(text);
     return [repository, base, tag];

@@ -1,7 +1,7 @@
-/** Which versions go together: a konnector with a backend of its own minor version, the one before and the one after. */
+/** Decides which versions work together: a konnector with a backend of its own minor version, the previous and the next one. */
 import { compareVersions, type VersionNumbers, versionNumbers } from "@klutch/api";
 
-/** How a version stands to a release. `development` is 0.0.0, which says nothing; `unknown` cannot be read. */
+/** Relation of a version to a release. `development` is 0.0.0, which says nothing; `unknown` cannot be read. */
 export type Skew = "fits" | "development" | "unknown" | "newer" | "too old" | "too new";
 
 /** `newer` is newer than the release, but not by more than one minor version. */
@@ -47,7 +47,7 @@ export function versionWanted(
 /** The implementation in Go has the releases before this one. */
 export const firstInTypeScript: VersionNumbers = [1, 6, 0];
 
-/** Whether a version is older than these numbers; undefined when it cannot be read. */
+/** Returns true if a version is older than these numbers; undefined if it cannot be read. */
 export function isOlder(version: string, than: VersionNumbers): boolean | undefined {
   const numbers = versionNumbers(version);
   return numbers === undefined ? undefined : compareVersions(numbers, than) < 0;

@@ -1,4 +1,4 @@
-/** Which bindings of an app cluster `klutch verify` compares with one cluster namespace. */
+/** Selects the bindings of an app cluster that `klutch verify` compares with one cluster namespace. */
 import {
   type APIServiceBinding,
   apiServiceBindings,
@@ -12,9 +12,9 @@ import { CliError } from "../errors.ts";
 /** A binding that is not compared. */
 export interface LeftOut {
   readonly name: string;
-  /** Why, as the second half of a sentence. */
+  /** Reason, as the second half of a sentence. */
   readonly reason: string;
-  /** It belongs to another cluster namespace, so this one has nothing to say about it. */
+  /** True if it belongs to another cluster namespace, so this one cannot judge it. */
   readonly isElsewhere: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface LeftOut {
 export interface ComparedTenant {
   readonly namespace: string;
   readonly namespaceUid: string;
-  /** Undefined when it may not be read. */
+  /** UID of kube-system; undefined if it may not be read. */
   readonly kubeSystemUid: string | undefined;
 }
 

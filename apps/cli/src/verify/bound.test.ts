@@ -42,6 +42,6 @@ test("a cluster-scoped API is namespaced at a provider that keeps its objects in
   assert.deepEqual(namespaced(prefixed), [false, false]);
 });
 
-test("an API of which no version is served is not read", () => {
+test("an API without a served version is not read", () => {
   assert.equal(typesWith({ versions: [version("v1", { served: false, storage: true })] }), undefined);
 });

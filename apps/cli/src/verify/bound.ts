@@ -40,7 +40,7 @@ export async function readBound(
   return { consumer, provider };
 }
 
-/** Undefined when no version is served. A cluster-scoped API may be namespaced at the provider. */
+/** Returns both resource types; undefined if no version is served. A cluster-scoped API may be namespaced at the provider. */
 export function typesOf({ spec }: Pick<APIServiceExport, "spec">): BoundTypes | undefined {
   const { group, names, scope, clusterScopedIsolation } = spec;
   const version = syncedVersion(spec)?.name;

@@ -30,7 +30,7 @@ export function claimsOf(
   });
 }
 
-/** By name. Secrets are there without a claim, too, so that one which no claim lets leave is found. */
+/** Lists claimed resources by name. Secrets are included without a claim, to find those that no claim lets leave. */
 export async function claimedTypes(
   { consumer, signal, notes }: Reader,
   claims: readonly PermissionClaim[],

@@ -1,4 +1,4 @@
-/** One reading of both clusters for `klutch verify`. */
+/** Reads both clusters for `klutch verify`. */
 import {
   type APIServiceBinding,
   type APIServiceExport,
@@ -25,7 +25,7 @@ export interface Reading {
   readonly notes: readonly string[];
   /** Bindings that were not compared. */
   readonly leftOut: readonly LeftOut[];
-  /** What was compared: bound APIs first, then claimed resources. */
+  /** Compared resources: bound APIs first, then claimed ones. */
   readonly resources: readonly ComparedResource[];
 }
 
@@ -79,7 +79,7 @@ export async function readSnapshot(
   };
 }
 
-/** Whether an accepted claim asks for a resource decides whether it must be readable. */
+/** Lists the resources to compare. A resource must be readable only if an accepted claim asks for it. */
 export function comparedResources(
   bound: readonly Pick<APIServiceBinding, "metadata">[],
   claimed: readonly string[],
@@ -100,15 +100,15 @@ export function comparedResources(
   ];
 }
 
-/** What both clusters say of this tenant as a whole. */
+/** Facts about this tenant as a whole, from both clusters. */
 interface Tenancy {
   readonly tenant: Tenant;
   readonly everyBinding: readonly APIServiceBinding[];
-  /** Undefined when it may not be read. */
+  /** UID of kube-system; undefined if it may not be read. */
   readonly kubeSystemUid: string | undefined;
   readonly exports: readonly APIServiceExport[];
   readonly mappings: readonly DynamicObject[];
-  /** Of the control plane; undefined when they may not be listed. */
+  /** Namespaces of the control plane; undefined if they may not be listed. */
   readonly namespaces: readonly DynamicObject[] | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface ControlPlane extends AsyncDisposable {
   readonly namespace: string;
 }
 
-/** Both clusters and what could not be read of them. */
+/** Reads both clusters and notes the unreadable resources. */
 export interface Reader {
   readonly consumer: Consumer;
   readonly provider: ControlPlane;
@@ -77,7 +77,7 @@ export async function listAll<T extends KubeObject>(
   return Array.fromAsync(client.listAll<T>(type, options));
 }
 
-/** Undefined when the server says 403. */
+/** Returns undefined if the server answers 403. */
 export async function ifAllowed<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -1,15 +1,15 @@
-/** Which namespaces are this tenant's, and which tenants there are beside it. No I/O. */
+/** Finds the namespaces of this tenant and of other tenants. No I/O. */
 import { identityAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import { mappingOf, type Tenant } from "@klutch/sync";
 
-/** Where this tenant's namespaced objects stand. */
+/** Namespaces that hold this tenant's namespaced objects. */
 export interface OwnNamespaces {
   readonly consumer: readonly string[];
   readonly provider: readonly string[];
 }
 
-/** By mapping, and at the provider by annotation as well: there may be a second one. `all` are the provider's namespaces. */
+/** Finds them by mapping, and at the provider also by annotation, because a second one may exist. `all` are the provider's namespaces. */
 export function ownNamespaces(
   mappings: readonly DynamicObject[],
   all: readonly KubeObject[],
@@ -31,7 +31,7 @@ export function ownNamespaces(
   return { consumer: mapped.map(([namespace]) => namespace), provider: [...new Set(provider)] };
 }
 
-/** Namespaces of the provider with somebody's identity, and those that service namespaces name as their owner. */
+/** Lists the provider's namespaces that carry any identity, and those that service namespaces name as their owner. */
 export function otherTenants(all: readonly KubeObject[], tenant: Tenant): Tenant[] {
   const owners = new Set(
     all.map(({ metadata }) => (metadata.annotations?.[serviceNamespaceAnnotation] ?? "").split("/")[0]),

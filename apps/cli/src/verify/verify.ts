@@ -39,7 +39,7 @@ export async function verify(context: CliContext, options: VerifyOptions): Promi
   if (problem !== undefined) throw new CheckFailedError(problem);
 }
 
-/** Why a result without violations says less than it seems to. */
+/** Returns why a result without violations is incomplete. */
 function unseen(reading: Reading, { namespace }: ControlPlane): string | undefined {
   const unread = rowsOf(reading).filter(({ optional, ...row }) => !optional && row.provider === undefined);
   if (unread.length > 0) {
@@ -47,7 +47,7 @@ function unseen(reading: Reading, { namespace }: ControlPlane): string | undefin
   }
   const isEmpty = reading.resources.every(({ role }) => role !== "bound");
   if (isEmpty && reading.leftOut.length > 0) {
-    return `Nothing was compared: no binding of the app cluster has its export in cluster namespace ${namespace}. Pass the right one with --namespace.`;
+    return `Nothing was compared: no binding of the app cluster has its export in cluster namespace ${namespace}. Pass the matching cluster namespace with --namespace.`;
   }
   const unexplained = reading.leftOut.filter(({ isElsewhere }) => !isElsewhere);
   return unexplained.length === 0
@@ -55,7 +55,7 @@ function unseen(reading: Reading, { namespace }: ControlPlane): string | undefin
     : `Not compared: ${unexplained.map(({ name, reason }) => `${name} (${reason})`).join(", ")}.`;
 }
 
-/** What only the first reading shows was on its way. */
+/** Reads twice and keeps violations of both readings: the rest was still being synced. */
 async function lookTwice(
   context: CliContext,
   consumer: Consumer,
@@ -135,15 +135,15 @@ function textOf(reading: Reading, provider: ControlPlane, violations: readonly V
   ]);
   const table =
     rows.length === 0
-      ? "Nothing is bound.\n"
+      ? "No API is bound.\n"
       : columns([["RESOURCE", "ROLE", "APP CLUSTER", "CONTROL PLANE"], ...rows]);
   const notes = reading.notes.map((text) => `Note: ${printable(text)}\n`).join("");
   const head = `Compared the app cluster with cluster namespace ${provider.namespace}:\n\n${table}${notes}\n`;
   if (violations.length === 0) {
-    if (unseen(reading, provider) !== undefined) return `${head}No violation in what could be compared.\n`;
+    if (unseen(reading, provider) !== undefined) return `${head}No violation in the compared objects.\n`;
     const all = `All ${invariantNames.length} invariants hold`;
     const others = reading.leftOut.map(({ name }) => printable(name)).join(", ");
-    return `${head}${others === "" ? `${all}.` : `${all} for what was compared. Not compared: ${others}.`}\n`;
+    return `${head}${others === "" ? `${all}.` : `${all} for the compared objects. Not compared: ${others}.`}\n`;
   }
   const lines = violations.map(({ invariant, side, object, message }) => [
     invariant,

@@ -14,7 +14,7 @@ function inputOf(name: string): Json {
   return input;
 }
 
-/** Of the four Compositions of objects. */
+/** Inputs of the four Compositions of objects. */
 export const inputs: Readonly<Record<"instance" | "binding" | "backup" | "restore", Json>> = {
   instance: inputOf("a8s-postgresql"),
   binding: inputOf("a8s-servicebinding"),
@@ -26,7 +26,7 @@ export const labels: Readonly<Record<string, string>> = {
   [claimNamespaceLabel]: "team",
 };
 
-/** For the claim `team/db`; `observed` is the composed resource that exists. */
+/** Builds a request for the claim `team/db`; `observed` is the existing composed resource. */
 export function request(kind: keyof typeof inputs, spec: Json, observed?: Json): ComposeRequest {
   return {
     composite: { kind: "XSomething", metadata: { name: "db-x1", labels }, spec },
@@ -40,7 +40,7 @@ export const bindingSpec = { instanceRef: "orders", serviceInstanceType: "postgr
 
 /** The Object that is composed. */
 export const objectOf = ({ resources }: ComposeResponse): Json => resources["managed"]?.resource ?? {};
-/** What the Object makes. */
+/** Returns the manifest in the composed Object. */
 export const manifestOf = (response: ComposeResponse): unknown =>
   valueAt(objectOf(response), "spec", "forProvider", "manifest");
 

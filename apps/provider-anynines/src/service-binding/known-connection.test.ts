@@ -54,7 +54,7 @@ test("what is not understood is told with its place and what to do, and changes 
     assert.equal(
       known.problem,
       `annotation klutch.anynines.com/connection of ServiceInstance db-x1 is not understood, so ${instead}: ` +
-        'connection[0].from: is "password", expected a key that holds no secret; who reads the status of a binding sees what is there. ' +
+        'connection[0].from: is "password", expected a key that holds no secret; everyone who can read the status of a binding sees its value. ' +
         "Remove the annotation; the composition function writes it again",
     );
   }

@@ -56,7 +56,7 @@
         expression: variables.resource == 'secrets' || variables.resource == 'configmaps'
     validations:
       - expression: variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isCrd
-        messageExpression: '''the konnector may write only what is bound, accepted claims and its own objects: '' + request.operation + '' '' + variables.resource + (variables.part == '''' ? '''' : ''/'' + variables.part) + '' '' + (variables.place == '''' ? '''' : variables.place + ''/'') + (has(request.name) ? request.name : '''')'
+        messageExpression: '''the konnector may write only bound APIs, accepted claims and its own objects: '' + request.operation + '' '' + variables.resource + (variables.part == '''' ? '''' : ''/'' + variables.part) + '' '' + (variables.place == '''' ? '''' : variables.place + ''/'') + (has(request.name) ? request.name : '''')'
         reason: Forbidden
       - expression: variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isBound || !(variables.place.startsWith('kube-') || variables.place.startsWith('klutch-'))
         messageExpression: '''the konnector may not write claimed objects into namespaces of Kubernetes or of Klutch: '' + request.operation + '' '' + variables.resource + (variables.part == '''' ? '''' : ''/'' + variables.part) + '' '' + (variables.place == '''' ? '''' : variables.place + ''/'') + (has(request.name) ? request.name : '''')'

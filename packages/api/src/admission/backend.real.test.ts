@@ -114,7 +114,7 @@ test("Secrets are written in namespaces of tenants only, and none that makes a c
     { namespace: "tenant", name: "kubeconfig" },
     { data: { kubeconfig: "Mg==" } },
   );
-  // In control-plane mode a copy that may not be changed is made anew.
+  // In control-plane mode a copy that may not be changed is created again.
   const tls = { type: "kubernetes.io/basic-auth", stringData: { username: "a" } };
   await admin.create(secrets, object(secrets, { namespace: "klutch-bind-default-one", name: "copy" }, tls));
   await backend.delete(secrets, { namespace: "klutch-bind-default-one", name: "copy" });

@@ -1,6 +1,6 @@
 /**
- * The second line behind the backend's role: what its account may write in the control plane, whatever RBAC says. It must hold `escalate`
- * on cluster roles, because it hands out rights on kinds that nobody knows beforehand; here stands which ones it never hands out.
+ * Limits what the backend's account may write in the control plane, as a second line behind its role. The account must hold `escalate` on
+ * cluster roles, because it grants rights on kinds that are unknown beforehand; this policy lists the rights that it never grants.
  */
 import type { Manifest } from "../konnector-manifests.ts";
 import {
@@ -17,11 +17,11 @@ import { accountPolicyManifests } from "./policy.ts";
 /** Name of the policy and its binding; also of the account and its namespace. */
 export const backendPolicyName = "klutch-backend";
 
-/** Namespaces that are nobody's, whatever they are annotated with. */
+/** Namespaces without an owner, whatever their annotations say. */
 const closed = ["default", backendPolicyName, "crossplane-system"];
-/** One of these says whose a namespace is. */
+/** Annotations that name the owner of a namespace. */
 const marks = [identityAnnotation, serviceNamespaceAnnotation, appClusterBindingAnnotation];
-/** With rights on these an account gives itself all others, or acts on requests of everybody. */
+/** Resources whose rights would give an account all other rights, or let it act on every request. */
 const powerful = [
   "admissionregistration.k8s.io",
   "apiextensions.k8s.io",

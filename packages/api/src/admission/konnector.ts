@@ -15,7 +15,7 @@ import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
 /** Name of the policy and its binding. */
 export const konnectorPolicyName = "klutch-konnector";
 
-/** What the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
+/** Resources that the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
 export interface KonnectorScope {
   readonly apis: readonly string[];
   readonly claims: readonly string[];
@@ -23,7 +23,7 @@ export interface KonnectorScope {
   readonly secretTypes: readonly string[];
 }
 
-/** What follows from bindings: each API by its name, and of its accepted claims those that the agent may write. */
+/** Returns the scope of the bindings: each API by its name, and the writable ones of its accepted claims. */
 export function konnectorScopeOf(
   bindings: readonly { readonly name: string; readonly claims: readonly AnsweredPermissionClaim[] }[],
 ): KonnectorScope {
@@ -111,7 +111,7 @@ export function konnectorPolicyOf({
       {
         expression:
           "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isCrd",
-        message: `the konnector may write only what is bound, accepted claims and its own objects`,
+        message: `the konnector may write only bound APIs, accepted claims and its own objects`,
       },
       {
         expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isBound || !${isSystemNamespace("variables.place")}`,

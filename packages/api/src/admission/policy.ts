@@ -1,7 +1,7 @@
-/** How a ValidatingAdmissionPolicy for one service account is written (KEP-3488; Kubernetes 1.30 and newer). */
+/** Builds a ValidatingAdmissionPolicy for one service account (KEP-3488; Kubernetes 1.30 and newer). */
 import type { Manifest } from "../konnector-manifests.ts";
 
-/** One rule: what must be true of a request, and what the refused one answers. */
+/** One rule: the condition for a request, and the message of a refusal. */
 export interface AdmissionRule {
   /** CEL over `object`, `oldObject`, `request`, `namespaceObject` and `variables`. */
   readonly expression: string;
@@ -9,12 +9,12 @@ export interface AdmissionRule {
   readonly message: string;
 }
 
-/** What a policy is made of. */
+/** Parts of a policy. */
 export interface AccountPolicy {
-  /** Of the policy and its binding. */
+  /** Name of the policy and its binding. */
   readonly name: string;
   readonly account: { readonly namespace: string; readonly name: string };
-  /** In order: later ones may use earlier ones. */
+  /** CEL variables in order: later ones may use earlier ones. */
   readonly variables: Readonly<Record<string, string>>;
   readonly rules: readonly AdmissionRule[];
 }
@@ -27,8 +27,8 @@ export function isSystemNamespace(text: string): string {
 const group = "admissionregistration.k8s.io";
 
 /**
- * The policy and its binding. Reading is not subject to admission, so only what is written is confined. What the rules depend on stands
- * in the policy itself: a parameter that is missing would refuse the requests of everybody, because the account is asked for later.
+ * Returns the policy and its binding. Admission does not see reads, so the policy confines writes only. The policy contains all values that
+ * its rules need: a missing parameter would refuse the requests of all users, because the account is checked later.
  */
 export function accountPolicyManifests(policy: AccountPolicy): readonly Manifest[] {
   const { name, account, variables, rules } = policy;

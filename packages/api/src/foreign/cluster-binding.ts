@@ -6,14 +6,14 @@ import { kubeconfigKey } from "../names.ts";
 import { renewalUrlOf } from "../renewal.ts";
 import { conditionsOf, nameOf } from "./read.ts";
 
-/** A ClusterBinding that was read; what is absent was not there or cannot be used. */
+/** Usable fields of a foreign ClusterBinding; the others are absent. */
 export interface ForeignClusterBinding {
   readonly resourceVersion: string | undefined;
   /** One line. */
   readonly prettyName: string | undefined;
   /** The Secret in the cluster namespace with the kubeconfig. */
   readonly kubeconfigSecretRef: LocalSecretKeyRef | undefined;
-  /** Where a credential that has ended can be renewed. */
+  /** URL at which an expired credential can be renewed. */
   readonly renewalUrl: string | undefined;
   readonly status: ClusterBindingStatus;
 }

@@ -19,13 +19,13 @@ import { overweight, type WeightLimits } from "./weight.ts";
 
 /** An export that was read. */
 export type ForeignExport = ForeignName & {
-  /** What of its status makes sense. */
+  /** Usable part of its status. */
   readonly status: APIServiceExportStatus;
   /** Generations in the statuses of this API say nothing about the spec that they were made for. Default false. */
   readonly ignoresGenerations?: boolean | undefined;
 } & (
     | { readonly spec: APIServiceExportSpec; readonly problem?: undefined }
-    /** Why it is not used. */
+    /** Reason why it is not used. */
     | { readonly spec?: undefined; readonly problem: string }
   );
 
@@ -68,7 +68,7 @@ export function readSpec(object: unknown): { readonly spec: unknown } | { readon
     : { problem: `has ${tooHeavy}, which no API needs` };
 }
 
-/** What the schema does not say, or says less clearly. */
+/** Finds faults that the schema does not find, or words less clearly. */
 function problemOf(spec: unknown, name: string): string | undefined {
   const names = recordAt(spec, "names");
   const group = valueAt(spec, "group") ?? "";

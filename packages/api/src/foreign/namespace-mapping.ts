@@ -8,7 +8,7 @@ export interface ForeignMapping {
   /** The provider's answer; absent before it, and when it cannot be used. */
   readonly providerNamespace?: string;
   readonly isDeleting: boolean;
-  /** Why it cannot be used. */
+  /** Reason why it cannot be used. */
   readonly problem?: string;
 }
 

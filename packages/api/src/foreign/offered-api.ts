@@ -1,6 +1,6 @@
 /**
- * What a person decides about when an API is bound: part of an APIServiceExport as a stranger wrote it. Unlike `parseExport`, which
- * refuses an export with a malformed claim, this keeps any text as a claim's name, so that each such claim is shown and refused by name.
+ * Reads the part of a foreign APIServiceExport that a person decides about at binding. `parseExport` refuses an export with a malformed
+ * claim; this function keeps any text as a claim's name, so that each such claim is shown and refused by name.
  */
 import { valueAt } from "@klutch/kube-core";
 import { accepts, problemsOf } from "@klutch/schema";
@@ -11,22 +11,22 @@ import { array, record, text, WireError } from "../wire-fields.ts";
 import { checkApiName } from "./api-name.ts";
 import { readSpec } from "./export.ts";
 
-/** What a person decides about. */
+/** An API that a person decides about. */
 export interface OfferedApi {
   /** `<resource>.<group>`: exactly what was asked for. */
   readonly name: string;
   readonly group: string;
   readonly resource: string;
   readonly informerScope: "Namespaced" | "Cluster";
-  /** Of the right types; group and resource of a claim may still be any text, for `judgeClaim`. */
+  /** Claims of the right types; their group and resource may be any text, for `judgeClaim`. */
   readonly permissionClaims: readonly PermissionClaim[];
-  /** What the provider's backend says of rejected claims (`rejectedClaims`); only for comparing. */
+  /** Rejected claims as the provider's backend reports them (`rejectedClaims`); only for comparison. */
   readonly rejectedClaims?: string | undefined;
 }
 
-/** More claims than this nobody can judge. */
+/** Maximum number of claims; no one can judge more. */
 const maxClaims = 20;
-/** Of one claim as JSON; one has at most some names and patterns. */
+/** Maximum length of one claim as JSON; usual ones contain a few names and patterns. */
 const maxClaimLength = 16_384;
 
 /** Reads the export of the API that was asked for. Throws `WireError` when it is of another one or malformed. */

@@ -1,4 +1,4 @@
-/** Small readers for values of which nothing is known. */
+/** Reads fields of values whose shape is unknown. */
 import { type Condition, isRecord, listAt, plainText, textAt, valueAt } from "@klutch/kube-core";
 
 /** The name of an object, where it has one. */
@@ -8,7 +8,7 @@ export interface ForeignName {
   readonly resourceVersion: string | undefined;
 }
 
-/** What names a namespaced object; empty texts where it names nothing. */
+/** Returns name and namespace of an object; empty texts where they are missing. */
 export function nameOf(object: unknown): ForeignName {
   return {
     namespace: textAt(object, "metadata", "namespace") ?? "",
@@ -21,7 +21,7 @@ const conditionLimit = 64;
 const wordLimit = 256;
 const messageLimit = 4096;
 
-/** The conditions in a foreign status; what is none is left out. */
+/** Returns the conditions of a foreign status and leaves out malformed ones. */
 export function conditionsOf(status: unknown): readonly Condition[] {
   return listAt(status, "conditions")
     .slice(0, conditionLimit)

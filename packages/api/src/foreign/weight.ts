@@ -1,4 +1,4 @@
-/** How much a foreign value may weigh before anything walks through it. */
+/** Bounds the size of a foreign value before any code walks through it. */
 
 /** Bounds of a value. */
 export interface WeightLimits {
@@ -10,7 +10,7 @@ export interface WeightLimits {
   readonly characters: number;
 }
 
-/** Which bound a value exceeds, for a person; undefined when it exceeds none. Takes no longer than the bounds allow. */
+/** Returns the bound that a value exceeds, worded for a person; undefined if none. Takes no longer than the bounds allow. */
 export function overweight(value: unknown, limits: WeightLimits): string | undefined {
   let nodes = 0;
   let characters = 0;

@@ -14,7 +14,7 @@ import { bindGroup } from "../names.ts";
 import { ageColumn, bindCategories, conditions, groupField, readyColumn, resourceField } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
-/** One API that is asked for. */
+/** One requested API. */
 export interface RequestedResource {
   readonly group?: string | undefined;
   readonly resource: string;
@@ -50,7 +50,7 @@ const resource: Schema<RequestedResource> = object(
   },
 );
 
-/** Also what a request inside a BindingResponse is checked against. */
+/** Schema of the spec, which also validates a request inside a BindingResponse. */
 export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
   {
     resources: list(resource, {
@@ -65,7 +65,7 @@ export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
       rules: [{ rule: "self == oldSelf", message: "parameters are immutable" }],
     }),
   },
-  { description: "What is asked for. Written by the plugin, for an AppClusterBinding by the backend." },
+  { description: "Requested APIs. Written by the plugin, or by the backend for an AppClusterBinding." },
 );
 
 const status: Schema<APIServiceExportRequestStatus> = object(
@@ -78,7 +78,7 @@ const status: Schema<APIServiceExportRequestStatus> = object(
     terminalMessage: string({ description: "Why the request failed. Set only when the phase is Failed." }),
     conditions,
   },
-  // Without it the default of `phase` would apply only once somebody wrote a status.
+  // Without it the default of `phase` would apply only once a client wrote a status.
   { default: {}, description: "How far the request is. Written by the backend." },
 );
 

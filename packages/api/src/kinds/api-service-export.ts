@@ -62,9 +62,9 @@ export interface ExportVersion {
   readonly selectableFields?: readonly { readonly jsonPath: string }[] | undefined;
 }
 
-/** Whether the agent watches each service namespace, or the whole provider cluster. */
+/** Scope of the agent's watches: each service namespace, or the whole provider cluster. */
 export type InformerScope = "Cluster" | "Namespaced";
-/** How cluster-scoped objects of different app clusters are kept apart. */
+/** Separation of cluster-scoped objects of different app clusters. */
 export type ClusterScopedIsolation = "Prefixed" | "Namespaced" | "None";
 
 export interface APIServiceExportSpec {
@@ -108,7 +108,7 @@ type VersionOption =
   | "additionalPrinterColumns"
   | "selectableFields";
 
-/** What a version of a CRD may also say, in a CRD and in an export alike. */
+/** Optional fields of a version, in a CRD and in an export alike. */
 export const versionOptions: {
   readonly [K in VersionOption]: Schema<Exclude<ExportVersion[K], undefined>>;
 } = {

@@ -3,7 +3,7 @@ import { boolean, integer, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 
-/** What to back up. The snake case is on the wire. */
+/** Object to back up. The snake case is on the wire. */
 export interface BackupParameters {
   /** Name of the claim of the instance. */
   readonly instanceName: string;

@@ -79,7 +79,7 @@ export const conditions: Schema<readonly Condition[]> = list(
       message: string({ description: "Why, for people." }),
     },
   ),
-  { description: "What is known about the object, one entry for each aspect." },
+  { description: "Conditions of the object, one entry for each aspect." },
 );
 
 /** `Ready` and `Age`, which several kinds show. */

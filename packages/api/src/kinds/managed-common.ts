@@ -1,4 +1,4 @@
-/** What the provider's managed resources share: the fields of Crossplane's resource models, v1 cluster-scoped and v2 namespaced. */
+/** Defines the common fields of the provider's managed resources: Crossplane's resource models, v1 cluster-scoped and v2 namespaced. */
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   type CrdOptions,
@@ -33,7 +33,7 @@ type SecretAnywhere = SecretReference & { readonly namespace: string };
 /** Names a key of a Secret anywhere. */
 export type SecretKeyAnywhere = SecretKeySelector & { readonly namespace: string };
 
-/** How a reference is resolved. */
+/** Policy for resolving a reference. */
 export interface ReferencePolicy {
   readonly resolution?: "Required" | "Optional" | undefined;
   readonly resolve?: "Always" | "IfNotPresent" | undefined;
@@ -53,10 +53,10 @@ export interface ConfigReference extends NamedConfigReference {
   readonly kind?: (typeof configKinds)[number] | undefined;
 }
 
-/** What Crossplane's provider runtime expects in every managed resource's spec. */
+/** Fields that Crossplane's provider runtime expects in every managed resource's spec. */
 export interface ManagedSpec {
   readonly providerConfigRef?: ConfigReference | undefined;
-  /** Of cluster-scoped ones only. */
+  /** Policy at deletion; cluster-scoped resources only. */
   readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
   readonly managementPolicies?: readonly ManagementAction[] | undefined;
   readonly writeConnectionSecretToRef?: SecretReference | undefined;
@@ -75,7 +75,7 @@ export interface ManagedSpec {
     | undefined;
 }
 
-/** What a provider may do with the external resource. */
+/** Action that a provider may take on the external resource. */
 export type ManagementAction = "Observe" | "Create" | "Update" | "Delete" | "LateInitialize" | "*";
 
 /** A managed resource of any kind. */
@@ -163,7 +163,7 @@ const clusterSpecFields: Fields<
   ),
 };
 
-/** Those of namespaced kinds. */
+/** Fields of namespaced kinds. */
 const namespacedSpecFields = {
   providerConfigRef: object(
     { name: string({ description: "Name of the ProviderConfig or ClusterProviderConfig." }) },
@@ -202,7 +202,7 @@ export const managedConditions: Schema<readonly StandardCondition[]> = list(
   {
     listType: "map",
     mapKeys: ["type"],
-    description: "What is known about the resource, one entry for each aspect.",
+    description: "Conditions of the resource, one entry for each aspect.",
   },
 );
 

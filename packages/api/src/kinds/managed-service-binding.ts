@@ -21,14 +21,14 @@ export interface ServiceBindingParameters {
   readonly rotateGraceSeconds?: number | undefined;
 }
 
-/** Where the service is reached, without secrets. */
+/** Address of the service, without secrets. */
 export interface ConnectionDetail {
   readonly hostURL?: string | undefined;
   readonly port?: string | undefined;
   readonly label?: string | undefined;
 }
 
-/** How its credentials were rotated. Times are RFC 3339. */
+/** State of credential rotation. Times are RFC 3339. */
 export interface BindingRotation {
   /** The text of `rotate` that the credentials in the Secret answer. */
   readonly request?: string | undefined;
@@ -123,7 +123,7 @@ const atProvider: Schema<ServiceBindingObservation> = object(
         {
           hostURL: string({ description: "Host name or address." }),
           port: string({ description: "Port, as text." }),
-          label: string({ description: "What is spoken there, such as SQL." }),
+          label: string({ description: "Protocol of the port, such as SQL." }),
         },
       ),
       { description: "Where the service is reached, without secrets." },

@@ -2,13 +2,13 @@
 import { boolean, list, map, object, oneOf, type Schema, string } from "@klutch/schema";
 import { groupField, resourceField } from "./common.ts";
 
-/** Who owns the claimed objects. */
+/** Owner of the claimed objects. */
 export type ClaimOwner = "Provider" | "Consumer";
 
 /** A list of patterns of label or annotation keys. */
 export type KeyPatterns = readonly { readonly pattern: string }[];
 
-/** Which objects a claim covers. */
+/** Selection of the objects that a claim covers. */
 export interface ClaimSelector {
   readonly names?: readonly string[] | undefined;
   readonly namespaces?: readonly string[] | undefined;
@@ -133,7 +133,7 @@ const optional = {
         description: "Whether a copy of a provider's object that the consumer deletes is made again.",
       }),
     },
-    { default: {}, description: "What is done when the two sides disagree." },
+    { default: {}, description: "Resolution when the two sides disagree." },
   ),
   update: object(
     {},

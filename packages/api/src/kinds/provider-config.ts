@@ -26,14 +26,14 @@ import {
   secretKeySelector,
 } from "./managed-common.ts";
 
-/** Where one credential comes from. */
+/** Source of one credential. */
 export interface CredentialSource<Ref = SecretKeySelector> {
   readonly secretRef?: Ref | undefined;
   readonly env?: { readonly name: string } | undefined;
   readonly fs?: { readonly path: string } | undefined;
 }
 
-/** Of a ProviderConfig or ClusterProviderConfig of either generation. */
+/** Spec of a ProviderConfig or ClusterProviderConfig of either generation. */
 export interface ProviderConfigSpec<Ref = SecretKeySelector> {
   /** Base URL of the backend, http or https. */
   readonly url: string;
@@ -75,7 +75,7 @@ const ofSecret = "The Secret with the value, for the source Secret.";
 const whereRead = "Where the value is read:";
 const trimmed = "White space around it is dropped.";
 
-/** Of a ProviderConfig that operators write. */
+/** Credential source of a ProviderConfig that operators write. */
 const credential: Schema<CredentialSource<SecretKeyAnywhere>> = object(
   {},
   {
@@ -108,7 +108,7 @@ const credentials = object(
   { description: "How the provider logs in at the backend: basic authentication." },
 );
 
-/** Of a namespaced one, which a tenant may write: the provider's own files and variables are none of its business. */
+/** Credential source of a namespaced one, which a tenant may write: it cannot read the provider's files and variables. */
 const ownCredential = object(
   {},
   { secretRef: ownSecretKeySelector(ofSecret) },
@@ -155,7 +155,7 @@ const tlsOf = <R>(caBundle: (description: string) => Schema<R>) =>
 
 const specText = "Where a backend is, and how to log in there.";
 
-/** Of those that may name Secrets anywhere. */
+/** Spec of ProviderConfigs that may name Secrets anywhere. */
 const spec: Schema<ProviderConfigSpec<SecretKeyAnywhere>> = object(
   { ...backend, providerCredentials: credentials },
   { healthCheckEndpoint, tls: tlsOf(secretKeySelector) },
@@ -230,7 +230,7 @@ export const providerConfigCrds: CrdPair = {
   }),
 };
 
-/** For managed resources of all namespaces. */
+/** CRD for managed resources of all namespaces. */
 export const clusterProviderConfigCrd: CustomResourceDefinition = namespacedDataservicesCrd({
   ...providerConfig,
   kind: "ClusterProviderConfig",

@@ -3,7 +3,7 @@ import { anyValue, boolean, map, object, type Schema, string } from "@klutch/sch
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 
-/** Who asks, for the broker's records (OSB "Originating Identity"). */
+/** Identity of the user, for the broker's records (OSB "Originating Identity"). */
 export interface OriginatingIdentity {
   readonly platform?: string | undefined;
   readonly value?: string | undefined;

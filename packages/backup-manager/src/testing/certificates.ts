@@ -4,7 +4,7 @@ import { systemClock } from "@klutch/kube";
 
 /** PEM texts. */
 export interface Certificates {
-  /** Of the authority. */
+  /** Certificate of the authority. */
   readonly ca: string;
   readonly server: { readonly cert: string; readonly key: string };
 }

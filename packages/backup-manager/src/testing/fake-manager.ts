@@ -18,7 +18,7 @@ export const password = "correct-horse";
 /** A server and a client that knows where it is. Both end with the test. */
 export interface FakeManager {
   readonly client: BackupManagerClient;
-  /** What was asked, in order, with complete bodies. */
+  /** Received requests, in order, with complete bodies. */
   readonly requests: readonly Asked[];
   readonly url: string;
 }
@@ -31,7 +31,7 @@ export interface Asked {
   readonly body: string;
 }
 
-/** How a fake is made. */
+/** Options of a fake. */
 export interface FakeOptions extends Partial<BackupManagerConfig> {
   /** PEM; makes the server speak TLS. */
   readonly server?: { readonly cert: string; readonly key: string };

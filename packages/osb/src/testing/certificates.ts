@@ -7,7 +7,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Made anew for each test. */
+/** Certificates, created for each test. */
 export interface Certificates {
   readonly ca: string;
   readonly server: KeyPair;

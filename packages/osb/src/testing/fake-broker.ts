@@ -42,7 +42,7 @@ export const json =
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
 
-/** As `broker`, with a client that waits long: for tests in which every answer comes, also on a machine that is busy. */
+/** Like `broker`, with a client that waits long: for tests in which every answer arrives, even on a busy machine. */
 export function patientBroker(
   t: TestContext,
   handle: (request: IncomingMessage, response: ServerResponse) => void,

@@ -13,8 +13,8 @@ const instance = (spec: object = {}): object => ({
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
-  ["a plan that there is not", instance({ plan: "keyvalue-replica-nano-ssl" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-other" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "keyvalue-replica-nano-ssl" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-other" }), /Unsupported service used/],
   ["snapshots", instance({ parameters: { snapshot: "['save 900 1','save 300 10']" } }), undefined],
   ["no snapshots", instance({ parameters: { snapshot: "[]" } }), undefined],
   ["snapshots in other words", instance({ parameters: { snapshot: "save 900 1" } }), /should match/],

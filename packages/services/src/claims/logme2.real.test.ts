@@ -13,8 +13,8 @@ const instance = (spec: object = {}): object => ({
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
-  ["a plan that there is not", instance({ plan: "logme-single-big-ssl" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-other" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "logme-single-big-ssl" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-other" }), /Unsupported service used/],
   ["a port", instance({ parameters: { fluentdTcp: 5140 } }), undefined],
   ["port 0", instance({ parameters: { fluentdTcp: 0 } }), /Must be greater than 0/],
   [

@@ -15,8 +15,8 @@ const instance = (spec: object = {}): object => ({
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
   ["a cluster without TLS", instance({ plan: "mariadb-cluster-big" }), undefined],
-  ["a plan that there is not", instance({ plan: "mariadb-cluster-nano" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-mariadb9999" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "mariadb-cluster-nano" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-mariadb9999" }), /Unsupported service used/],
   ["two more databases", instance({ parameters: { databases: ["a", "b"] } }), undefined],
   [
     "binary logs of no day",

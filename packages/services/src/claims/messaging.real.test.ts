@@ -13,8 +13,8 @@ const instance = (spec: object = {}): object => ({
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
-  ["a plan that there is not", instance({ plan: "messaging-cluster-nano" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-other" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "messaging-cluster-nano" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-other" }), /Unsupported service used/],
   ["version 4 without TLS", instance({ plan: "messaging-single-small" }), undefined],
   ["half an hour for a message", instance({ parameters: { consumerTimeout: 1800000 } }), undefined],
   [

@@ -13,8 +13,8 @@ const instance = (spec: object = {}): object => ({
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
-  ["a plan that there is not", instance({ plan: "mongodbsspl-replica-nano" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-other" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "mongodbsspl-replica-nano" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-other" }), /Unsupported service used/],
   [
     "images for a day",
     instance({

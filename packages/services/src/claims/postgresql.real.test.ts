@@ -20,12 +20,12 @@ const cases: readonly ClaimCase[] = [
   ["an instance with a compositionRef", instance(a9s), undefined],
   ["a large replicated instance", instance({ ...a9s, plan: "postgresql-replica-big-ssl" }), undefined],
   [
-    "a plan that there is not",
+    "an unknown plan",
     instance({ plan: "postgresql-replica-nano" }),
     /spec\.plan: .*Unsupported plan used for postgresql: spec\.plan is "postgresql-replica-nano"; possible: postgresql-single-nano, /,
   ],
   [
-    "a service that there is not",
+    "an unknown service",
     instance({ service: "a9s-postgresql9" }),
     /spec\.service: .*Unsupported service used for postgresql: spec\.service is "a9s-postgresql9"; possible: a9s-postgresql13, /,
   ],
@@ -151,7 +151,7 @@ const cases: readonly ClaimCase[] = [
       /spec\.expose: .*expose is not supported for a9s-postgresql: remove spec\.expose$/,
     ],
   ),
-  ["an exposure that there is not", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
+  ["an unknown exposure", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
   [
     "an unknown parameter value",
     instance({ parameters: { logStatement: "some" } }),

@@ -13,8 +13,8 @@ const instance = (spec: object = {}): object => ({
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
-  ["a plan that there is not", instance({ plan: "prometheus-single-nano" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-other" }), /Unsupported service used/],
+  ["an unknown plan", instance({ plan: "prometheus-single-nano" }), /Unsupported plan used/],
+  ["an unknown service", instance({ service: "a9s-other" }), /Unsupported service used/],
   ["a plan with Grafana", instance({ plan: "prometheus2-grafana10-single-big" }), undefined],
   [
     "anything to scrape",

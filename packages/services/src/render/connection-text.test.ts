@@ -15,7 +15,7 @@ for (const { title, connection } of services)
     assert.deepEqual(readConnectionText(connectionText(connection)), { connection });
   });
 
-test("what is no connection is told with field, value and what would be right", () => {
+test("an invalid connection is reported with field, value and expected value", () => {
   const source = { label: "SQL", from: "host", form: "host", port: "port" };
   for (const [value, words] of [
     ["{", /^is "\{", expected a list in JSON$/],

@@ -13,16 +13,16 @@ import {
 import { connectionSource } from "../table/file-schema.ts";
 import type { ConnectionSource } from "../table/service-table.ts";
 
-/** Characters; a table may have so many sources that this holds them all. */
+/** Maximum length in characters; the limit on a table's sources keeps their text below it. */
 const longest = 16_384;
 const sources: Schema<readonly ConnectionSource[]> = list(connectionSource, { maxItems: 20 });
 
-/** As `readConnectionText` reads it. */
+/** Prints sources for `readConnectionText`. */
 export function connectionText(connection: readonly ConnectionSource[]): string {
   return JSON.stringify(connection);
 }
 
-/** The sources, or in one sentence what is wrong with the text. */
+/** Returns the sources, or one sentence with the fault of the text. */
 export function readConnectionText(
   text: string,
 ): { readonly connection: readonly ConnectionSource[] } | { readonly problem: string } {
@@ -44,14 +44,15 @@ export function readConnection(
   return wrong.length > 0 ? { problems: wrong } : { connection: value };
 }
 
-/** What is wrong between the fields of sources: a host has a port beside it, the others have their own, and none shows a secret. */
+/** Checks the fields of sources against each other: a host needs a port beside it, the others have their own, and none shows a secret. */
 export function sourceProblems(connection: readonly unknown[], field: string): readonly Problem[] {
   return connection.flatMap((source, index): readonly Problem[] => {
     const at = `${field}[${index}]`;
     const { form, port } = recordAt(source);
     const secret = ["from", "port"].flatMap((name) => {
       const key = textAt(source, name);
-      const expected = "a key that holds no secret; who reads the status of a binding sees what is there";
+      const expected =
+        "a key that holds no secret; everyone who can read the status of a binding sees its value";
       return key !== undefined && isSecretKey(key)
         ? [{ field: `${at}.${name}`, value: valueText(key), expected }]
         : [];
@@ -67,7 +68,7 @@ export function sourceProblems(connection: readonly unknown[], field: string): r
   });
 }
 
-/** By the end of its name. */
+/** Judges a key by the end of its name. */
 function isSecretKey(key: string): boolean {
   return (
     /(password|passwd|passphrase|secret|token|credentials?)$/i.test(key) ||

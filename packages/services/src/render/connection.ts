@@ -1,11 +1,11 @@
-/** Where a service is reached, read of the credentials of a binding by the words of its table. */
+/** Reads a service's address from the credentials of a binding, as its table describes. */
 import type { ConnectionDetail } from "@klutch/api";
 import type { ConnectionSource } from "../table/service-table.ts";
 
-/** So many places are shown of each source. */
+/** Maximum number of addresses to show for each source. */
 const mostPlaces = 20;
 
-/** Without secrets: of a URL only its scheme, host and port. What is missing or cannot be read is left out. */
+/** Returns addresses without secrets: of a URL only scheme, host and port. Missing or unreadable ones are left out. */
 export function connectionDetails(
   sources: readonly ConnectionSource[],
   credentials: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /** The health of a claim for Flux, as expressions that get the top-level fields of the claim. */
 import type { HealthRules } from "./health-rules.ts";
 
-/** One of `spec.healthCheckExprs` of a Kustomization. Flux asks in the order `inProgress`, `failed`, `current`; what none fits is in progress. */
+/** One of `spec.healthCheckExprs` of a Kustomization. Flux evaluates `inProgress`, `failed`, `current`; without a match the object is in progress. */
 export interface FluxHealthCheck {
   readonly apiVersion: string;
   readonly kind: string;

@@ -1,5 +1,5 @@
 /**
- * What a claim's conditions mean to a tool that waits for it. One source; printed as Lua for Argo CD and as CEL for Flux.
+ * Translates a claim's conditions for a tool that waits for it. One source; printed as Lua for Argo CD and as CEL for Flux.
  *
  * | the claim                                                               | Argo CD     | Flux       |
  * |-------------------------------------------------------------------------|-------------|------------|
@@ -24,21 +24,21 @@ export interface HealthRules {
   readonly version: string;
   /** Kind of the claims. */
   readonly kind: string;
-  /** Of `Ready` False: it does not go on by itself. */
+  /** Reasons of `Ready` False that do not pass without a person. */
   readonly failed: readonly string[];
-  /** Of `Synced` False: the spec is not what there is, and does not become it by itself, even while `Ready` is True. */
+  /** Reasons of `Synced` False: the spec differs from the service, and stays so without a person, even while `Ready` is True. */
   readonly outOfSync: readonly string[];
-  /** Of `Ready` False: the claim had its effect, and nothing more comes of it. */
+  /** Reasons of `Ready` False after the claim had its effect: nothing more happens. */
   readonly over: readonly string[];
-  /** Of either: it waits for a person. */
+  /** Reasons of either condition that wait for a person. */
   readonly paused: readonly string[];
 }
 
-/** A broker that cannot be reached is not among them: it is tried again by itself. */
+/** A broker that cannot be reached is not among them: it is retried automatically. */
 const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "NoOrganization", "Refused"];
 const gone = "Deleted";
 
-/** Retention deletes backups as it was asked to: such a one is over. A restore that nobody knows any more has failed. */
+/** Retention deletes backups as requested: such a backup is over. A restore that the manager no longer knows has failed. */
 const deletedByRetention = "Backup";
 
 /** The rules for the claims of a definition. */

@@ -17,7 +17,7 @@ function documented(type: string): readonly string[] {
   return [...row.slice(row.indexOf("|", 1)).matchAll(/`(\w+)`/g)].map(([, reason = ""]) => reason);
 }
 
-/** It goes on by itself, or nobody knows. */
+/** State that passes without a person, or is unknown. */
 const waiting = [
   "BrokerUnreachable",
   "Changing",
@@ -37,7 +37,7 @@ test("every reason of a claim that is not ready has a meaning for GitOps tools, 
   }
 });
 
-test("every reason for which a claim is out of sync fails it, unless it goes on by itself or waits for a person", () => {
+test("every reason for which a claim is out of sync fails it, unless it continues automatically or waits for a person", () => {
   for (const { outOfSync, kind } of generations.flatMap(xrdsOf).map(healthRulesOf)) {
     const known = [...outOfSync, "BrokerUnreachable", "Paused", "ReconcileSuccess", "RotationIncomplete"];
     assert.deepEqual(known.toSorted(), documented("Synced").toSorted(), kind);

@@ -32,7 +32,7 @@ export const fluxHealth: FluxHealthPatch = {
   spec: { wait: true, healthCheckExprs: generations.flatMap(xrdsOf).map(healthRulesOf).map(fluxHealthCheck) },
 };
 
-/** Of the claims of these definitions. */
+/** Returns the checks for claims of these definitions. */
 export function argoHealthOf(definitions: readonly CompositeResourceDefinition[]): ArgoHealthConfig {
   const scripts = definitions
     .map(healthRulesOf)
@@ -46,7 +46,7 @@ export function argoHealthOf(definitions: readonly CompositeResourceDefinition[]
   };
 }
 
-/** Of the claims of this definition, beside those of `fluxHealth`. */
+/** Returns the checks for claims of this definition, in addition to those of `fluxHealth`. */
 export function fluxHealthOf(definition: CompositeResourceDefinition): FluxHealthAddition {
   const value = fluxHealthCheck(healthRulesOf(definition));
   return [{ op: "add", path: "/spec/healthCheckExprs/-", value }];

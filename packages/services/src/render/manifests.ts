@@ -1,4 +1,4 @@
-/** Everything that follows from one table. */
+/** Renders everything that follows from one table. */
 import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
 import { instanceCompositions, objectCompositions } from "../compositions.ts";
 import { backupConfigName, claimResource, type DataService, providerConfigName } from "../data-service.ts";
@@ -18,11 +18,11 @@ export interface ServiceManifests {
   /** Resource of the claims, such as `exampleinstances.anynines.com`. */
   readonly api: string;
   readonly xrd: CompositeResourceDefinition;
-  /** What Crossplane makes of the XRD; for an API server that is to check it. */
+  /** CRD that Crossplane makes of the XRD; for an API server that validates it. */
   readonly claims: ClaimDefinition;
   readonly compositions: readonly PackageManifest[];
   readonly template: TemplateManifest;
-  /** When its claims are ready, for the tools that apply them. */
+  /** Health checks of its claims, for the tools that apply them. */
   readonly health: { readonly argo: ArgoHealthConfig; readonly flux: FluxHealthAddition };
   readonly examples: readonly ExampleFile[];
   /** Markdown. */
@@ -52,7 +52,7 @@ export function manifestsOf(generation: Generation, table: ServiceTable): Servic
   };
 }
 
-/** What is made in the cluster needs no broker, nor does its binding, backup or restore. */
+/** Objects in the cluster need no broker, nor do their bindings, backups or restores. */
 function configsOf({ type, object, others }: DataService): ServiceManifests["providerConfigs"] {
   if ([object, ...others.map((other) => other.object)].every((one) => one !== undefined)) return [];
   return [

@@ -1,4 +1,4 @@
-/** A table as what is printed and composed of it. */
+/** Converts a table to the form that is printed and composed. */
 import type { DataService, Making } from "../data-service.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { Backend, ServiceTable, Target } from "./service-table.ts";

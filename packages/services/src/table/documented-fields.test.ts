@@ -24,7 +24,7 @@ function fieldsOf(name: string, schema: unknown = tableFile.json): readonly stri
   ];
 }
 
-/** Of an object, of the items of a list, or of the values of a map. */
+/** Lists the fields of an object, of the items of a list, or of the values of a map. */
 function namesIn(schema: unknown): readonly string[][] {
   return [schema, recordAt(schema)["items"], recordAt(schema)["additionalProperties"]]
     .map((one) => Object.keys(recordAt(one, "properties")))

@@ -23,7 +23,7 @@ export function placedTexts(list: readonly unknown[], field: string): readonly P
   );
 }
 
-/** Everything that stands twice in a table's `spec`. */
+/** Lists all duplicates in a table's `spec`. */
 export function doubles(spec: unknown): readonly Problem[] {
   const list = (name: string): readonly unknown[] => listAt(spec, name);
   const backends = list("backends");
@@ -55,7 +55,7 @@ function targetKeys(parameters: readonly unknown[], backend: string): readonly P
   });
 }
 
-/** Those that stood before. */
+/** Lists the names that an earlier entry already has. */
 export function repeated(what: string, all: readonly Placed[]): readonly Problem[] {
   const first = new Map<string, string>();
   return all.flatMap(({ text, field }) => {

@@ -1,4 +1,4 @@
-/** Whether the examples of a table are claims that its own definition takes. */
+/** Checks that a table's own definition accepts its examples. */
 import { recordsAt, valueAt } from "@klutch/kube-core";
 import { type JsonSchema, type Problem, problemsOf, unknownFields } from "@klutch/schema";
 import { legacy } from "../generation.ts";
@@ -6,7 +6,7 @@ import { instanceXrd } from "../instance-xrd.ts";
 import { dataServiceOf } from "./data-service-of.ts";
 import type { ServiceTable } from "./service-table.ts";
 
-/** Everything that the definition refuses in an example, as far as that can be said without CEL. */
+/** Lists all faults that the definition finds in an example without evaluating CEL. */
 export function exampleProblems(table: ServiceTable): readonly Problem[] {
   const schema = specSchema(table);
   return table.examples.flatMap(({ spec }, index) => {
@@ -15,7 +15,7 @@ export function exampleProblems(table: ServiceTable): readonly Problem[] {
   });
 }
 
-/** Of a claim's spec, with the field of Crossplane's that examples may have. */
+/** Returns the schema of a claim's spec, with the field of Crossplane that examples may set. */
 function specSchema(table: ServiceTable): JsonSchema {
   const [version] = recordsAt(instanceXrd(legacy, dataServiceOf(table)).spec, "versions");
   const spec = valueAt(version, "schema", "openAPIV3Schema", "properties", "spec");

@@ -22,7 +22,7 @@ import {
 const types = ["array", "boolean", "integer", "integer or string", "number", "object", "string"] as const;
 type FieldType = (typeof types)[number];
 
-/** One level of it; what is in `items` and `properties` has levels of its own. */
+/** One level of a schema; `items` and `properties` have levels of their own. */
 const level = object(
   { type: oneOf(types) },
   {
@@ -46,7 +46,7 @@ const level = object(
   },
 );
 
-/** Which types a keyword is for; the others are for all. */
+/** Types to which a keyword is limited; the other keywords apply to all types. */
 const keywordTypes: Readonly<Record<string, readonly FieldType[]>> = {
   enum: ["string", "integer", "number"],
   minimum: ["integer", "number"],
@@ -59,7 +59,7 @@ const keywordTypes: Readonly<Record<string, readonly FieldType[]>> = {
   free: ["object"],
 };
 
-/** Everything that is wrong with a schema of the table. */
+/** Lists all faults of a schema in the table. */
 export function fieldSchemaProblems(value: unknown, field: string): readonly Problem[] {
   const own = [
     ...problemsOf(level.json, value, field),

@@ -1,4 +1,4 @@
-/** The fields of a service's file, which are a closed list. What is not in it is refused by name. */
+/** Defines the fields of a service's file as a closed list. Unknown fields are refused by name. */
 import {
   anyObject,
   anyValue,
@@ -71,7 +71,7 @@ const line = (maxLength = 500): Schema<string> =>
 /** Words of a rule. Braces stand for the parameter only: in the messages of CEL rules they would be CEL. */
 const ruleText = (maxLength: number): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^([^\\x00-\\x1f\\x7f{}]|\\{parameter\\})*$" });
-/** What the type of a service is called, with at most 30 characters. */
+/** Pattern of a service's type, with at most 30 characters. */
 export const serviceTypePattern: string = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
 const label = (maxLength: number): Schema<string> => string({ pattern: serviceTypePattern, maxLength });
 const camelCase: Schema<string> = string({ pattern: "^[a-z][A-Za-z0-9]*$", maxLength: 63 });
@@ -128,7 +128,7 @@ const claim = object(
   },
 );
 
-/** Where a service is reached, read of credentials. */
+/** Address field in the credentials. */
 export const connectionSource: Schema<ConnectionSource> = object(
   { label: line(60), from: secretKey, form: oneOf(["host", "url", "address"]) },
   { port: secretKey },
@@ -157,7 +157,7 @@ const example: Schema<Example> = object({
   spec: anyObject(),
 });
 
-/** What a parameter is called at a backend, in full; a text alone is the key. */
+/** Full name of a parameter at a backend; a plain text is the key. */
 export const target: Schema<Target> = object(
   { key: string({ pattern: "^[^\\x00-\\x1f\\x7f]+$", maxLength: 253 }) },
   { as: oneOf(["lower"]) },

@@ -98,7 +98,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '20: spec.backends[1].object.ready: is "true == true", expected a CEL query of the word object',
   ],
   [
-    "a patch from a field that there is not",
+    "a patch from an unknown field",
     "from: spec.zone,",
     "from: spec.region,",
     '25: spec.backends[1].object.patches[3].from: is "spec.region", expected one of spec.service, spec.plan, spec.acceptsIncomplete, spec.zone, parameters, claim.name, claim.namespace',
@@ -158,19 +158,19 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "26: spec.backends[1].object.patches[4]: is changed parameters, expected from and to only; parameters[].to changes them",
   ],
   [
-    "what is reported and is not of the status",
+    "a reported field outside of the status",
     "from: status.secret",
     "from: spec.secret",
     '33: spec.backends[1].object.binding.status[0].from: is "spec.secret", expected a string that matches ^status(\\.[A-Za-z][-A-Za-z0-9_]{0,62}){1,10}$',
   ],
   [
-    "a kind that there is not",
+    "an unknown kind",
     "        binding:",
     "        bind:",
     '29: spec.backends[1].object.bind: is {"manifest":{"apiVersion":"example.org/v1","kind":"User"}…, expected one of the fields backup, binding, manifest, patches, providerConfig, ready, restore, status',
   ],
   [
-    "a field for a backend that there is not",
+    "a field for an unknown backend",
     "backends: [inside]",
     "backends: [outside]",
     '10: spec.claim.fields.zone.backends[0]: is "outside", expected a backend: one of a9s, inside',

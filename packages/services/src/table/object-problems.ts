@@ -1,4 +1,4 @@
-/** What is wrong with the objects of a backend: what they are, what goes into them, and whether every plan and service has its value. */
+/** Checks the objects of a backend: their identity, their input, and that every plan and service has its value. */
 import { isRecord, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Problem, valueText } from "@klutch/schema";
 import { type Placed, placedNames, placedTexts, repeated } from "./doubles.ts";
@@ -10,7 +10,7 @@ const sharedFields: Readonly<Record<string, readonly string[]>> = {
   restore: ["backupRef", "instanceRef", "serviceInstanceType"],
 };
 
-/** Everything that is wrong with the way in which a backend makes things; `claimFields` are those of an instance's spec. */
+/** Lists all faults of a backend's recipe; `claimFields` are those of an instance's spec. */
 export function objectProblems(
   spec: unknown,
   backend: unknown,

@@ -1,13 +1,13 @@
 /** A second way to make things: objects of an operator in the cluster, made by provider-kubernetes under the claim's name and namespace. */
 import { anyObject, anyValue, list, map, object, oneOf, type Schema, string } from "@klutch/schema";
 
-/** From a field of the claim to a field of the object. Words are the parts of a text between hyphens. */
+/** Copies a field of the claim to a field of the object. Words are the parts of a text between hyphens. */
 export interface Patch {
   /** `spec.<field>` of the claim, `parameters` for all that have a name at the backend, `claim.name` or `claim.namespace`. */
   readonly from: string;
   /** Path below the object's `spec`. */
   readonly to: string;
-  /** What the text may begin with, and is taken away. */
+  /** Prefix to remove from the text. */
   readonly trimPrefix?: string | undefined;
   /** The value for the last of the text's words. */
   readonly lastWord?: Readonly<Record<string, unknown>> | undefined;
@@ -15,11 +15,11 @@ export interface Patch {
   readonly hasWord?: Readonly<Record<string, unknown>> | undefined;
   /** The text as a number. */
   readonly as?: "integer" | undefined;
-  /** Where the claim says nothing. Default: the field is left out. */
+  /** Value if the claim sets none. Default: the field is left out. */
   readonly default?: unknown;
 }
 
-/** From the object's status to `status.managed` of the claim. */
+/** Copies a field of the object's status to the claim's `status.managed`. */
 export interface Reported {
   readonly from: string;
   readonly to: string;
@@ -27,7 +27,7 @@ export interface Reported {
 
 /** An object for a claim. */
 export interface ObjectRecipe {
-  /** Without name and namespace, which are the claim's. */
+  /** Manifest without name and namespace, which are the claim's. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** A CEL query of the word `object`; provider-kubernetes asks it. */
   readonly ready: string;

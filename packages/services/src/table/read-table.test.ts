@@ -71,7 +71,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '27: spec.parameters[0].schema.type: is "integr", expected one of "array", "boolean", "integer", "integer or string", "number", "object", "string"',
   ],
   [
-    "a field that there is not",
+    "an unknown field",
     "  title: Example",
     "  titel: Example",
     '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, otherCompositions, parameters, parametersAbout, sizes, title',
@@ -95,7 +95,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '19: spec.backends[0].plans[1].name: is "example-huge", expected a name with the size of the plan: one of -small, -big',
   ],
   [
-    "a rule of no kind that there is",
+    "a rule of an unknown kind",
     "neverSmaller: {}",
     "neverLarger: {}",
     "21: spec.backends[0].rules[0]: is none of them, expected exactly one of neverSmaller, keeps, never, immutable, planNeeds, serviceNeeds, parametersNeed, cel",
@@ -113,13 +113,13 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '21: spec.backends[0].rules[0].keeps.word: is "ssl", expected a word that a plan of this backend has',
   ],
   [
-    "a service that there is not",
+    "an unknown service",
     "neverSmaller: {}",
     "planNeeds: { word: big, services: [example1, example2] }",
     '21: spec.backends[0].rules[0].planNeeds.services[1]: is "example2", expected a service of this backend: one of example1',
   ],
   [
-    "a parameter that there is not",
+    "an unknown parameter",
     "neverSmaller: {}",
     "parametersNeed: { word: big, parameters: [letters] }",
     '21: spec.backends[0].rules[0].parametersNeed.parameters[0]: is "letters", expected a parameter: one of words',
@@ -131,7 +131,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '22: spec.backends[0].rules[1].immutable.field: is "region", expected a field of the claim\'s spec: one of service, plan, acceptsIncomplete, parameters, zone',
   ],
   [
-    "a backend that there is not",
+    "an unknown backend",
     "to: { a9s: words }",
     "to: { a8s: words }",
     '26: spec.parameters[0].to.a8s: is "a8s", expected a backend: one of a9s',
@@ -149,7 +149,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '29: spec.credentials.keys[2]: is "the url", expected a string that matches ^[-._a-zA-Z0-9]+$',
   ],
   [
-    "a connection of a key that there is not",
+    "a connection of an unknown key",
     "from: host",
     "from: hostname",
     '30: spec.credentials.connection[0].from: is "hostname", expected a key of credentials.keys: one of host, port',
@@ -158,7 +158,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "a connection of a key that holds a secret",
     "keys: [host, port]\n    connection: [{ label: Example, from: host,",
     "keys: [host, port, password]\n    connection: [{ label: Example, from: password,",
-    '30: spec.credentials.connection[0].from: is "password", expected a key that holds no secret; who reads the status of a binding sees what is there',
+    '30: spec.credentials.connection[0].from: is "password", expected a key that holds no secret; everyone who can read the status of a binding sees its value',
   ],
   [
     "a field that every claim has",

@@ -1,4 +1,4 @@
-/** From a file to a service's table, or to everything that is wrong with the file. */
+/** Reads a file to a service's table, or to the list of all its faults. */
 import { isRecord, listAt, recordAt } from "@klutch/kube-core";
 import { accepts, type Problem, problemsOf, unknownFields } from "@klutch/schema";
 import { doubles } from "./doubles.ts";
@@ -9,9 +9,9 @@ import { wrongReferences } from "./references.ts";
 import type { Parameter, ServiceTable, Target } from "./service-table.ts";
 import { type OtherService, takenNames } from "./taken-names.ts";
 
-/** One thing that is wrong in a file. */
+/** One fault in a file. */
 export interface Fault extends Problem {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
 }
 
@@ -21,14 +21,14 @@ export interface PlacedFile {
   readonly lineOf: (field: string) => number;
 }
 
-/** Either a table or at least one fault. */
+/** Result of reading: a table, or at least one fault. */
 export type ReadResult =
   | { readonly table: ServiceTable; readonly faults: readonly never[] }
   | { readonly table: undefined; readonly faults: readonly Fault[] };
 
 /**
- * Reads a file; `others` are the services that there are beside it. All faults are told at once, in the order of their lines; only
- * examples wait until the rest is right. CEL is not read: that an expression compiles only an API server knows.
+ * Reads a file; `others` are the other existing services. All faults are reported at once, in the order of their lines; only the
+ * examples are checked after the rest is right. CEL is not compiled: only an API server can do that.
  */
 export function readTable({ value, lineOf }: PlacedFile, others: readonly OtherService[] = []): ReadResult {
   const placed = (problems: readonly Problem[]): readonly Fault[] =>
@@ -43,7 +43,7 @@ export function readTable({ value, lineOf }: PlacedFile, others: readonly OtherS
   return faults.length > 0 ? { table: undefined, faults } : { table, faults: [] };
 }
 
-/** One line for a person, as compilers print it. */
+/** Prints a fault in one line, as compilers do. */
 export function describeFault(file: string, { line, field, value, expected }: Fault): string {
   const text = `${file}:${line}: ${field === "" ? "the file" : field}: is ${value}, expected ${expected}`;
   return text.replaceAll(/\p{Cc}+/gu, " ");
@@ -63,7 +63,7 @@ function problemsIn(value: unknown, others: readonly OtherService[]): readonly P
   ];
 }
 
-/** Backends of which no plan can be chosen. */
+/** Lists backends without a plan that can be chosen. */
 function withoutPlans(spec: unknown): readonly Problem[] {
   return listAt(spec, "backends").flatMap((backend, index) => {
     const plans = listAt(backend, "plans");

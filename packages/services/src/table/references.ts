@@ -1,11 +1,11 @@
-/** What the parts of a table say of each other: words of plans, names of services, parameters, backends and keys. */
+/** Checks the references between the parts of a table: words of plans, names of services, parameters, backends and keys. */
 import { isRecord, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Problem, valueText } from "@klutch/schema";
 import { sourceProblems } from "../render/connection-text.ts";
 import { type Placed, placedNames, placedTexts } from "./doubles.ts";
 import { objectProblems } from "./object-problems.ts";
 
-/** Everything in a table's `spec` that names what there is not. */
+/** Lists all references in a table's `spec` to missing parts. */
 export function wrongReferences(spec: unknown): readonly Problem[] {
   return [
     ...defaultProblems(spec),

@@ -1,4 +1,4 @@
-/** Where in a table a rule of its definition stands, for what an API server says of the rule. */
+/** Finds the table entry of a definition's rule, for an API server's message about the rule. */
 import { listAt, recordAt, recordsAt, textAt } from "@klutch/kube-core";
 import { serviceIn } from "../data-service.ts";
 import { compositionName, type Generation } from "../generation.ts";

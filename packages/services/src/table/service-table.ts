@@ -4,7 +4,7 @@ import type { ObjectBackend } from "./object-table.ts";
 
 /** A size of plans. */
 export interface Size {
-  /** As it stands in names of plans, behind a hyphen. */
+  /** Word in names of plans, behind a hyphen. */
   readonly word: string;
 }
 
@@ -16,7 +16,7 @@ export interface Plan {
   readonly retired?: boolean | undefined;
 }
 
-/** What holds between service, plan and parameters, and between a claim and what it was before. Exactly one of the kinds, maybe with words. */
+/** Rule between service, plan and parameters, or between a claim and its previous state. Exactly one of the kinds, optionally with a message. */
 export interface TableRule {
   /** A plan may grow and may not shrink, in the order of the sizes. */
   readonly neverSmaller?: object | undefined;
@@ -33,11 +33,11 @@ export interface TableRule {
   readonly parametersNeed?: { readonly parameters: readonly string[]; readonly word: string } | undefined;
   /** A rule of the claim's spec in CEL. */
   readonly cel?: { readonly expression: string } | undefined;
-  /** What a claim is refused with. Must be there for `cel`; the others have words of their own. */
+  /** Message with which a claim is refused. Required for `cel`; the others have a default. */
   readonly message?: string | undefined;
 }
 
-/** How long a backend usually takes, such as `15m`; for words only. */
+/** Usual duration of a backend's operations, such as `15m`; for messages only. */
 export interface Takes {
   readonly create?: string | undefined;
   readonly change?: string | undefined;
@@ -53,17 +53,17 @@ export interface Backend {
   readonly broker?: object | undefined;
   /** Instances are objects in the cluster. */
   readonly object?: ObjectBackend | undefined;
-  /** What `spec.service` may be. */
+  /** Allowed values of `spec.service`. */
   readonly services: readonly string[];
   readonly plans: readonly Plan[];
   readonly takes?: Takes | undefined;
   readonly rules?: readonly TableRule[] | undefined;
 }
 
-/** What a parameter is called at a backend. */
+/** Name of a parameter at a backend. */
 export interface Target {
   readonly key: string;
-  /** How its value changes on the way. Default: not at all. */
+  /** Conversion of the value. Default: none. */
   readonly as?: "lower" | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface Parameter {
   readonly name: string;
   readonly about: string;
   readonly schema: JsonSchema;
-  /** By backend. A claim that sets it is refused with words where a backend is missing. */
+  /** Targets by backend. A claim that sets the parameter is refused with a message if its backend is missing here. */
   readonly to: Readonly<Record<string, Target>>;
 }
 
@@ -85,7 +85,7 @@ export interface ClaimField {
   readonly schema: JsonSchema;
 }
 
-/** Where a service is reached, read of the credentials of a binding. */
+/** Address field of a service in the credentials of a binding. */
 export interface ConnectionSource {
   readonly label: string;
   /** Key of the Secret. */
@@ -109,7 +109,7 @@ export interface Column {
   /** JSONPath with a leading dot. */
   readonly path: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
-  /** Only with `-o wide`. Default false. */
+  /** True to show the column only with `-o wide`. Default false. */
   readonly wide?: boolean | undefined;
 }
 
@@ -117,20 +117,20 @@ export interface Column {
 export interface Example {
   /** Name of its file, without the ending. */
   readonly file: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly about: string;
   /** `metadata.name`. */
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that is particular to one service. */
+/** All particulars of one service. */
 export interface ServiceTable {
   /** `serviceInstanceType` of its bindings. Compositions and ProviderConfigs are named after it. */
   readonly type: string;
-  /** As people write it. */
+  /** Product name. */
   readonly title: string;
-  /** What it is, in a few sentences. */
+  /** Description in a few sentences. */
   readonly about: string;
   /** Kind of the claim. */
   readonly kind: string;

@@ -32,7 +32,7 @@ const wordsOfCel: readonly string[] = [
   ..."namespace null package return true var void while".split(" "),
 ];
 
-/** Everything in a table that is called like something else. */
+/** Lists all names in a table that something else already has. */
 export function takenNames(file: unknown, others: readonly OtherService[]): readonly Problem[] {
   const type = textAt(file, "metadata", "name");
   const kind = textAt(file, "spec", "claim", "kind");

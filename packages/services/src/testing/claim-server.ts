@@ -28,14 +28,14 @@ export type ChangeCase = readonly [what: string, before: object, change: object,
 
 type Spec = Readonly<Record<string, unknown>>;
 interface Options {
-  /** Nothing is written. */
+  /** True to write nothing. */
   readonly dryRun?: boolean | undefined;
 }
 
-/** What tests do with the server. Types and specs are those of legacy claims; of a claim of v2 the same is asked. */
+/** Actions of the tests on the server. Types and specs are those of legacy claims; each action repeats the same for a v2 claim. */
 export interface ClaimServer {
   readonly client: KubeClient;
-  /** In the namespace `a`; rejects when it is refused, and when the generations differ. */
+  /** Creates it in the namespace `a`; rejects if it is refused, and if the generations differ. */
   create(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
   /** A merge patch of the spec, otherwise as `create`. */
   patch(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
@@ -87,7 +87,7 @@ export async function startClaimServer(
   };
 }
 
-/** For the names of tests. */
+/** Words an expectation for the names of tests. */
 export function verdict(message: RegExp | undefined): string {
   return message === undefined ? "accepted" : "refused";
 }

@@ -6,7 +6,7 @@ import type { ClaimServer } from "./claim-server.ts";
 /** Letters of the messages that a change is refused with; none: it is accepted. */
 export type Verdicts = (from: string, to: string) => string;
 
-/** Reads a table: rows are what was, columns what shall be, `.` is accepted. Throws for what is not in it. */
+/** Reads a table: rows are the previous plan, columns the next, `.` means accepted. Throws for a missing pair. */
 export function planTable(text: string): Verdicts {
   const [head = [], ...rows] = text
     .trim()
@@ -23,16 +23,16 @@ export function planTable(text: string): Verdicts {
   };
 }
 
-/** All plans of a service, and what is expected of each change between two of them. */
+/** All plans of a service, and the expectation for each change between two of them. */
 export interface PlanChanges {
   readonly type: ResourceType;
   /** A service that has them all. */
   readonly service: string;
   readonly plans: readonly string[];
   readonly verdicts: Verdicts;
-  /** What else the claims say. Default: nothing. */
+  /** Further fields of the claims. Default: none. */
   readonly more?: object | undefined;
-  /** By letter. */
+  /** Expected messages by letter. */
   readonly messages: Readonly<Record<string, string>>;
 }
 

@@ -1,9 +1,9 @@
-/** Small tables as text, and what is wrong with them. */
+/** Builds small tables as text, and lists their faults. */
 import assert from "node:assert/strict";
 import { parsePlacedYaml } from "@klutch/kube";
 import { describeFault, readTable } from "../table/read-table.ts";
 
-/** How a table begins; fields of the claim may follow. */
+/** First lines of a table; fields of the claim may follow. */
 export const tableHead = `apiVersion: services.klutch.anynines.com/v1alpha1
 kind: DataService
 metadata: { name: example }

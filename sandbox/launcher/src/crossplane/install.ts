@@ -120,7 +120,7 @@ async function initialise(context: ControlPlane, program: string, kubeconfig: st
   );
 }
 
-/** From the Secret that init made; core reads files. */
+/** Writes the certificate from the Secret that init made; core reads files. */
 async function writeServerCertificate(context: ControlPlane, folder: string): Promise<string> {
   const secret = await context.clusters.controlPlane.client.get<DynamicObject>(secrets, {
     namespace: crossplaneNamespace,

@@ -7,11 +7,11 @@ import { applyFiles, claimReady, deleteClaim, readCredentials, shared, type Work
 
 /** A service and what an application does with it. */
 export interface Chain {
-  /** For people. */
+  /** Name for people. */
   readonly title: string;
   readonly service: DemoService;
   readonly application: Application;
-  /** Why there are no backups; undefined when there are. */
+  /** Reason for the lack of backups; undefined if they are available. */
   readonly withoutBackups?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function liveThrough(chain: Chain, base: Workplace): Promise<void> 
   });
 }
 
-/** Throws when what is back is not what was there. */
+/** Throws if the restored data differ from the original. */
 async function backUpAndRestore(
   { service, application }: Chain,
   workplace: Workplace,

@@ -15,13 +15,13 @@ import { type Chain, liveThrough } from "./chain.ts";
 import { demoServices, namespaceFile } from "./claims.ts";
 import { applyFiles, secretOf, shared, type Workplace } from "./developer.ts";
 
-/** What the demo needs to know of the sandbox. */
+/** Facts about the sandbox that the demo needs. */
 export interface DemoInput {
   readonly context: DemoContext;
   readonly cli: CliFiles;
   readonly backendUrl: string;
   readonly broker: SandboxBroker;
-  /** What the plugin needs to know besides. Default: nothing. */
+  /** Environment of the plugin. Default: none. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function runDemo({ context, cli, backendUrl, broker, env }: DemoInp
   const chains = chainsOf(broker);
   const kinds = [...chains.map(({ service }) => claimResource(service.kind)), ...Object.values(shared)];
   for (const [index, { plural }] of kinds.entries()) {
-    // What all say is shown once, and what is asked for more than that always.
+    // Output that is the same for all kinds is shown once, but every question is shown.
     const print = (line: string): void => {
       if (index === 0 || /\bAPIServiceBinding\b|^The provider wants|^\t- /.test(line))
         progress.say(line.replace("\t", "  "));
@@ -58,7 +58,7 @@ function chainsOf({ postgresUrl, hasBackups, servers }: SandboxBroker): readonly
       application: postgresqlApplication(postgresUrl),
       withoutBackups: hasBackups
         ? undefined
-        : "no backup is made: there is no pg_dump for this server; README says how to get one",
+        : "no backup is made: there is no pg_dump for this server; docs/sandbox.md says how to get one",
     },
     ...(mariadb === undefined
       ? []

@@ -1,4 +1,4 @@
-/** What a developer does in app cluster A, with the tools and rights that they have. */
+/** Plays a developer in app cluster A, with the tools and rights that they have. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -21,7 +21,7 @@ export const shared: Readonly<Record<"bindings" | "backups" | "restores", Resour
   restores: claimResource("Restore"),
 };
 
-/** Where they work. */
+/** Workplace of the developer. */
 export interface Workplace {
   readonly context: DemoContext;
   readonly cli: CliFiles;
@@ -61,7 +61,7 @@ async function kubectl(cli: CliFiles, ...args: readonly string[]): Promise<strin
   return stdout.trim();
 }
 
-/** What came down into the Secret of a binding. */
+/** Reads the Secret of a binding. */
 export async function readCredentials(
   { context, progress }: Workplace,
   binding: string,
@@ -75,7 +75,7 @@ export async function readCredentials(
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decode(value)]));
 }
 
-/** Where the credentials of a binding are. */
+/** Returns the reference of a binding's Secret. */
 export function secretOf(binding: string): { readonly namespace: string; readonly name: string } {
   return { namespace: demoNamespace, name: `${binding}-creds` };
 }

@@ -1,4 +1,4 @@
-/** An application in a Pod of app cluster A, which knows nothing but the Secret of its binding. */
+/** Runs an application in a Pod of app cluster A, which knows only the Secret of its binding. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

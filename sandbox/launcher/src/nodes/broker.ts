@@ -6,11 +6,11 @@ import { deployments } from "@klutch/kube-core";
 import type { NodeCluster } from "@klutch/nodes";
 import { applyAll, readManifests, waitForConditions } from "../objects.ts";
 
-/** As the bundle calls everything of it. */
+/** Name of all objects of the broker's bundle. */
 const name = "klutch-broker";
 const metadata = { name, namespace: "klutch-backend" };
 
-/** Where Pods of the control plane reach it. */
+/** URL of the broker for Pods of the control plane. */
 export const brokerUrl: string = `http://${name}.${metadata.namespace}`;
 
 /** Installs it from the release's bundles, and waits until it is ready. Its namespace must be there. */

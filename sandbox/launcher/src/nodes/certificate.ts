@@ -2,7 +2,7 @@
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { type Authority, createAuthority, type KeyPair } from "@klutch/certificates";
 
-/** How long they are good. */
+/** Validity of the certificates. */
 const days = 365;
 
 /** A new authority. Its name is no server's: OpenSSL takes a certificate whose issuer has its own name for self-signed. */
@@ -15,7 +15,7 @@ export function certificateFor(authority: Authority, address: string, now: Date)
   return authority.issue({ use: "server", name: "klutch-sandbox", hosts: [address] }, { now, days });
 }
 
-/** From now on the browser that this process plays trusts that authority (PEM). A person would add it to the browser's. */
+/** Makes the browser that this process plays trust the authority (PEM). A person would add it to the browser's. */
 export function trust(authority: string): void {
   setDefaultCACertificates([...getCACertificates("default"), authority]);
 }

@@ -12,7 +12,7 @@ const metadata = { name, namespace: name };
 const labels = { app: name };
 const port = 5556;
 
-/** What it is made of. */
+/** Options of Dex on nodes. */
 export interface NodeDexOptions {
   readonly image: string;
   readonly certificate: KeyPair;

@@ -9,7 +9,7 @@ import { buildImage, type Image, plainLayerOf, pushImage, type TarEntry } from "
 /** Host under which Crossplane's chart names its image; nodes are to ask our registry instead. */
 export const crossplaneImageHost = "xpkg.crossplane.io";
 
-/** What Crossplane installs into a cluster; its program looks for it at the root. */
+/** Folders that Crossplane installs into a cluster; its program looks for them at the root. */
 const shipped = ["crds", "webhookconfigurations"];
 
 /** Pushes Crossplane, as its chart names it below its host. */

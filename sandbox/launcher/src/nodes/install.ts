@@ -9,14 +9,14 @@ import { trust } from "./certificate.ts";
 import type { NodeWorld } from "./world.ts";
 
 const page = "docs/install.md";
-/** Under this heading the release is built, of which the plugin is a part. */
+/** Heading under which the page builds the release, which includes the plugin. */
 const imagesHeading = "Images";
 const pluginPage = "docs/release.md";
 const pluginHeading = "Install the plugin";
 /** Under this heading people name a broker that they have. */
 const brokerHeading = "3. A service broker";
 
-/** From empty clusters to the first claim that is ready. Throws with what was printed when a line fails. Gives back what all of them printed. */
+/** Runs the page, from empty clusters to the first ready claim. Throws with the output of a failed command. Returns the output of all. */
 export async function followInstallPage(world: NodeWorld, progress: Progress): Promise<string> {
   const blocks = await blocksIn(page);
   for (const part of [imagesHeading, brokerHeading])
@@ -44,7 +44,7 @@ async function installExecutables({ work, person }: NodeWorld): Promise<void> {
     await typed(text, join(work, "dist", "release"), person);
 }
 
-/** What the page takes for granted once the backend is there: a way in from outside, and a broker. */
+/** Prepares the page's prerequisites once the backend exists: a way in from outside, and a broker. */
 async function bringAlong({ clusters, work, person, secrets }: NodeWorld, progress: Progress): Promise<void> {
   const { client, node } = clusters.controlPlane;
   await applyAll(client, [

@@ -1,4 +1,4 @@
-/** What runs on a node and how much memory it has, as the kernel counts it (proc_pid_smaps_rollup: proportional set size). Reads only as root. */
+/** Measures the memory of a node's processes, as the kernel counts it (proc_pid_smaps_rollup: proportional set size). Needs root. */
 import { readdir, readFile } from "node:fs/promises";
 import { type DynamicObject, pods } from "@klutch/kube-core";
 import type { NodeCluster } from "@klutch/nodes";
@@ -11,7 +11,7 @@ export interface MemoryUse {
   readonly kib: number;
 }
 
-/** What runs on the node of a cluster, the largest first. */
+/** Lists the processes on the node of a cluster, the largest first. */
 export async function memoryOf({ client, node }: NodeCluster): Promise<readonly MemoryUse[]> {
   const { items } = await client.list<DynamicObject>(pods);
   const names = new Map(
@@ -36,7 +36,7 @@ interface NodeProcess {
   readonly kib: number;
 }
 
-/** Undefined for what is not of the node, and for what ended meanwhile. */
+/** Reads one process. Returns undefined if it is not of the node, or ended meanwhile. */
 async function processAt(folder: string, node: string): Promise<NodeProcess | undefined> {
   const read = (file: string): Promise<string> => readFile(`${folder}/${file}`, "utf8").catch(() => "");
   const path = /:memory:(\S+)$/m.exec(await read("cgroup"))?.[1] ?? "";

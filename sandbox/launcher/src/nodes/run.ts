@@ -55,7 +55,7 @@ export async function runOnNodes(
   progress.say("stopping …");
 }
 
-/** What the page made: the demo begins and ends with nothing. */
+/** Deletes the objects that the page created: the demo starts and ends with none. */
 async function giveBack({ work, person }: NodeWorld): Promise<void> {
   const remove = 'kubectl --kubeconfig "$APP_CLUSTER" delete --timeout=5m';
   // The login first: an instance stays while it has one.

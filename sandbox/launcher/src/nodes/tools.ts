@@ -6,7 +6,7 @@ import { type ArtefactName, packageArtefacts } from "@klutch/api";
 import { cacheFolder, resolveEngine } from "@klutch/engines";
 import { inheritedEnvironment } from "../environment.ts";
 
-/** What is installed. */
+/** Artefacts that are installed. */
 const artefacts: readonly ArtefactName[] = [
   "konnector",
   "backend",
@@ -19,8 +19,8 @@ const artefacts: readonly ArtefactName[] = [
 const root = join(import.meta.dirname, "..", "..", "..", "..");
 
 /**
- * `npm run release:build` writes into the checkout, and makes everything for all platforms, most of which nobody here can run. This one
- * makes what this machine installs, in the folder that one is in, and `release:push` takes it from there.
+ * Replaces `npm run release:build`, which writes to the checkout and builds all platforms, most of which cannot run here. This one
+ * builds the artefacts for this machine in the current folder, and `release:push` takes them from there.
  */
 function npmScript(env: NodeJS.ProcessEnv): string {
   const architecture = process.arch === "arm64" ? "arm64" : "amd64";

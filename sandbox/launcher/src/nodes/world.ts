@@ -20,14 +20,14 @@ import { openDoor } from "./door.ts";
 import { crossplaneImageHost, pushCrossplane, pushDex } from "./images.ts";
 import { writeTools } from "./tools.ts";
 
-/** How many clusters there are. */
+/** Number of clusters. */
 export const clusterCount = 3;
 
 /** A person with empty clusters. Disposing ends and removes everything. */
 export interface NodeWorld extends AsyncDisposable {
   /** Kubeconfigs and commands. */
   readonly folder: string;
-  /** In which the person types. It has the parts of a checkout that the page names. */
+  /** Folder in which the person types. It has the parts of a checkout that the page names. */
   readonly work: string;
   readonly clusters: Readonly<Record<"controlPlane" | "appA" | "appB", NodeCluster>>;
   readonly cli: CliFiles;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export interface PageBlock {
   /** The heading that it stands under, without its marks. */
   readonly heading: string;
-  /** What stands behind its fence. */
+  /** Language after the opening fence. */
   readonly language: string;
   readonly text: string;
 }

@@ -17,7 +17,7 @@ export async function typed(text: string, cwd: string, env: NodeJS.ProcessEnv): 
     const url = [...printed.matchAll(/^ *(https?:\/\/\S+\/authorize\?\S+)$/gm)].at(-1)?.[1];
     if (url === undefined || logins.has(url)) return;
     const login = playPerson(url, api).catch((cause: unknown) => {
-      // Nobody else will end the plugin, which waits for the login.
+      // Nothing else ends the plugin, which waits for the login.
       child.kill();
       throw new Error(`the login failed: ${String(cause)}`, { cause });
     });

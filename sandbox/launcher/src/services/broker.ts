@@ -10,20 +10,20 @@ import type { DataServers } from "./data-servers.ts";
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
 
-/** Where the broker serves its backup manager, which has the same user. */
+/** Path at which the broker serves its backup manager, which has the same user. */
 export const backupManagerPath = "/backup-manager";
 
 /** A broker that runs. */
 export interface SandboxBroker {
-  /** Of the server's superuser, with which the demo checks whether things are really gone; undefined where nobody else reaches the server. */
+  /** URL of the server's superuser, with which the demo checks that objects are really gone; undefined if it is reachable by the broker only. */
   readonly postgresUrl: string | undefined;
-  /** Whether there are programs for backups of that server. */
+  /** True if programs for backups of that server are available. */
   readonly hasBackups: boolean;
-  /** What it makes besides databases in that server. */
+  /** Servers that it starts in addition to PostgreSQL databases. */
   readonly servers: DataServers;
 }
 
-/** It ends the servers of instances before itself, and writes down what they hold. */
+/** Starts the broker. It ends the servers of instances before itself, and writes their data to disk. */
 const stopTimeoutMs = 30_000;
 
 /** Starts the broker and its PostgreSQL server. */
@@ -58,7 +58,7 @@ export async function startBroker(context: SandboxBase, servers: DataServers): P
   return { postgresUrl: postgres.url, hasBackups: postgres.dumpPrograms !== undefined, servers };
 }
 
-/** Where the broker finds `pg_dump`; it looks for them itself when the server came without them. */
+/** Returns the path of `pg_dump` for the broker; without one it searches itself. */
 function programsFor({ dumpPrograms, dumpLibraries }: PostgresServer): Readonly<Record<string, string>> {
   return {
     BROKER_POSTGRES_PROGRAMS: dumpPrograms ?? "",

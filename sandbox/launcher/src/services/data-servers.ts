@@ -3,10 +3,10 @@ import { type DebianPrograms, EngineError, resolveDebian } from "@klutch/engines
 import type { Progress } from "../progress.ts";
 import { together } from "../together.ts";
 
-/** By type of data service; one whose programs cannot be had is not there. */
+/** Programs by type of data service; unavailable ones are absent. */
 export type DataServers = Readonly<Partial<Record<"mariadb" | "keyvalue", DebianPrograms>>>;
 
-/** Fetches what is missing. What cannot be had is told in one line, and the sandbox does without it. `resolve`: for tests. */
+/** Downloads missing programs. Reports unavailable ones in one line, and the sandbox omits that service. `resolve`: for tests. */
 export async function obtainDataServers(
   progress: Pick<Progress, "say">,
   signal: AbortSignal,

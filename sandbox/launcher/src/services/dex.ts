@@ -14,10 +14,10 @@ const passwordHash = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T
 /** Client id of the backend. */
 export const oidcClientId = "klutch-backend";
 
-/** What differs between one Dex and another. */
+/** Options that differ between instances of Dex. */
 export interface DexOptions {
   readonly issuer: string;
-  /** How it listens, in its own words. */
+  /** Listen options, in Dex' own words. */
   readonly web: Readonly<Record<string, string>>;
   readonly clientSecret: string;
   /** URL at which the backend is reached. */

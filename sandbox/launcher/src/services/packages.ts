@@ -85,14 +85,14 @@ async function mayList(client: KubeClient, account: ObjectRef, type: ResourceTyp
   return valueAt(answer, "status", "allowed") === true;
 }
 
-/** Where a broker is, how to log in, and for what. */
+/** Address of a broker, its login, and its types. */
 export interface BrokerAccess {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Of data service. */
+  /** Types of data services. */
   readonly types: readonly string[];
-  /** Of managed resources. */
+  /** Generations of managed resources. */
   readonly generations: readonly Generation[];
 }
 
@@ -118,7 +118,7 @@ export async function configureProvider(
   ]);
 }
 
-/** Where the broker of a type and its backup manager are. */
+/** Returns the ProviderConfigs of a type's broker and its backup manager. */
 function configsOf(kind: ResourceType, type: string, url: string): readonly DynamicObject[] {
   return [
     providerConfig(kind, providerConfigName(type), {

@@ -43,10 +43,10 @@ import { confinedClient } from "../../testing/confined.ts";
 import { ownClaim, templateObject } from "../../testing/provider.ts";
 import { startBackend } from "../../testing/start-backend.ts";
 
-/** What the tests work with. */
-export interface ControlPlaneWorld extends AsyncDisposable {
+/** Fixture of the tests. */
+export interface ControlPlaneFixture extends AsyncDisposable {
   readonly cluster: TestCluster;
-  /** Of the administrator. */
+  /** Client of the administrator. */
   readonly client: KubeClient;
   readonly backend: Backend;
   /** Added to the backend's wall clock. */
@@ -96,7 +96,7 @@ const crd = (plural: string, kind: string): DynamicObject =>
 export const template = (resource: string): DynamicObject =>
   templateObject("mangodb.com", resource, [ownClaim("secrets")]);
 
-export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
+export async function startControlPlaneFixture(): Promise<ControlPlaneFixture> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await leaseCluster({ name: "control-plane", controllerManager: true }));
   const { client } = cluster;
@@ -189,7 +189,7 @@ export async function createKubeconfig(client: KubeClient, text: string = goodKu
   await client.create(secrets, kubeconfigSecret(text));
 }
 
-/** Waits until what is read matches; else the error says what was read last. */
+/** Waits until the read value matches; else the error contains the last value. */
 export function until(what: string, read: () => Promise<string>, expected: RegExp): Promise<string> {
   return waitFor(what, async () => {
     const text = await read();

@@ -1,13 +1,13 @@
-/** What a person sees when something did not work. */
+/** Renders the page for a failed request. */
 import { html } from "hono/html";
 import { layout, type Markup } from "./layout.ts";
 
 /** A page that says what happened and what to do. */
 export function errorPage(prettyName: string, message: string, advice: string): Markup {
   return layout(
-    "This did not work",
+    "Something went wrong",
     prettyName,
-    html`<h1>This did not work</h1>
+    html`<h1>Something went wrong</h1>
       <div class="card problem" role="alert"><p>${message}</p><p class="soft">${advice}</p></div>`,
   );
 }

@@ -4,7 +4,7 @@ import { html } from "hono/html";
 import type { OfferedApi } from "../../offered-api.ts";
 import { layout, type Markup } from "./layout.ts";
 
-/** What the page shows. */
+/** Content of the page. */
 export interface ResourcesPage {
   readonly prettyName: string;
   readonly sessionId: string;
@@ -50,7 +50,7 @@ function card(page: ResourcesPage, offer: OfferedApi): Markup {
   </li>`;
 }
 
-/** What `kubectl explain` says once it is bound: plans are chosen before that. */
+/** Renders the fields as `kubectl explain` shows them after binding, because plans are chosen before that. */
 function settings({ kind, fields }: OfferedApi): Markup {
   return html`<details>
     <summary>What a ${kind} can be</summary>

@@ -12,7 +12,7 @@ import {
 import { type KubeClient, systemClock } from "@klutch/kube";
 import { namespaceObject } from "@klutch/kube-testing";
 
-/** A Deployment with this image, of which all replicas are available. */
+/** Returns a Deployment with this image whose replicas are all available. */
 export async function deploy(
   client: KubeClient,
   ref: ObjectRef,
@@ -48,7 +48,7 @@ export async function tenant(
   await heard(client, namespace, status);
 }
 
-/** Its konnector reports. */
+/** Reports as the konnector of this namespace. */
 export async function heard(client: KubeClient, namespace: string, status: object = {}): Promise<void> {
   const fresh = {
     lastHeartbeatTime: wholeSeconds(systemClock.now()),
@@ -60,7 +60,7 @@ export async function heard(client: KubeClient, namespace: string, status: objec
   await client.mergePatch(clusterBindings, ref, { status: { ...fresh, ...status } }, options);
 }
 
-/** Somebody holds the konnector's lease for ten minutes. */
+/** Holds the konnector's lease for ten minutes. */
 export async function holdLease(client: KubeClient, holderIdentity: string): Promise<void> {
   const now = microTime(systemClock.now());
   await client.create<DynamicObject>(leases, {

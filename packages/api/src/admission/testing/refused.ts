@@ -1,4 +1,4 @@
-/** What an admission policy says against a request. */
+/** Finds the message with which an admission policy refuses a request. */
 import assert from "node:assert/strict";
 import { isForbidden } from "@klutch/kube";
 

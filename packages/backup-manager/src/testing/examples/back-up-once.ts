@@ -6,7 +6,7 @@ import {
 } from "@klutch/backup-manager";
 import type { CreateIntent, LostAnswer, Backup } from "@klutch/backup-manager";
 
-/** Where things are kept that a crash must not lose. */
+/** Storage that survives a crash. */
 export interface Notes {
   remember(intent: CreateIntent): Promise<void>;
   keep(backupId: number): Promise<void>;

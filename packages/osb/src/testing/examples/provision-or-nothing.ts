@@ -7,7 +7,7 @@ export async function provisionOrNothing(broker: OsbClient, request: ProvisionRe
     await broker.provision(request);
   } catch (error) {
     if (isRefusal(error)) throw new Error(`the broker does not want to: ${error.message}`, { cause: error });
-    // Keep on trying until this succeeds: an orphan costs money, and nobody sees it.
+    // Keep on trying until this succeeds: an orphan costs money, and no one sees it.
     if (needsOrphanMitigation(error)) await broker.deprovision(request);
     else if (mayHaveLeftOrphan(error))
       throw new Error("ask once more, with the same identifier", { cause: error });

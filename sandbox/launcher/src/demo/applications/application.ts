@@ -1,6 +1,6 @@
-/** What an application does with a data service, knowing nothing but the Secret of its binding. */
+/** Defines an application that uses a data service and knows only the Secret of its binding. */
 
-/** By key of the Secret. */
+/** Values by key of the Secret. */
 export type Credentials = Readonly<Record<string, string>>;
 
 /** Each method throws with the server's words. */
@@ -11,6 +11,6 @@ export interface Application {
   destroy(credentials: Credentials): Promise<string>;
   /** The words that were written. */
   read(credentials: Credentials): Promise<string>;
-  /** Whether nothing of the instance is left at the broker; told without its credentials. */
+  /** Returns true if nothing of the instance is left at the broker; checked without its credentials. */
   isGone(credentials: Credentials): Promise<boolean>;
 }

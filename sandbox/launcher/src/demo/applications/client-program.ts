@@ -16,11 +16,11 @@ export interface ClientCall {
   readonly program: string;
   /** `authority`: path of a file with the certificate authority of the credentials. The arguments are public, so no password is among them. */
   readonly args: (authority: string) => readonly string[];
-  /** Where the client finds the password. */
+  /** Environment with the password for the client. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What the client printed. Throws with its words when it fails. */
+/** Returns the client's output. Throws with its error text if it fails. */
 export async function runClient({ cacrt = "" }: Credentials, call: ClientCall): Promise<string> {
   const { programs, program, args, env } = call;
   const folder = await mkdtemp(join(tmpdir(), "klutch-client-"));

@@ -1,0 +1,168 @@
+/** Holds the words that make a sentence hard to read, and how often each top folder may still use them. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { repositoryRoot } from "../root.ts";
+import type { Check } from "./check.ts";
+import type { SourceFile } from "./source-files.ts";
+
+/** One phrase that may only become rarer. */
+interface Phrase {
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** Wording to use in its place. */
+  readonly instead: string;
+}
+
+/** Counts by top folder, then by phrase. A folder or phrase that is missing counts as zero. */
+export type WordCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+const commentStarts = ["What", "Of", "Those", "Whether", "Which", "Where", "How", "So", "Why", "Who"];
+
+export const phrases: readonly Phrase[] = [
+  {
+    name: "what is",
+    pattern: /\bwhat(?: is|'s)\b/gi,
+    instead: "name the thing: the state, the missing program",
+  },
+  { name: "nobody", pattern: /\bnobody\b/gi, instead: '"no one", "nothing else", or the passive' },
+  { name: "anew", pattern: /\banew\b/gi, instead: '"again"' },
+  { name: "so many", pattern: /\bso many\b/gi, instead: "the number, or “up to …”" },
+  { name: "whoever", pattern: /\bwhoever\b/gi, instead: "the actor: the user, the caller, an operator" },
+  { name: "that there is", pattern: /\bthat there (?:is|are)\b/gi, instead: '"existing", or name the thing' },
+  { name: "that is there", pattern: /\bthat (?:is|are) there\b/gi, instead: '"existing", or name the thing' },
+  ...commentStarts.map((word) => ({
+    name: `/** ${word}`,
+    pattern: new RegExp(String.raw`/\*\* ${word}\b`, "g"),
+    instead: "start with a verb or with the name of the thing: “Returns …”, “`PairStore` keeps …”",
+  })),
+];
+
+const countsFile = "tools/checks/wording-counts.json";
+
+export const wordingChecks: readonly Check[] = [
+  {
+    name: "wording",
+    rule: `no folder uses the phrases of ${countsFile} more often than recorded`,
+    advice: "rewrite the sentence; after moving files, `npm run check -- --words` records the counts again",
+    find: ({ files }) =>
+      risenCounts(recordedCounts(), countWords(files(isProse)), () => addedLines(recordedSince())),
+  },
+];
+
+/** Reports whether the file holds prose that people write. The files of this check name the phrases, so they do not count. */
+export function isProse(path: string): boolean {
+  return /\.(?:ts|mjs|md)$/.test(path) && !path.includes("/gen/") && !path.startsWith("tools/checks/wording");
+}
+
+/** Counts each phrase in each top folder. A phrase may continue on the next line of a comment. */
+export function countWords(files: readonly SourceFile[]): WordCounts {
+  const counts: Record<string, Record<string, number>> = {};
+  for (const { path, text } of files) {
+    const folder = topFolder(path);
+    const ofFolder = (counts[folder] ??= {});
+    const flat = joinedLines(text);
+    for (const { name, pattern } of phrases) {
+      const found = flat.match(pattern)?.length ?? 0;
+      if (found > 0) ofFolder[name] = (ofFolder[name] ?? 0) + found;
+    }
+  }
+  return counts;
+}
+
+/** Lists the phrases that became more frequent, with the added lines that contain them and the wording to use. */
+export function risenCounts(
+  recorded: WordCounts,
+  present: WordCounts,
+  added: () => readonly SourceFile[],
+): readonly string[] {
+  return Object.entries(present).flatMap(([folder, counts]) =>
+    phrases
+      .filter(({ name }) => (counts[name] ?? 0) > (recorded[folder]?.[name] ?? 0))
+      .map(({ name, pattern, instead }) => {
+        const [before, now] = [recorded[folder]?.[name] ?? 0, counts[name] ?? 0];
+        const lines = added()
+          .filter(({ path, text }) => topFolder(path) === folder && joinedLines(text).search(pattern) >= 0)
+          .map(({ path, text }) => `\n${path}: ${text.trim()}`);
+        return `${folder}: "${name}" ${now} times, ${before} recorded; write instead: ${instead}${lines.join("")}`;
+      }),
+  );
+}
+
+/** Writes the present counts. Throws if a phrase became more frequent in the whole tree; moving it between folders is fine. */
+export function recordCounts(files: readonly SourceFile[]): void {
+  const present = countWords(files);
+  const [before, now] = [totals(recordedCounts()), totals(present)];
+  const risen = phrases.filter(({ name }) => (now.get(name) ?? 0) > (before.get(name) ?? 0));
+  if (risen.length > 0) {
+    const names = risen.map(({ name }) => `"${name}"`).join(", ");
+    throw new Error(
+      `Not recorded: ${names} became more frequent. Run npm run check -- wording to see where.`,
+    );
+  }
+  writeFileSync(join(repositoryRoot, countsFile), countsText(present));
+}
+
+/** Returns the counts as the data file holds them: one line for each folder, sorted. */
+export function countsText(counts: WordCounts): string {
+  const lines = Object.keys(counts)
+    .toSorted()
+    .filter((folder) => Object.keys(counts[folder] ?? {}).length > 0)
+    .map((folder) => {
+      const sorted = Object.entries(counts[folder] ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const entries = sorted.map(([name, count]) => `    ${JSON.stringify(name)}: ${count}`);
+      return `  ${JSON.stringify(folder)}: {\n${entries.join(",\n")}\n  }`;
+    });
+  return `{\n${lines.join(",\n")}\n}\n`;
+}
+
+/** Adds up the folders' counts of each phrase. */
+export function totals(counts: WordCounts): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [name, count] of Object.values(counts).flatMap((ofFolder) => Object.entries(ofFolder))) {
+    sums.set(name, (sums.get(name) ?? 0) + count);
+  }
+  return sums;
+}
+
+function recordedCounts(): WordCounts {
+  return JSON.parse(readFileSync(join(repositoryRoot, countsFile), "utf8")) as WordCounts;
+}
+
+function topFolder(path: string): string {
+  return path.includes("/") ? path.slice(0, path.indexOf("/")) : ".";
+}
+
+/** Joins lines of comments and paragraphs with single spaces. */
+function joinedLines(text: string): string {
+  return text.replaceAll(/\s*\n\s*(?:\*(?!\/) ?|\/\/ ?)?/g, " ").replaceAll(/\/\*\* +/g, "/** ");
+}
+
+/** Returns the commit that last changed the recorded counts, or `HEAD` if no commit did. */
+function recordedSince(): string {
+  return git("log", "-1", "--format=%H", "--", countsFile).trim() || "HEAD";
+}
+
+/** Returns the lines of prose that were added since `commit`, one entry for each block. */
+function addedLines(commit: string): readonly SourceFile[] {
+  return git("diff", "-U0", "--no-color", commit)
+    .split(/^diff --git /m)
+    .flatMap((diff) => {
+      const path = /^\+\+\+ b\/(.*)$/m.exec(diff)?.[1] ?? "";
+      if (!isProse(path)) return [];
+      return diff
+        .split(/^@@.*$/m)
+        .slice(1)
+        .map((block) => ({
+          path,
+          text: block
+            .replaceAll(/^-.*\n?/gm, "")
+            .replaceAll(/^\+/gm, "")
+            .trim(),
+        }));
+    });
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+}
