@@ -1,0 +1,128 @@
+/** Chooses mutants from the sources of the parts that ship, by a seed. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { isHandWritten, isTestSupport, type SourceFile } from "../checks/source-files.ts";
+import { mutate, type Mutation, mutationsOf } from "./mutators.ts";
+
+/** Parts that are mutated when no other is asked for. */
+export const defaultParts: readonly string[] = [
+  "packages/sync",
+  "packages/kube-runtime",
+  "packages/schema",
+  "apps/konnector",
+  "apps/provider-anynines",
+  "apps/backend",
+];
+
+/** A changed source file. */
+export interface Mutant {
+  /** `file:line:column:mutator`. */
+  readonly id: string;
+  readonly part: string;
+  readonly file: string;
+  readonly mutator: string;
+  /** The line where the change begins, before and after it, without indentation. */
+  readonly before: string;
+  readonly after: string;
+  /** The whole changed text. */
+  readonly text: string;
+}
+
+/** Returns whether the file is source of one of the parts: no test, nothing generated, no entry and no table of flags. */
+export function isMutable(path: string, part: string): boolean {
+  if (!path.startsWith(`${part}/src/`) || !isHandWritten(path) || isTestSupport(path)) return false;
+  return !/^(?:main|index|config)\b/.test(basename(path));
+}
+
+/** Which mutants are wanted. */
+export interface Choice {
+  readonly seed: number;
+  /** Of all parts together; each part gets the same share, rounded up. */
+  readonly count: number;
+  readonly parts: readonly string[];
+}
+
+/**
+ * Returns the same mutants for the same seed and sources, at most one for each line. A place's rank follows from the seed and its own line
+ * alone, so that two trees share the mutants of the lines that they share.
+ */
+export function chooseMutants(sources: readonly SourceFile[], choice: Choice): readonly Mutant[] {
+  const share = Math.ceil(choice.count / choice.parts.length);
+  return choice.parts.flatMap((part) => {
+    const places = sources
+      .filter(({ path }) => isMutable(path, part))
+      .flatMap((source) => rankedPlaces(source, choice.seed))
+      .toSorted((left, right) => (left.rank < right.rank ? -1 : 1));
+    return firstMutants(places, part, share);
+  });
+}
+
+/** Returns the mutant with the id. Throws when the tree has no such place. */
+export function mutantById(sources: readonly SourceFile[], id: string): Mutant {
+  const source = sources.find(({ path }) => id.startsWith(`${path}:`));
+  const mutation = source && mutationsOf(source.text).find((each) => idOf(source, each) === id);
+  const part = id.split("/").slice(0, 2).join("/");
+  const mutant = source && mutation && mutantOf({ source, mutation, rank: "" }, part);
+  if (mutant === undefined) throw new Error(`No place of this tree has the id ${id}; --list prints ids.`);
+  return mutant;
+}
+
+interface Place {
+  readonly source: SourceFile;
+  readonly mutation: Mutation;
+  readonly rank: string;
+}
+
+function rankedPlaces(source: SourceFile, seed: number): readonly Place[] {
+  const seen = new Map<string, number>();
+  return mutationsOf(source.text).map((mutation) => {
+    const line = lineAt(source.text, mutation.start).text;
+    const key = [seed, source.path, mutation.mutator, line].join("\n");
+    const occurrence = seen.get(key) ?? 0;
+    seen.set(key, occurrence + 1);
+    return { source, mutation, rank: createHash("sha256").update(`${key}\n${occurrence}`).digest("hex") };
+  });
+}
+
+function firstMutants(places: readonly Place[], part: string, count: number): readonly Mutant[] {
+  const chosen = new Map<string, Mutant>();
+  for (const place of places) {
+    if (chosen.size === count) break;
+    const line = `${place.source.path}:${lineAt(place.source.text, place.mutation.start).number}`;
+    const mutant = chosen.has(line) ? undefined : mutantOf(place, part);
+    if (mutant !== undefined) chosen.set(line, mutant);
+  }
+  return [...chosen.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+function mutantOf({ source, mutation }: Place, part: string): Mutant | undefined {
+  const text = mutate(source.text, mutation);
+  if (text === undefined) return undefined;
+  return {
+    id: idOf(source, mutation),
+    part,
+    file: source.path,
+    mutator: mutation.mutator,
+    before: lineAt(source.text, mutation.start).text,
+    after: lineAt(text, mutation.start).text,
+    text,
+  };
+}
+
+function idOf({ path, text }: SourceFile, { start, mutator }: Mutation): string {
+  const { number, column } = lineAt(text, start);
+  return `${path}:${number}:${column}:${mutator}`;
+}
+
+function lineAt(
+  text: string,
+  offset: number,
+): { readonly number: number; readonly column: number; readonly text: string } {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const end = text.indexOf("\n", offset);
+  return {
+    number: text.slice(0, start).split("\n").length,
+    column: offset - start + 1,
+    text: text.slice(start, end === -1 ? undefined : end).trim(),
+  };
+}

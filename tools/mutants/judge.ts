@@ -1,0 +1,104 @@
+/** Judges mutants one after the other in a copy of the tree. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SourceFile } from "../checks/source-files.ts";
+import type { Mutant } from "./choose-mutants.ts";
+import type { TreeCopy } from "./copy.ts";
+import { groupsOf, type Importers, testsFor } from "./choose-tests.ts";
+import type { Verdict } from "./report.ts";
+import { type Run, runPure, runReal } from "./run-tests.ts";
+
+/** A hang is never called one sooner, so that a busy machine does not catch mutants. */
+const leastSilentMs = 60_000;
+/** For runs without a mutant, and for those on servers, whose hanging files `npm test` ends after ten minutes by itself. */
+const verifySilentMs = 900_000;
+
+/** Where and how mutants are judged. */
+export interface Court {
+  readonly copy: TreeCopy;
+  readonly sources: readonly SourceFile[];
+  readonly importers: Importers;
+  /** Whether survivors meet the tests on real servers, and those that take long. */
+  readonly real: boolean;
+  readonly long: boolean;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** Remembers how the copy does without a mutant: each file of tests runs so before its first use. */
+interface Known {
+  /** Whether a file of tests passes without a mutant. */
+  readonly passes: Map<string, boolean>;
+  /** The longest time in which none of the pure tests ended. */
+  longestSilenceMs: number;
+}
+
+/** Judges the mutants and calls `report` with each verdict as soon as it is known. Throws when a pure test fails without a mutant. */
+export async function judge(
+  court: Court,
+  mutants: readonly Mutant[],
+  report: (verdict: Verdict) => void,
+): Promise<void> {
+  const known: Known = { passes: new Map(), longestSilenceMs: 0 };
+  for (const mutant of mutants) {
+    const { text: _, ...about } = mutant;
+    const started = performance.now();
+    const pure = await caughtByPure(court, mutant, known);
+    const real = pure === undefined && court.real ? await caughtByReal(court, mutant, known) : undefined;
+    // An interrupted run has ended as if it had caught the mutant.
+    if (court.signal.aborted) return;
+    const outcome = pure !== undefined ? "pure" : real !== undefined ? "real" : "survived";
+    const seconds = Math.round((performance.now() - started) / 100) / 10;
+    report({ ...about, outcome, caughtBy: pure ?? real ?? "", seconds });
+  }
+}
+
+async function caughtByPure(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
+  const { copy, importers, signal } = court;
+  for (const files of groupsOf(mutant.file, testsFor(mutant.file, importers).pure)) {
+    await verifyPure(court, files, known);
+    const silentMs = Math.max(leastSilentMs, 4 * known.longestSilenceMs);
+    const run = await withMutant(court, mutant, () => runPure(copy, files, { silentMs, signal }));
+    if (run.caughtBy !== undefined) return run.caughtBy;
+  }
+  return undefined;
+}
+
+async function verifyPure({ copy, signal }: Court, files: readonly string[], known: Known): Promise<void> {
+  const unknown = files.filter((file) => !known.passes.has(file));
+  if (unknown.length === 0 || signal.aborted) return;
+  const { caughtBy, silentMs } = await runPure(copy, unknown, { silentMs: verifySilentMs, signal });
+  if (caughtBy !== undefined && !signal.aborted)
+    throw new Error(`The copy without a mutant fails: ${caughtBy}. Make the tests pass first.`);
+  for (const file of unknown) known.passes.set(file, true);
+  known.longestSilenceMs = Math.max(known.longestSilenceMs, silentMs);
+}
+
+/** A file on servers that fails without the mutant, too, says nothing about it and is left out. */
+async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
+  const { real, long } = testsFor(mutant.file, court.importers);
+  const run = (file: string): Promise<Run> =>
+    runReal(court.copy, file, { silentMs: verifySilentMs, signal: court.signal });
+  for (const file of court.long ? [...real, ...long] : real) {
+    if (!known.passes.has(file)) {
+      const { caughtBy } = await run(file);
+      known.passes.set(file, caughtBy === undefined);
+      if (caughtBy !== undefined) court.say(`${file} fails without a mutant and is left out: ${caughtBy}`);
+    }
+    if (court.signal.aborted) return undefined;
+    if (known.passes.get(file) === false) continue;
+    const { caughtBy } = await withMutant(court, mutant, () => run(file));
+    if (caughtBy !== undefined) return caughtBy;
+  }
+  return undefined;
+}
+
+async function withMutant<Result>(court: Court, mutant: Mutant, run: () => Promise<Result>): Promise<Result> {
+  const path = join(court.copy.folder, mutant.file);
+  await writeFile(path, mutant.text);
+  try {
+    return await run();
+  } finally {
+    await writeFile(path, court.sources.find((source) => source.path === mutant.file)?.text ?? "");
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * `npm run test:mutants`: changes the source of what ships in one place at a time, in a copy of the tree, and says which test notices. A change
+ * that no test notices is a rule without a test, or one that makes no difference.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
+import { listFiles, readSource, type SourceFile } from "../checks/source-files.ts";
+import { chooseMutants, defaultParts, type Mutant, mutantById } from "./choose-mutants.ts";
+import { importersOf } from "./choose-tests.ts";
+import { copyTree } from "./copy.ts";
+import { judge } from "./judge.ts";
+import { compare, diffOf, parseVerdicts, survivorsText, table, type Verdict } from "./report.ts";
+
+const flags = {
+  seed: { type: "string", default: "1" },
+  count: { type: "string", default: "120" },
+  part: { type: "string", multiple: true },
+  only: { type: "string", multiple: true },
+  list: { type: "boolean", default: false },
+  real: { type: "boolean", default: false },
+  long: { type: "boolean", default: false },
+  out: { type: "string" },
+  compare: { type: "string" },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
+
+process.exitCode = await exitCodeOf(main);
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: flags });
+  const files = listFiles();
+  const sources = files.filter((path) => path.endsWith(".ts")).map(readSource);
+  const mutants = chosen(sources, values);
+  if (values.list) {
+    for (const mutant of mutants) console.log(diffOf(mutant));
+    return 0;
+  }
+  const others =
+    values.compare === undefined ? undefined : parseVerdicts(await readFile(values.compare, "utf8"));
+  const verdicts = await verdictsOn(mutants, files, sources, values);
+  if (values.out !== undefined) await writeFile(values.out, `${JSON.stringify(verdicts, undefined, 2)}\n`);
+  if (verdicts.length < mutants.length)
+    console.log(`\nStopped after ${verdicts.length} of ${mutants.length} mutants.`);
+  console.log(`\n${survivorsText(verdicts)}\n\n${table(verdicts)}`);
+  if (others !== undefined) printComparison(verdicts, others);
+  return verdicts.length === mutants.length ? 0 : 1;
+}
+
+function chosen(sources: readonly SourceFile[], values: Values): readonly Mutant[] {
+  const { part: parts = defaultParts, only = [] } = values;
+  if (only.length > 0) return only.map((id) => mutantById(sources, id));
+  const unknown = parts.find((part) => !sources.some(({ path }) => path.startsWith(`${part}/src/`)));
+  if (unknown !== undefined)
+    throw new UsageError(`--part ${unknown} has no src folder; such as packages/sync has`);
+  const [seed, count] = [wholeNumber("seed", values.seed), wholeNumber("count", values.count)];
+  return chooseMutants(sources, { seed, count, parts });
+}
+
+async function verdictsOn(
+  mutants: readonly Mutant[],
+  files: readonly string[],
+  sources: readonly SourceFile[],
+  { real, long }: Values,
+): Promise<readonly Verdict[]> {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
+  const verdicts: Verdict[] = [];
+  await using copy = await copyTree(files);
+  const court = {
+    copy,
+    sources,
+    importers: importersOf(sources),
+    real,
+    long,
+    signal: stop.signal,
+    say: (line: string) => console.log(line),
+  };
+  try {
+    await judge(court, mutants, (verdict) => {
+      verdicts.push(verdict);
+      const { id, seconds, outcome, caughtBy } = verdict;
+      const words = outcome === "survived" ? "SURVIVED" : `caught by ${caughtBy}`;
+      console.log(`${verdicts.length}/${mutants.length} ${id} (${seconds.toFixed(1)} s): ${words}`);
+    });
+  } catch (error) {
+    // What is known so far is worth hours, so it is printed all the same.
+    console.error(error instanceof Error ? error.message : error);
+  }
+  return verdicts;
+}
+
+function printComparison(verdicts: readonly Verdict[], others: readonly Verdict[]): void {
+  const { lost, shared } = compare(verdicts, others);
+  console.log(
+    `\nBoth runs had ${shared} of ${verdicts.length} mutants. Caught only by the other run: ${lost.length}.`,
+  );
+  for (const other of lost) console.log(`${diffOf(other)}\n    ${other.caughtBy}`);
+}
