@@ -97,7 +97,7 @@ test("a person binds as many app clusters as allowed, and the provider has as ma
   // A bound API can be bound again at any time.
   assert.equal(await bind("one", "a", { clusters: 1 }), first);
   await bind("two", "c", {});
-  await assert.rejects(bind("three", "d", { clusters: 3 }), refused(503, /\(3\).*--max-clusters/));
+  await assert.rejects(bind("three", "d", { clusters: 3 }), refused(503, /limit of 3 .*--max-clusters\./));
   const made = (await client.list(namespaces)).items.filter(
     ({ metadata }) => metadata.annotations?.[identityAnnotation] !== undefined,
   );
