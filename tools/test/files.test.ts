@@ -30,6 +30,11 @@ test("a filter chooses the paths that contain it, and the kinds are told apart b
   });
   assert.deepEqual(chooseTestFiles(files, ["./apps"]).pure, ["apps/konnector/src/main.test.ts"]);
   assert.equal(chooseTestFiles(files, []).pure.length, 3);
+  const whole = "proof/e2e/whole-way.real.test.ts";
+  assert.deepEqual(chooseTestFiles([...files, whole], []).real, [
+    whole,
+    "packages/kube/src/client.real.test.ts",
+  ]);
 });
 
 test("each filter that matches nothing is reported, even beside one that does", () => {

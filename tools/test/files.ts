@@ -47,7 +47,13 @@ export function chooseTestFiles(all: readonly string[], filters: readonly string
   const wanted = filters.map(asWritten);
   const chosen = all.filter((file) => wanted.length === 0 || wanted.some((filter) => file.includes(filter)));
   const isReal = (file: string): boolean => /\.(?:real|long)\.test\.ts$/.test(file);
-  return { pure: chosen.filter((file) => !isReal(file)), real: chosen.filter(isReal) };
+  // Files with a whole sandbox take longest, so they start first and the others fill the gaps.
+  const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
+  const real = chosen.filter(isReal);
+  return {
+    pure: chosen.filter((file) => !isReal(file)),
+    real: [...real.filter(isWhole), ...real.filter((file) => !isWhole(file))],
+  };
 }
 
 /** These compute for so long that each is a batch of its own, and they start first. */
