@@ -148,7 +148,7 @@ test("who has not logged in, or with another password, is told what to do, and n
   );
   await refused(/--password-stdin: standard input is empty/, ours(klutch, args));
   await refused(
-    /--username and --password-stdin belong together/,
+    /--username and --password-stdin must be used together/,
     ours(klutch, mirror("five", "--username", "me")),
   );
 });

@@ -9,8 +9,8 @@ import { runStage, type StageResult } from "./stage.ts";
 export async function runReal(name: string, files: readonly string[]): Promise<StageResult> {
   await ensureEngines(files);
   if (files.some((file) => file.includes("browser"))) await ensureChromium();
-  // Tests on servers mostly wait, so one more than there are cores keeps the cores busy.
-  const concurrency = availableParallelism() + 1;
+  // Tests on servers mostly wait, so two more than there are cores keep the cores busy.
+  const concurrency = availableParallelism() + 2;
   await using pool = await ClusterPool.open();
   const env = { [poolVariable]: pool.socket };
   const result = await runStage(name, files, { concurrency, env });

@@ -8,7 +8,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startCluster, type OwnCluster } from "../cluster.ts";
+import { logTail } from "@klutch/engines";
+import { type OwnCluster, startCluster } from "../cluster.ts";
 import { restoreSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 /** The line that a borrower gets; it then holds the connection as long as it uses the cluster. */
@@ -94,6 +95,9 @@ export class ClusterPool implements AsyncDisposable {
     let lent: Idle | undefined;
     try {
       lent = this.#idle.pop() ?? (await this.#start());
+      const dead = lent.cluster.processes.find(({ hasExited }) => hasExited);
+      if (dead !== undefined)
+        throw new Error(`${dead.name} ended while nobody used it:\n${logTail(dead.logFile)}`);
       const { config, dataDir } = lent.cluster;
       const adminToken = config.auth.kind === "token" ? config.auth.token.reveal() : "";
       const lease: Lease = { dataDir, server: config.server, adminToken };

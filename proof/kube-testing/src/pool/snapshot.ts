@@ -17,8 +17,11 @@ interface KeyValues {
 const everything = { key: "AA==", range_end: "AA==" };
 /** Of one transaction, by etcd's default. */
 const mostOperations = 100;
-/** The API server renews its own lease; an older one would only make it write again. */
-const ownLease = /^\/registry\/leases\/kube-system\/apiserver-/;
+/**
+ * Matches the objects of the API server that may be changed. Its own lease it renews by itself. Beside the objects it keeps the revision of its
+ * last compaction, from the fifth minute on, and ends with a panic when that is gone.
+ */
+const restorable = /^\/registry\/(?!leases\/kube-system\/apiserver-)/;
 
 /** Reads all of etcd. */
 export async function takeSnapshot(ask: AskEtcd): Promise<Snapshot> {
@@ -34,7 +37,7 @@ export async function restoreSnapshot(ask: AskEtcd, wanted: Snapshot): Promise<r
   const changes = [
     ...deletes.map((key) => ({ key, operation: { request_delete_range: { key } } })),
     ...puts.map(([key, value]) => ({ key, operation: { request_put: { key, value } } })),
-  ].filter(({ key }) => !ownLease.test(pathOf(key)));
+  ].filter(({ key }) => restorable.test(pathOf(key)));
   for (let at = 0; at < changes.length; at += mostOperations) {
     const success = changes.slice(at, at + mostOperations).map(({ operation }) => operation);
     await ask("/v3/kv/txn", { success });
