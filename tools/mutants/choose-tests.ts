@@ -65,7 +65,7 @@ function valuesIn(names: string): readonly string[] {
  */
 export function testsFor(file: string, importers: Importers): Tests {
   const distances = new Map([[file, 0]]);
-  // A Map's iterator also visits what is added meanwhile, so this is a search in breadth.
+  // A Map's iterator also visits entries that are added meanwhile, so this is a breadth-first search.
   for (const [path, distance] of distances)
     for (const importer of importers.get(path) ?? [])
       if (!distances.has(importer)) distances.set(importer, distance + 1);

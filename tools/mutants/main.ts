@@ -85,7 +85,7 @@ async function verdictsOn(
       console.log(`${verdicts.length}/${mutants.length} ${id} (${seconds.toFixed(1)} s): ${words}`);
     });
   } catch (error) {
-    // What is known so far is worth hours, so it is printed all the same.
+    // The verdicts so far took hours, so they are printed all the same.
     console.error(error instanceof Error ? error.message : error);
   }
   return verdicts;

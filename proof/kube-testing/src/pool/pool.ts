@@ -97,7 +97,7 @@ export class ClusterPool implements AsyncDisposable {
       lent = this.#idle.pop() ?? (await this.#start());
       const dead = lent.cluster.processes.find(({ hasExited }) => hasExited);
       if (dead !== undefined)
-        throw new Error(`${dead.name} ended while nobody used it:\n${logTail(dead.logFile)}`);
+        throw new Error(`${dead.name} ended while it was idle:\n${logTail(dead.logFile)}`);
       const { config, dataDir } = lent.cluster;
       const adminToken = config.auth.kind === "token" ? config.auth.token.reveal() : "";
       const lease: Lease = { dataDir, server: config.server, adminToken };
