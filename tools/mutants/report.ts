@@ -31,7 +31,7 @@ export function diffOf({ id, before, after }: Pick<Verdict, "id" | "before" | "a
   return `${id}\n    - ${before}\n    + ${after}`;
 }
 
-/** Returns the survivors' diffs, or that there are none. */
+/** Returns the survivors' diffs, or a sentence if nothing survived. */
 export function survivorsText(verdicts: readonly Verdict[]): string {
   const survivors = verdicts.filter(({ outcome }) => outcome === "survived");
   return survivors.length === 0 ? "No mutant survived." : ["Survivors:", ...survivors.map(diffOf)].join("\n");
