@@ -34,10 +34,10 @@ export function isMutable(path: string, part: string): boolean {
   return !/^(?:main|index|config)\b/.test(basename(path));
 }
 
-/** Which mutants are wanted. */
+/** Selects mutants. */
 export interface Choice {
   readonly seed: number;
-  /** Of all parts together; each part gets the same share, rounded up. */
+  /** Counts the mutants of all parts together; each part gets the same share, rounded up. */
   readonly count: number;
   readonly parts: readonly string[];
 }

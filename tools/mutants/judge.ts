@@ -13,12 +13,12 @@ const leastSilentMs = 60_000;
 /** For runs without a mutant, and for those on servers, whose hanging files `npm test` ends after ten minutes by itself. */
 const verifySilentMs = 900_000;
 
-/** Where and how mutants are judged. */
+/** Says where and how to judge mutants. */
 export interface Court {
   readonly copy: TreeCopy;
   readonly sources: readonly SourceFile[];
   readonly importers: Importers;
-  /** Whether survivors meet the tests on real servers, and those that take long. */
+  /** Tries survivors on real servers, and on the tests that take long, too. */
   readonly real: boolean;
   readonly long: boolean;
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ export interface Court {
 
 /** Remembers how the copy does without a mutant: each file of tests runs so before its first use. */
 interface Known {
-  /** Whether a file of tests passes without a mutant. */
+  /** Tells if a test file passes without a mutant. */
   readonly passes: Map<string, boolean>;
   /** The longest time in which none of the pure tests ended. */
   longestSilenceMs: number;

@@ -8,7 +8,7 @@ export interface Verdict {
   readonly mutator: string;
   readonly before: string;
   readonly after: string;
-  /** Which kind of tests caught it; `survived` when none of those that ran did. */
+  /** Kind of tests that caught it; `survived` when none of those that ran did. */
   readonly outcome: "pure" | "real" | "survived";
   /** The test's file and name, `timeout`, or how the process ended; empty for a survivor. */
   readonly caughtBy: string;

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type { TreeCopy } from "./copy.ts";
 import { parseTestRecord } from "../test/record.ts";
 
-/** What a run of tests came to. */
+/** Tells how a run of tests ended. */
 export interface Run {
   /** The test that failed, `timeout`, or how the process ended; undefined when every test passed. */
   readonly caughtBy: string | undefined;
