@@ -40,7 +40,7 @@ export function organisations(sandbox: OwnSandbox): void {
       namespaced: false,
     };
 
-    /** What the broker was sent about each instance: method, organisation and space, as often as it came anew. */
+    /** What the broker was sent about each instance: method, organisation and space; each distinct request once. */
     const sent = new Map<string, readonly string[]>();
 
     /** From now on the provider reaches its broker through here. Nothing is changed. */

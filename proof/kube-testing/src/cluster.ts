@@ -74,12 +74,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
     const etcd = stack.use(await Restartable.start(startData, end));
     const startServer = (): Promise<RunningProcess> => startApiServer(name, dataDir, port, files, options);
     const apiServer = stack.use(await Restartable.start(startServer, end));
-    const config: ClusterConfig = {
-      name,
-      server: `https://127.0.0.1:${port}`,
-      ca: await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8"),
-      auth: { kind: "token", token: new Secret(files.adminToken) },
-    };
+    const config = await administratorConfig(name, `https://127.0.0.1:${port}`, dataDir, files.adminToken);
     const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
     stack.defer(() => client[Symbol.asyncDispose]());
     const others: RunningProcess[] = [];
@@ -117,14 +112,33 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
 }
 
 /** Starts `count` clusters at the same time. */
-export async function startClusters(count: number, options: ClusterOptions = {}): Promise<OwnCluster[]> {
+export function startClusters(count: number, options: ClusterOptions = {}): Promise<OwnCluster[]> {
+  return severalClusters(count, options, startCluster);
+}
+
+/** Makes `count` clusters at the same time, named after the options; when one fails, disposes the others and throws its reason. */
+export async function severalClusters<
+  Options extends { readonly name?: string | undefined },
+  Cluster extends TestCluster,
+>(count: number, options: Options, make: (options: Options) => Promise<Cluster>): Promise<Cluster[]> {
   const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
-  const results = await Promise.allSettled(names.map((name) => startCluster({ ...options, name })));
+  const results = await Promise.allSettled(names.map((name) => make({ ...options, name })));
   const failure = results.find((result) => result.status === "rejected");
   const clusters = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   if (failure === undefined) return clusters;
   await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
   throw failure.reason;
+}
+
+/** Returns the administrator's way to a cluster; `dataDir` holds the API server's certificate. */
+export async function administratorConfig(
+  name: string,
+  server: string,
+  dataDir: string,
+  adminToken: string,
+): Promise<ClusterConfig> {
+  const ca = await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8");
+  return { name, server, ca, auth: { kind: "token", token: new Secret(adminToken) } };
 }
 
 /** A server that can be killed and started again at its place. */

@@ -1,13 +1,18 @@
 /** Borrows clusters from the pool that the test command runs. */
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type ClusterConfig, createKubeClient, formatKubeconfig } from "@klutch/kube";
-import { Secret } from "@klutch/telemetry";
-import { startCluster, startControllerManager, type TestCluster } from "../cluster.ts";
+import { createKubeClient, formatKubeconfig } from "@klutch/kube";
+import {
+  administratorConfig,
+  severalClusters,
+  startCluster,
+  startControllerManager,
+  type TestCluster,
+} from "../cluster.ts";
 import { poolSocket } from "../environment.ts";
 import { askEtcd } from "../etcd.ts";
 import { type Lease, returned } from "./pool.ts";
@@ -46,12 +51,7 @@ export async function leaseCluster(options: LeaseOptions = {}): Promise<TestClus
   stack.defer(() => rm(dataDir, { recursive: true, force: true }));
   for (const file of ["certs", "service-account.key"])
     await symlink(join(lease.dataDir, file), join(dataDir, file));
-  const config: ClusterConfig = {
-    name,
-    server: lease.server,
-    ca: await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8"),
-    auth: { kind: "token", token: new Secret(lease.adminToken) },
-  };
+  const config = await administratorConfig(name, lease.server, dataDir, lease.adminToken);
   const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
   stack.defer(() => client[Symbol.asyncDispose]());
   if (controllerManager) {
@@ -71,14 +71,8 @@ export async function leaseCluster(options: LeaseOptions = {}): Promise<TestClus
 }
 
 /** Takes `count` clusters at the same time. */
-export async function leaseClusters(count: number, options: LeaseOptions = {}): Promise<TestCluster[]> {
-  const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
-  const results = await Promise.allSettled(names.map((name) => leaseCluster({ ...options, name })));
-  const failure = results.find((result) => result.status === "rejected");
-  const clusters = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  if (failure === undefined) return clusters;
-  await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
-  throw failure.reason;
+export function leaseClusters(count: number, options: LeaseOptions = {}): Promise<TestCluster[]> {
+  return severalClusters(count, options, leaseCluster);
 }
 
 async function nextLease(socket: ReturnType<typeof connect>): Promise<Lease> {

@@ -30,7 +30,7 @@ interface Idle {
 
 /** How long etcd's keys must stay the same before a new cluster counts as settled. */
 const settledMs = 700;
-/** The API server reads admission policies anew once a second. */
+/** The API server refreshes admission policies once a second; two seconds cover one refresh that just began. */
 const policyRefreshMs = 2_000;
 const pollMs = 50;
 const mostWaitMs = 20_000;

@@ -125,7 +125,7 @@ export class BackupStore {
     return this.#queries.all<BackupRecord>(`${selectBackup} where deleting order by id`);
   }
 
-  /** Returns backups that ended before so many days, except the newest `kept` done ones of each instance. */
+  /** Returns backups that ended more than the given number of days ago, except the newest `kept` done ones of each instance. */
   expired(days: number, kept: number): Promise<readonly BackupRecord[]> {
     const newest = `select id from public.backups where instance_id = b.instance_id and state = 'done' order by id desc limit $2`;
     return this.#queries.all<BackupRecord>(
@@ -135,7 +135,7 @@ export class BackupStore {
     );
   }
 
-  /** Forgets deleted backups, and restores of them, so many days after they ended. */
+  /** Forgets deleted backups, and restores of them, the given number of days after they ended. */
   async forgetDeleted(days: number): Promise<void> {
     const isOld = "finished_at < clock_timestamp() - make_interval(days => $1)";
     await this.#queries.run(`delete from public.backups where state = 'deleted' and ${isOld}`, [days]);
