@@ -34,6 +34,8 @@ export interface StageOptions {
    */
   readonly batches?: readonly (readonly string[])[] | undefined;
   readonly limits?: WatchLimits | undefined;
+  /** Lets processes of other stages go first when there are too few cores. Default: false. */
+  readonly isPatient?: boolean | undefined;
   /** Added to the environment of the test files. Default: nothing. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
@@ -58,12 +60,28 @@ export async function runStage(
   });
   try {
     const env = { ...watchedEnvironment(states), ...options.env };
-    const { batches, concurrency } = options;
+    const { batches, concurrency, isPatient = false } = options;
     const runs =
       batches === undefined
-        ? [await runFiles(folder, 0, files, [`--test-concurrency=${concurrency}`], env)]
+        ? [
+            await runFiles({
+              folder,
+              index: 0,
+              files,
+              flags: [`--test-concurrency=${concurrency}`],
+              env,
+              isPatient,
+            }),
+          ]
         : await inTurns(batches, concurrency, (batch, index) =>
-            runFiles(folder, index, batch, ["--test-isolation=none"], { ...env, [batchVariable]: "1" }),
+            runFiles({
+              folder,
+              index,
+              files: batch,
+              flags: ["--test-isolation=none"],
+              env: { ...env, [batchVariable]: "1" },
+              isPatient,
+            }),
           );
     return {
       name,
@@ -78,14 +96,18 @@ export async function runStage(
   }
 }
 
+interface Runner {
+  readonly folder: string;
+  readonly index: number;
+  readonly files: readonly string[];
+  readonly flags: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly isPatient: boolean;
+}
+
 /** Runs one runner for the files. */
-async function runFiles(
-  folder: string,
-  index: number,
-  files: readonly string[],
-  flags: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<Pick<StageResult, "exitCode" | "records">> {
+async function runFiles(runner: Runner): Promise<Pick<StageResult, "exitCode" | "records">> {
+  const { folder, index, files, flags, env, isPatient } = runner;
   const recordFile = join(folder, `records-${index}.jsonl`);
   const args = [
     `--import=${join(import.meta.dirname, "watched.ts")}`,
@@ -98,7 +120,9 @@ async function runFiles(
     `--test-reporter-destination=${recordFile}`,
     ...files,
   ];
-  const exitCode = await runNode(args, env);
+  const node = [process.execPath, ...args];
+  // Threads inherit the priority that their process starts with (sched(7)), so it is set before Node starts.
+  const exitCode = await runCommand(isPatient ? ["nice", "-n", "5", ...node] : node, env);
   const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line !== "");
   return { exitCode, records: lines.map(parseTestRecord) };
 }
@@ -118,9 +142,9 @@ async function inTurns<Item, Result>(
   return results;
 }
 
-function runNode(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+function runCommand([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: "inherit", env });
+  const child = spawn(command, args, { cwd: repositoryRoot, stdio: "inherit", env });
   child.on("error", reject);
   child.on("exit", (code) => resolve(code ?? 1));
   return promise;
