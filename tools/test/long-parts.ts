@@ -9,7 +9,7 @@ export interface LongPart {
   readonly minutes: number;
   /** Test files whose path begins so; they end in `.long.test.ts`. */
   readonly files?: readonly string[];
-  /** Programs that count as one test each: an entry of this repository and its arguments. */
+  /** Programs that run side by side and count as one test each: an entry of this repository and its arguments. */
   readonly programs?: readonly (readonly [entry: string, ...args: readonly string[]])[];
 }
 

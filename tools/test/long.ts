@@ -4,13 +4,15 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { repositoryRoot } from "../root.ts";
 import { allLongFiles } from "./files.ts";
 import { chooseParts, filesOf, type LongPart } from "./long-parts.ts";
 import { runReal } from "./real.ts";
-import type { StageResult } from "./stage.ts";
+import { inTurns, type StageResult } from "./stage.ts";
 import { printSummary } from "./summary.ts";
 
 process.exitCode = await main(process.argv.slice(2));
@@ -40,30 +42,33 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);
     const files = filesOf(part, allLongFiles());
     if (files.length > 0) results.push(await runReal(part.name, files));
-    for (const program of part.programs ?? []) results.push(await runProgram(part.name, program));
+    results.push(...(await inTurns(part.programs ?? [], availableParallelism(), runProgram)));
     const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
     console.log(`#### ${part.name} done; ${failed.length} failed so far.`);
   }
   return printSummary(results);
 }
 
-/** Runs a program whose exit code is the verdict. */
+/** Runs a program whose exit code is the verdict, and prints its lines with its number, because others print at the same time. */
 async function runProgram(
-  part: string,
   [entry, ...args]: readonly [string, ...string[]],
+  index: number,
 ): Promise<StageResult> {
   const name = [entry, ...args].join(" ");
-  console.log(`\n== ${name}`);
+  const say = (line: string): void => console.log(`${index + 1}| ${line}`);
+  say(`== ${name}`);
   const started = performance.now();
   const child = spawn(process.execPath, [join(repositoryRoot, entry), ...args], {
     cwd: repositoryRoot,
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const [exitCode] = (await once(child, "exit")) as [number | null];
+  for (const output of [child.stdout, child.stderr]) createInterface(output).on("line", say);
+  const [exitCode] = (await once(child, "close")) as [number | null];
   const milliseconds = performance.now() - started;
   const outcome = exitCode === 0 ? "passed" : "failed";
+  say(`${outcome}: ${name}`);
   return {
-    name: `${part}: ${args.join(" ")}`,
+    name,
     exitCode: exitCode ?? 1,
     records: [{ name, file: entry, outcome, milliseconds }],
     seconds: milliseconds / 1000,

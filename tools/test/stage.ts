@@ -128,7 +128,7 @@ async function runFiles(runner: Runner): Promise<Pick<StageResult, "exitCode" | 
 }
 
 /** Calls `work` for each item, `width` at a time, and returns the results in the items' order. */
-async function inTurns<Item, Result>(
+export async function inTurns<Item, Result>(
   items: readonly Item[],
   width: number,
   work: (item: Item, index: number) => Promise<Result>,
