@@ -8,15 +8,15 @@
  * | Synced False: RotationIncomplete                           | as it is        | False  | yes     |
  * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
  * | Synced False: WaitingForInstance, …Backup, …Restore        | as it is; else False, the same | True  | no  |
- * | Synced False: BrokerBusy, Still…, another WaitingFor…      | as it is; else False, what is done | True | no |
+ * | Synced False: BrokerBusy, Still…, another WaitingFor…      | as it is; else False, the action | True | no |
  * | Ready True                                                 | True            | True   | no      |
  * | Ready False: Creating, Changing, Deleting                  | False, the same | True   | no      |
  * | Ready False: Failed, Lost, BackupNotUsable                 | False, the same | True   | yes     |
  * | Ready False: Deleted                                       | False, the same | True   | no      |
  * | Ready False, with another reason                           | False, Unavailable | True | no     |
- * | nothing yet                                                | False, what is done | True | no     |
+ * | nothing yet                                                | False, the action   | True | no     |
  *
- * What is done: Deleting; Changing, when it was ready once; else Creating.
+ * The action: Deleting; Changing, when it was ready once; else Creating.
  */
 import type { ComposeCondition } from "@klutch/crossplane";
 import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";

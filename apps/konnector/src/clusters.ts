@@ -15,7 +15,7 @@ export interface ConsumerCluster {
   readonly uid: string;
 }
 
-/** Where the APIServiceBindings are: the app cluster, or in control-plane mode the control plane. */
+/** The cluster that holds the APIServiceBindings: the app cluster, or in control-plane mode the control plane. */
 export interface BindingCluster {
   readonly side: "binding";
   readonly client: KubeClient;

@@ -30,7 +30,7 @@ export interface ControlPlaneMode {
   readonly rootNamespace: string;
 }
 
-/** How a konnector process runs. */
+/** Configuration of a konnector process. */
 export interface KonnectorConfig {
   /** Kubeconfig of the cluster with the bindings (the app cluster, in control-plane mode the control plane); in-cluster configuration when absent. */
   readonly kubeconfig: string | undefined;
@@ -83,7 +83,7 @@ const flags = {
   }),
   "log-level": optional(
     oneOf(logLevels, {
-      help: "What is logged; info when it is not set, with --v=4 and more debug",
+      help: "Log level; defaults to info, or debug with --v=4 and more",
       default: "info",
     }),
   ),

@@ -3,7 +3,7 @@
  * in each log line of a reconcile (`reasons`); docs/troubleshooting.md tells how to read them.
  */
 
-/** Why a key is enqueued. */
+/** The reasons for which a key is enqueued. */
 export const wakeReasons = {
   consumerListed: "consumer object listed",
   consumerChanged: "consumer object changed",

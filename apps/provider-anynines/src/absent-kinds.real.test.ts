@@ -32,7 +32,7 @@ async function untilReady(kinds: TestKinds | undefined, name: string): Promise<v
   await world.condition(instances, name, { type: "Ready", status: "True" }, 60_000);
 }
 
-test("with the cluster-scoped kinds it works and says what is not there; the namespaced ones are served when they come", async () => {
+test("with the cluster-scoped kinds it works and names the absent kinds; the namespaced ones are served when they come", async () => {
   const stop = world.run({ logger });
   try {
     await untilReady(legacyKinds, "one");

@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from "@klutch/program";
 
-/** How the provider runs. */
+/** Configuration of the provider. */
 export interface ProviderProcessConfig extends ControllersConfig {
   readonly pollIntervalMs: number;
   readonly workers: number;

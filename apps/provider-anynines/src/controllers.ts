@@ -172,7 +172,7 @@ function namesOfRestores(
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
 }
 
-/** How often a backup or restore at rest is observed; up to a fifth more, so that not all come at once. */
+/** Interval at which a backup or restore at rest is observed; up to a fifth longer, so that they spread. */
 const restMs = 600_000;
 
 /** Makes backups at their backup managers. */

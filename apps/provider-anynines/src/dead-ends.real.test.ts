@@ -26,7 +26,7 @@ const writes = (): readonly string[] =>
     .filter(({ method, path }) => method !== "GET" && path.startsWith("/v2/service_instances/"))
     .map(({ method, path }) => `${method} ${path.split("/")[3] ?? ""}`);
 
-test("a binding whose service type nobody serves says so, blocks no instance, and can be deleted", async () => {
+test("a binding whose service type no one serves says so, blocks no instance, and can be deleted", async () => {
   await client.create(serviceInstances, instance("blocked"));
   await world.condition(serviceInstances, "blocked", ready);
   await client.create(managedServiceBindings, binding("orphan", "blocked", "mariadb"));
@@ -47,7 +47,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   assert.deepEqual(await world.databases(), []);
 });
 
-test("a binding shows where a service is that nobody compiled in; what its instance says wrong is told, and taken for no secret", async () => {
+test("a binding shows where a service is that no one compiled in; what its instance says wrong is told, and taken for no secret", async () => {
   const places = async (name: string): Promise<unknown> =>
     (await world.atProvider(managedServiceBindings, name))["connectionDetails"];
   const claim = (name: string): DynamicObject => {

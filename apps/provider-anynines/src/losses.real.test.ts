@@ -23,7 +23,7 @@ const anew = "klutch.anynines.com/provision-anew";
 const proxyPage: Lie = { status: 404, type: "text/html", body: "<html>no such site</html>" };
 const unknown = brokerError(404, "InstanceNotFound", "no such instance");
 
-/** The paths of instances, not of what is under them, are answered with the lie. */
+/** The paths of instances themselves are answered with the lie, longer paths are not. */
 function forget(ids: readonly unknown[], lie: Lie): void {
   front.lie = ({ method, path }) =>
     method === "GET" && ids.some((id) => path === `/v2/service_instances/${String(id)}`) ? lie : undefined;
@@ -135,7 +135,7 @@ test("when most instances of a broker vanish at once, no single permission is en
   for (const name of names) await remove(name);
 });
 
-test("a binding that the broker lost is noticed, its Secret goes, and it is made anew", async () => {
+test("a binding that the broker lost is noticed, its Secret goes, and it is created again", async () => {
   const id = await create("bound");
   await client.create(managedServiceBindings, binding("bound-b", "bound"));
   await world.condition(managedServiceBindings, "bound-b", ready);

@@ -48,7 +48,7 @@ async function remove(name: string): Promise<void> {
 }
 
 for (const [index, [what, lie, undo]] of answers.entries()) {
-  test(`a provision answered with ${what} is ${undo ? "undone and made anew" : "repeated"}, and one instance is left`, async () => {
+  test(`a provision answered with ${what} is ${undo ? "undone and created again" : "repeated"}, and one instance is left`, async () => {
     front.asked.length = 0;
     let lies = 1;
     front.lie = ({ method }) => (method === "PUT" && lies-- > 0 ? { ...lie, forward: true } : undefined);
@@ -65,7 +65,7 @@ for (const [index, [what, lie, undo]] of answers.entries()) {
   });
 }
 
-test("a bind without a good answer is undone and made anew, or repeated, and what it left at the broker is never forgotten", async () => {
+test("a bind without a good answer is undone and created again, or repeated, and what it left at the broker is never forgotten", async () => {
   await client.create(serviceInstances, instance("bound"));
   await world.condition(serviceInstances, "bound", ready);
   const { instanceId } = await world.atProvider(serviceInstances, "bound");
@@ -101,7 +101,7 @@ test("a binding that is deleted while the answer to its bind is lost is unbound 
   await remove("bound");
 });
 
-test("what a failed bind left is unbound at once, the failure stays in sight, and only another spec tries anew", async () => {
+test("what a failed bind left is unbound at once, the failure stays in sight, and only another spec tries again", async () => {
   await client.create(serviceInstances, instance("bound"));
   await world.condition(serviceInstances, "bound", ready);
   const isBinding = (path: string): boolean => path.includes("/service_bindings/");
@@ -145,7 +145,7 @@ test("a refusal leaves nothing to undo", async () => {
   await remove("refused");
 });
 
-test("what a failed provision left is deleted at once, the failure stays in sight, and only another spec tries anew", async () => {
+test("what a failed provision left is deleted at once, the failure stays in sight, and only another spec tries again", async () => {
   front.asked.length = 0;
   await client.create(serviceInstances, instance("failed", { parameters: { work_mem: "banana" } }));
   const failed = { type: "Ready", status: "False", message: /^create failed: / };

@@ -61,7 +61,7 @@ function manifestsOfPackage(): readonly KubeObject[] {
   ];
 }
 
-/** Of the name of its CRD. */
+/** Splits the name of a CRD into plural and group. */
 function resourceIn(crd: string): { readonly plural: string; readonly group: string } {
   const dot = crd.indexOf(".");
   return { plural: crd.slice(0, dot), group: crd.slice(dot + 1) };
@@ -166,7 +166,7 @@ test("a ProviderConfig that was deleted by mistake can be made again, and what n
   }
 });
 
-test("what is made while no provider runs keeps its ProviderConfig, whoever was deleted first", async () => {
+test("resources created while no provider runs keep their ProviderConfig, whichever was deleted first", async () => {
   const before = run();
   const { spec } = await waitFor("the ProviderConfig to be protected", async () => {
     const config = await find(managerConfigName);

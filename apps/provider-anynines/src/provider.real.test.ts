@@ -20,7 +20,7 @@ import { binding, configName, instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("provider", { controllerManager: true, throughFront: false }));
+const world = stack.use(await startWorld("provider", { controllerManager: true }));
 const { client, broker } = world;
 const ready = { type: "Ready", status: "True" };
 const notSynced = { type: "Synced", status: "False" };
@@ -107,6 +107,17 @@ for (const { title, types, of } of bothScopes) {
   });
 }
 
+/** Returns the instance's resourceVersion after the provider has read it from the broker `count` more times. */
+async function versionAfterReads(name: string, count: number): Promise<string | undefined> {
+  const { asked } = world.front;
+  const before = asked.length;
+  const reads = (): number =>
+    asked.slice(before).filter(({ method, path }) => method === "GET" && path.includes("service_instances"))
+      .length;
+  await waitFor("the provider to read the instance from the broker", () => reads() >= count);
+  return (await client.get(serviceInstances, { name })).metadata.resourceVersion;
+}
+
 test("a resource at rest causes no write, also with parameters and defaults", async () => {
   const stop = run();
   try {
@@ -115,14 +126,8 @@ test("a resource at rest causes no write, also with parameters and defaults", as
       instance("rest", { parameters: { work_mem: "4MB" }, context: { a: "b" } }),
     );
     await world.condition(serviceInstances, "rest", ready);
-    const settled = await waitFor("the object to settle", async () => {
-      const first = (await client.get(serviceInstances, { name: "rest" })).metadata.resourceVersion;
-      await new Promise((resolve) => setTimeout(resolve, 1200));
-      const second = (await client.get(serviceInstances, { name: "rest" })).metadata.resourceVersion;
-      return first === second ? second : undefined;
-    });
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    assert.equal((await client.get(serviceInstances, { name: "rest" })).metadata.resourceVersion, settled);
+    const settled = await versionAfterReads("rest", 2);
+    assert.equal(await versionAfterReads("rest", 3), settled);
     await client.mergePatch(
       serviceInstances,
       { name: "rest" },

@@ -23,7 +23,7 @@ import {
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
 import { type Scope, scopes } from "./scope.ts";
 
-/** What the provider needs besides the Manager's runtime. */
+/** Dependencies of the provider besides the Manager's runtime. */
 export interface ProviderOptions {
   readonly client: KubeClient;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -26,7 +26,7 @@ async function remove(type: ResourceType, name: string): Promise<void> {
 
 const answered = (body: object, status = 200): Lie => ({ status, body: JSON.stringify(body) });
 
-test("what the broker or the provider refuses is Refused, and what nobody serves or is not there yet has its own word", async () => {
+test("what the broker or the provider refuses is Refused, and what no one serves or is not there yet has its own word", async () => {
   const stop = world.run();
   try {
     await client.create(serviceInstances, instance("bad", { parameters: { wal_level_logical: true } }));

@@ -17,7 +17,7 @@ await world.condition(serviceInstances, "db", ready);
 
 interface Reader extends AsyncDisposable {
   readonly failures: readonly unknown[];
-  /** How often it got an answer. */
+  /** Number of its requests that were answered. */
   readonly queries: () => number;
 }
 
@@ -134,7 +134,7 @@ test("a broker that refuses leaves the old login as it is, and the condition say
   await isRotated("app", "5");
 });
 
-test("answers that are lost in a rotation leave no login that nobody knows", async () => {
+test("answers that are lost in a rotation leave no login that no one knows", async () => {
   const ids = new Set<string>();
   let lies = 3;
   front.lie = ({ method, path }) => {

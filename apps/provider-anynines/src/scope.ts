@@ -20,7 +20,7 @@ export interface Scope {
   readonly bindings: ResourceType;
   readonly backups: ResourceType;
   readonly restores: ResourceType;
-  /** What its managed resources may name as their ProviderConfig: one cluster-scoped kind, and perhaps a namespaced one. */
+  /** The kinds of ProviderConfig that its managed resources may name: a cluster-scoped one, and perhaps a namespaced one. */
   readonly configs: readonly ResourceType[];
 }
 

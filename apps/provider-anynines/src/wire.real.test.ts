@@ -18,7 +18,7 @@ function withFields(object: DynamicObject, fields: object): DynamicObject {
   return { ...object, spec: { ...spec, forProvider: { ...recordAt(spec, "forProvider"), ...fields } } };
 }
 
-/** Who was named with the requests below a path, once each. */
+/** Returns the users named in the requests below a path, once each. */
 function named(under: string): readonly unknown[] {
   const headers = front.asked
     .filter(({ path }) => path.startsWith(under))

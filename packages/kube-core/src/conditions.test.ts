@@ -141,7 +141,7 @@ test("other fields of a condition are those of the last time, and do not move it
   ]);
 });
 
-test("the conditions of any object are read, and what is none is left out", () => {
+test("the conditions of any object are read, and malformed entries are left out", () => {
   const good = { type: "Established", status: "True", lastTransitionTime: "2026-01-02T03:04:05Z" };
   const odd = [null, "text", [], { type: "A" }, { status: "True" }, { type: "A", status: "True", reason: 1 }];
   assert.deepEqual(conditionsOf({ status: { conditions: [...odd, good] } }), [good]);

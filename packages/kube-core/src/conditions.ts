@@ -25,7 +25,7 @@ export interface StandardCondition extends Omit<Condition, "severity"> {
 /** A condition without its time, which `setCondition` fills in. */
 export type NewCondition = Omit<Condition, "lastTransitionTime">;
 
-/** How bad it is. */
+/** Severity of a condition. */
 export type Severity = "Error" | "Warning" | "Info";
 
 const ready = "Ready";

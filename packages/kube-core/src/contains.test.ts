@@ -21,7 +21,7 @@ test("two values are equal when each contains the other", () => {
   );
 });
 
-test("what is contained with equal lists is contained", () => {
+test("an object with equal lists is contained", () => {
   fc.assert(
     fc.property(json(), json(), (observed, wanted) => {
       if (containsEqualLists(observed, wanted)) assert.ok(contains(observed, wanted));

@@ -15,7 +15,7 @@ test("what Go prints is read", () => {
   assert.equal(parseDuration("1000000ns"), 1);
 });
 
-test("what is no duration is refused, and so is one that is negative", () => {
+test("text that is no duration is refused, and so is one that is negative", () => {
   for (const text of ["", "soon", "10", "10x", "m", "-5s", "+5s", "1m30", "1 m", "5s ", "1d", ".s", "1.5.5h"])
     assert.equal(parseDuration(text), undefined, text);
 });

@@ -16,7 +16,7 @@ const part = String.raw`(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)`;
 const whole = new RegExp(`^(?:${part})+$`);
 
 /**
- * Milliseconds of a duration, which may be a fraction; `0` needs no unit. Undefined for anything else, also for a negative duration: nobody
+ * Milliseconds of a duration, which may be a fraction; `0` needs no unit. Undefined for anything else, also for a negative duration: no one
  * here waits for less than nothing.
  */
 export function parseDuration(text: string): number | undefined {

@@ -30,7 +30,7 @@ test("a key named __proto__ becomes an own field and changes no prototype", () =
   assert.ok(!("polluted" in value));
 });
 
-test("what is not JSON is refused", () => {
+test("text that is not JSON is refused", () => {
   for (const text of ["", "<html>", '{"n":12345678901234567890,}']) {
     assert.throws(() => parseExactJson(text), SyntaxError);
   }

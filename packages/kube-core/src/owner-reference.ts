@@ -1,4 +1,4 @@
-/** Who owns an object: the garbage collector deletes it when the last owner is gone. */
+/** Names the owners of an object: the garbage collector deletes it when the last owner is gone. */
 import type { KubeObject, ObjectMeta, OwnerReference } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resource-type.ts";
 

@@ -23,7 +23,7 @@ test("a quantity is a number with a suffix of Kubernetes, decimal or binary", ()
   assert.equal(parseQuantity(2), 2);
 });
 
-test("what is no quantity is refused", () => {
+test("text that is no quantity is refused", () => {
   for (const value of ["", "much", "1 Mi", "1mi", "1KB", "0x10", "Mi", null, undefined, {}, true])
     assert.equal(parseQuantity(value), undefined, JSON.stringify(value));
 });

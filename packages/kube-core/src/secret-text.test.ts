@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { secretText } from "./secret-text.ts";
 
-test("the text of a Secret's key is decoded, and what is absent, empty or no text is undefined", () => {
+test("the text of a Secret's key is decoded, and an absent, empty or binary one is undefined", () => {
   const secret = (data: unknown): { apiVersion: string; kind: string; metadata: object; data: unknown } => ({
     apiVersion: "v1",
     kind: "Secret",

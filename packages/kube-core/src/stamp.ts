@@ -2,7 +2,7 @@
 import type { KubeObject } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resource-type.ts";
 
-/** Which part of an object is written. */
+/** The part of an object that is written. */
 interface WrittenPart {
   readonly subresource?: string | undefined;
 }

@@ -10,7 +10,7 @@ test("a time has whole seconds, a micro time six digits", () => {
   assert.equal(microTime(now), "2026-01-02T03:04:05.678000Z");
 });
 
-test("what is printed is read as the same moment, to its precision, and sorts by time", () => {
+test("a printed time is read as the same moment, to its precision, and sorts by time", () => {
   const moment = fc.integer({ min: 0, max: Date.UTC(2200, 0, 1) });
   fc.assert(
     fc.property(moment, moment, (one, other) => {

@@ -16,7 +16,7 @@ test("a value is found by the names of its fields, and no path is the value itse
   assert.equal(textAt("text"), "text");
 });
 
-test("what is missing, of another type or inherited reads as nothing", () => {
+test("a value that is missing, of another type or inherited reads as undefined", () => {
   assert.equal(valueAt(object, "metadata", "name", "length"), undefined);
   assert.equal(valueAt(object, "spec", "list", "0"), undefined);
   assert.equal(valueAt(object, "spec", "nothing", "deeper"), undefined);

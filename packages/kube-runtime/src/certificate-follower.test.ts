@@ -83,7 +83,7 @@ class Followed implements AsyncDisposable {
     return Number(value);
   }
 
-  /** Serial number of what a client is shown that believes nobody but the authority. */
+  /** Serial number of the certificate presented to a client that trusts only the authority. */
   async shown(): Promise<string> {
     const address = this.#server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;

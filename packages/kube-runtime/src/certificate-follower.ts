@@ -14,7 +14,7 @@ export type FollowCertificate = (
   options: { readonly signal: AbortSignal },
 ) => Promise<void>;
 
-/** How often it looks, in milliseconds. A kubelet needs a minute to bring a renewed Secret. */
+/** Interval between looks, in milliseconds. A kubelet needs a minute to bring a renewed Secret. */
 const lookEveryMs = 10_000;
 
 /** The follower of a process. Its metrics are there, whether or not it gets something to follow. */

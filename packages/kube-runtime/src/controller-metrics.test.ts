@@ -77,7 +77,7 @@ test("each reconcile is counted by its result, errors once more, and terminal on
   await stop();
 });
 
-test("waiting and working are measured apart, and what is under way is shown", async () => {
+test("waiting and working are measured apart, and running reconciles are shown", async () => {
   const { clock, metrics, controller, stop } = start(() => clock.sleep(10_000));
   controller.enqueue("a");
   controller.enqueue("b");

@@ -3,7 +3,7 @@ import type { Clock } from "@klutch/kube";
 import { controllerMetrics as declared, type Counter, type Histogram, type Metrics } from "@klutch/telemetry";
 import type { QueueObserver } from "./queue/work-queue.ts";
 
-/** How a reconcile ended. `aborted`: the lease or the process ended meanwhile. */
+/** The outcome of a reconcile. `aborted`: the lease or the process ended meanwhile. */
 export type ReconcileOutcome = "success" | "requeue_after" | "error" | "terminal_error" | "aborted";
 
 /** Readings of a controller at each scrape. */

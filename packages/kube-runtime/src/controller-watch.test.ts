@@ -57,7 +57,7 @@ class World implements AsyncDisposable {
   }
 }
 
-test("each object that is there and each change wakes its key", async () => {
+test("each existing object and each change wakes its key", async () => {
   await using world = new World();
   await world.write("a");
   await world.fillCache();
@@ -111,7 +111,7 @@ test("what a person did overtakes changes, and changes overtake what was there b
   assert.deepEqual(await world.work(), ["person", "old-3", "changed", "old-1", "old-2"]);
 });
 
-test("however much is important, what is not gets a turn now and then", async () => {
+test("keys of low priority get a turn now and then, however many important ones wait", async () => {
   await using world = new World();
   world.controller.enqueue("least", { priority: "low" });
   for (let count = 0; count < 30; count++) world.controller.enqueue(`person-${count}`, { priority: "high" });

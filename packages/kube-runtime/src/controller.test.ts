@@ -183,7 +183,7 @@ test("a conflict is tried again at once, whatever the base delay, and is nothing
   );
 });
 
-test("what is asked for later comes at that time, and is one time only, whatever comes between", async () => {
+test("a delayed request runs once, at its time, whatever comes between", async () => {
   await using bench = new Bench(async () => ({ requeueAfterMs: minute }));
   bench.start();
   bench.controller.enqueue("a");
@@ -317,7 +317,7 @@ test("a key is never worked on twice at a time, workers are never exceeded, and 
             working.add(key);
             if (working.size > workers) violations.push(`${working.size} workers`);
             startedAt.set(key, bench.clock.monotonic());
-            // Those after the last of the list succeed at once, so that there is an end.
+            // Calls after the last of the list succeed at once, so that the test ends.
             const { takesMs, outcome } = runs[count++] ?? { takesMs: 0, outcome: "done" };
             await bench.clock.sleep(takesMs);
             working.delete(key);

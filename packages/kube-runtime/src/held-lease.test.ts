@@ -1,4 +1,4 @@
-/** Those who wait for a lease. A fake of a client stands where no real API server says what is not true. */
+/** Tests processes that wait for a lease. A fake client stands in where no real API server reports something untrue. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WatchEvent } from "@klutch/kube";
@@ -60,7 +60,7 @@ test("a server that says again and again that a held lease is free is asked once
   await clock.resolve(running);
 });
 
-test("events of other leases are nobody's business here", async () => {
+test("events of other leases are no one's business here", async () => {
   const end = await whileHeld({
     client: fakeClient({ watch: () => events({ type: "DELETED", object: lease("", "other") }) }),
     clock: new VirtualClock(),
@@ -137,7 +137,7 @@ test("a holder that writes without end costs those who wait no request", async (
 });
 
 for (const leaseDurationSeconds of [0, 1, 2_147_483_647]) {
-  test(`a stranger's lease of ${leaseDurationSeconds} s keeps nobody busy, and is taken only when it has ended`, async () => {
+  test(`a stranger's lease of ${leaseDurationSeconds} s keeps no one busy, and is taken only when it has ended`, async () => {
     const world = new World();
     const stranger = { holderIdentity: "stranger", leaseDurationSeconds };
     await world.admin.create<KubeObject>(leases, {
@@ -154,7 +154,7 @@ for (const leaseDurationSeconds of [0, 1, 2_147_483_647]) {
   });
 }
 
-test("a lease that is deleted is nobody else's before its holder must have noticed", async () => {
+test("a lease that is deleted is no one else's before its holder must have noticed", async () => {
   const world = new World();
   const first = new Process(world, "first");
   await world.clock.advance(10);

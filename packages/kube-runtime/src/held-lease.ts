@@ -15,7 +15,7 @@ export interface HeldLease {
   readonly signal: AbortSignal;
 }
 
-/** Why the waiting is over: given back or deleted; no change for `silentMs`; or the server ended the watch. */
+/** The reason for which the wait ends: the lease was given back or deleted, did not change for `silentMs`, or the server ended the watch. */
 export type WaitEnd = "free" | "silent" | "ended";
 
 /** Waits. Throws `ApiError` and `TransportError` when the lease cannot be watched. */

@@ -144,7 +144,7 @@ test("renewals whose answers are lost do not cost the lease", async () => {
   assert.equal(term.aborted, false);
 });
 
-test("a leader that nobody answers may not write after the renew deadline, and its term ends before the lease does", async () => {
+test("a leader that no one answers may not write after the renew deadline, and its term ends before the lease does", async () => {
   const world = new World();
   const first = new Process(world, "first");
   await world.clock.advance(10);
@@ -188,7 +188,7 @@ test("a renewal keeps the time of acquisition, and a new holder sets it", async 
   assert.notEqual((await world.lease())?.["acquireTime"], acquireTime);
 });
 
-test("whoever waits for a term gets it, or nothing when the wait is given up", async () => {
+test("a caller that waits for a term gets it, or nothing when it gives up the wait", async () => {
   const world = new World();
   const first = new Process(world, "first");
   const stop = new AbortController();
@@ -224,7 +224,7 @@ for (let seed = 1; seed <= 20; seed++) {
       terms += leaders();
     }
     assert.equal(most, 1);
-    assert.ok(terms > 0, "nobody ever led");
+    assert.ok(terms > 0, "no one ever led");
     for (const network of networks) network.stop();
     await world.clock.advance(30_000);
     assert.equal(leaders(), 1);

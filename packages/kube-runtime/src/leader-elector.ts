@@ -29,15 +29,15 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number | undefined;
   /** Default 10 000. */
   readonly renewDeadlineMs?: number | undefined;
-  /** How often a process that does not lead reads the lease when it cannot watch it. Default 2 000. */
+  /** Interval at which a process that does not lead reads the lease when it cannot watch it. Default 2 000. */
   readonly retryPeriodMs?: number | undefined;
-  /** How often the leader renews; one request each. Default 5 000. */
+  /** Interval at which the leader renews; one request each. Default 5 000. */
   readonly renewPeriodMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** So long a watch is not asked again that was refused or said nothing. */
+/** Time before a watch that was refused or silent is tried again. */
 const distrustMs = 600_000;
 
 /**
@@ -61,7 +61,7 @@ export class LeaderElector implements WriteGuard {
   #waiters: ((signal: AbortSignal) => void)[] = [];
   /** The lease of another process as it was last read; undefined when no other process was seen to hold it. */
   #foreign: Lease | undefined;
-  /** Why a watch just said that there is something to do. */
+  /** Reason for which a watch reported a change. */
   #wokenBy: WaitEnd | undefined;
   /** Until then the lease is not watched, by our own clock. */
   #watchAgainAt = Number.NEGATIVE_INFINITY;

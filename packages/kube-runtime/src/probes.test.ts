@@ -22,7 +22,7 @@ test("a process without checks is healthy and ready, and shows no metrics", asyn
   assert.deepEqual(await ask(server, "/healthz/etcd"), [404, ""]);
 });
 
-test("what is not healthy is not ready, what is not ready may be healthy, and each check is named", async () => {
+test("an unhealthy process is not ready, an unready one may be healthy, and each check is named", async () => {
   const problems = new Map([["caches", "the cache of pods is not filled"]]);
   await using server = await serve({
     healthChecks: { loop: () => problems.get("loop") },

@@ -29,7 +29,7 @@ export interface ServedCertificate {
 /** The files cannot be served. The message names the file, and never its content. */
 export class CertificateError extends Error {
   readonly code = "Certificate";
-  /** Which of the files. */
+  /** The file that cannot be served. */
   readonly file: keyof CertificateFiles;
 
   constructor(file: keyof CertificateFiles, message: string, options?: { readonly cause?: unknown }) {

@@ -14,7 +14,7 @@ export interface AuthSource {
   invalidate(): void;
 }
 
-/** How long a token file's content is used before it is read again; kubelet rewrites it well before expiry. */
+/** Time for which a token file's content is used before it is read again; kubelet rewrites it well before expiry. */
 const tokenFileMaxAgeMs = 60_000;
 const execTimeoutMs = 60_000;
 

@@ -184,7 +184,7 @@ test("each way to write spares the server the second decoding of the body", asyn
   assert.equal(queries[2]?.get("force"), "true");
 });
 
-test("a token file is read anew after a 401, without a new client", async (t) => {
+test("a token file is read again after a 401, without a new client", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-token-"));
   t.after(() => rm(folder, { recursive: true }));
   const path = join(folder, "token");
@@ -331,7 +331,7 @@ test("requests are counted by host, method and answer", async (t) => {
   assert.doesNotMatch(await metrics.text(), /^klutch_api_in_flight_limit\{/m);
 });
 
-test("what is written is of the type that was asked for, whatever the body says of itself", async (t) => {
+test("a write is of the requested type, whatever the body says of itself", async (t) => {
   const kinds: string[] = [];
   const { client } = await fixture(t, (request, response) => {
     let text = "";

@@ -29,7 +29,7 @@ import { decodeWatch } from "./watch.ts";
 export interface KubeClientOptions {
   /** Default `klutch`. */
   readonly userAgent?: string | undefined;
-  /** How long to wait for the beginning of an answer. Default 30 000. */
+  /** Time to wait for the beginning of an answer. Default 30 000. */
   readonly requestTimeoutMs?: number | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;

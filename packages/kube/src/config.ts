@@ -4,7 +4,7 @@ import type { Secret } from "@klutch/telemetry";
 import { processEnvironment } from "./environment.ts";
 import { KubeconfigError } from "./kubeconfig-errors.ts";
 
-/** How requests prove who they are. */
+/** Ways in which requests prove their identity. */
 export type ClusterAuth =
   | { readonly kind: "none" }
   | { readonly kind: "token"; readonly token: Secret<string> }
@@ -48,7 +48,7 @@ export interface ClusterConfig {
   readonly http2?: boolean | undefined;
 }
 
-/** Where Kubernetes mounts a pod's service account. */
+/** Directory in which Kubernetes mounts a pod's service account. */
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**

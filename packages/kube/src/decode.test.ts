@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { isGone, TransportError } from "./errors.ts";
 
-test("what is not JSON is named with its beginning", () => {
+test("text that is not JSON is quoted with its beginning", () => {
   assert.throws(() => parseJson("<html>proxy</html>", "get Secret a/b"), {
     code: "Decode",
     message: /get Secret a\/b is not JSON: <html>/,

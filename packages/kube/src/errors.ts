@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Why no usable answer came. */
+/** The reasons why no usable answer came. */
 export type TransportErrorCode =
   | "ConnectionRefused"
   | "NotResolved"

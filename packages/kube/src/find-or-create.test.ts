@@ -16,12 +16,12 @@ const never = (): never => assert.fail("nothing is to be made");
 const refusal = (reason: string, status: number): ApiError =>
   new ApiError({ status, reason, message: reason });
 
-test("what is there is given back as it is, and nothing is made", async () => {
+test("an existing object is returned as it is, and nothing is created", async () => {
   const client = fakeClient({ find: () => Promise.resolve(secret("present")) });
   assert.deepEqual(await findOrCreate(client, secrets, ref, never), secret("present"));
 });
 
-test("what is missing is made once", async () => {
+test("a missing object is created once", async () => {
   const made: DynamicObject[] = [];
   const client = fakeClient({
     find: () => Promise.resolve(undefined),
@@ -43,7 +43,7 @@ test("of two that make it at the same time the later one gets what the first one
   assert.deepEqual(await findOrCreate(client, secrets, ref, () => secret("second")), secret("first"));
 });
 
-test("a refusal is no object that is there already", async () => {
+test("a refusal does not count as an existing object", async () => {
   const client = fakeClient({
     find: () => Promise.resolve(undefined),
     create: () => Promise.reject(refusal("Forbidden", 403)),

@@ -11,7 +11,7 @@ export interface FlowControlOptions {
   readonly minInFlight?: number | undefined;
   /** Default 64. */
   readonly maxInFlight?: number | undefined;
-  /** Where to start. Default 16. */
+  /** Initial limit. Default 16. */
   readonly initialInFlight?: number | undefined;
 }
 

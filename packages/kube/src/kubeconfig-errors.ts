@@ -1,4 +1,4 @@
-/** Why a kubeconfig cannot be used. */
+/** Explains why a kubeconfig cannot be used. */
 export type KubeconfigErrorCode = "NotFound" | "Invalid" | "Refused" | "NotInCluster";
 
 /** A kubeconfig that is missing, malformed, or holds something that is refused. Never carries a credential. */

@@ -96,7 +96,7 @@ test("a credential plugin, a client certificate and a password are understood", 
   assert.equal((await load("basic")).auth.kind, "basic");
 });
 
-test("what is missing is named", async (t) => {
+test("a missing part is named", async (t) => {
   const folder = await folderWith(t, {
     "no-context": kubeconfig("a").replace(/current-context.*/, ""),
     broken: "token: 'unclosed secret",

@@ -8,7 +8,7 @@ import { processEnvironment } from "./environment.ts";
 import { KubeconfigError } from "./kubeconfig-errors.ts";
 import { parseYaml } from "./yaml.ts";
 
-/** Where to look and what to override; overrides win over the file, as kubectl's flags do. */
+/** Files to search and values to override; overrides win over the file, as kubectl's flags do. */
 export interface LoadKubeconfigOptions {
   /** One file; default: the list in KUBECONFIG, else `~/.kube/config`. */
   readonly path?: string | undefined;

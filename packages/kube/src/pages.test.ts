@@ -7,7 +7,7 @@ import type { KubeClient, ListOptions, ListPage } from "./types.ts";
 
 const type: ResourceType = { group: "", version: "v1", plural: "things", kind: "Thing", namespaced: false };
 
-/** A list of `count` objects, the one at `index` of `lengthOf(index)` characters; notes what is asked of it. */
+/** A list of `count` objects, the one at `index` of `lengthOf(index)` characters; records its requests. */
 function listOf(
   count: number,
   lengthOf: (index: number) => number,

@@ -53,7 +53,7 @@ const connectTimeoutMs = 10_000;
 const largeConnections = 4;
 /** For requests with a body; more of them wait. */
 const bodyConnections = 64;
-/** How long one of them is kept for the next such request. */
+/** Time for which an idle one is kept for the next such request. */
 const bodyKeepAliveMs = 10_000;
 
 /** The pool for `config`. Credentials are added per request, so rotating them does not touch connections. */

@@ -34,7 +34,7 @@ export interface DeleteOptions extends ReadOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** Which objects a list or a watch covers. */
+/** The objects that a list or a watch covers. */
 export interface Scope {
   /** Only this namespace; all namespaces when absent. */
   readonly namespace?: string | undefined;

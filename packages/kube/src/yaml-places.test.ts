@@ -33,7 +33,7 @@ test("every field and item says its line, a folded text the one where it begins"
     assert.equal(lineOf(field), line, field);
 });
 
-test("what is missing or comes by an alias has the line of the field around it", () => {
+test("a field that is missing or comes by an alias has the line of the field around it", () => {
   const { value, lineOf } = parsePlacedYaml(text);
   assert.match(JSON.stringify(value), /"same":\{"deep":1\}/);
   assert.equal(lineOf("spec.same.deep"), 12);
@@ -52,7 +52,7 @@ test("the lines of a printed value are those of its fields", () => {
   );
 });
 
-test("what is not one document is an error with a line", () => {
+test("text that is not one document is an error with a line", () => {
   for (const [wrong, line] of [
     ["a: [1\n", 2],
     ["a: 1\nb: 2\na: 3\n", 3],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { formatYaml, parseYaml, parseYamlDocuments } from "./yaml.ts";
 
-test("what is printed is read back the same", () => {
+test("printed YAML is read back the same", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       assert.deepEqual(parseYaml(formatYaml(value)), JSON.parse(JSON.stringify(value)));
@@ -50,7 +50,7 @@ test("a merge key is a key like others, and an alias brings the value of its anc
   });
 });
 
-test("what is ambiguous or hostile is refused, and nothing of it becomes a prototype", () => {
+test("ambiguous or hostile YAML is refused, and nothing of it becomes a prototype", () => {
   for (const [hostile, message] of [
     ["a: 1\na: 2\n", /duplicated mapping key/],
     ["? [1]\n: 2\n", /complex keys/],

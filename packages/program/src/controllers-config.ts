@@ -5,12 +5,12 @@ import { kubeconfigFlag } from "./own-cluster.ts";
 import type { ConfigSource } from "./run-process.ts";
 import { identityFlag, probesFlag } from "./shared-flags.ts";
 
-/** How such a process runs. */
+/** Configuration of such a process. */
 export interface ControllersConfig {
   readonly logLevel: LogLevel;
   /** Work only while holding the lease. */
   readonly leaderElection: boolean;
-  /** Where /healthz, /readyz and /metrics are served. */
+  /** Address of /healthz, /readyz and /metrics. */
   readonly probes: Address;
   /** Namespace of the lease. */
   readonly namespace: string;

@@ -103,7 +103,7 @@ export function port(words: FlagWords & { readonly default: string }): Flag<numb
   return wholeNumber({ value: "port", ...words }, { least: 0, most: 65_535, rule });
 }
 
-/** Where a server listens. */
+/** A listening address. */
 export interface Address {
   /** Undefined: all interfaces. */
   readonly host: string | undefined;

@@ -1,4 +1,4 @@
-/** How V8 manages the memory of our programs: the one place that sets its flags from inside. */
+/** Sets V8's memory flags for our programs; no other code sets them from inside. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

@@ -81,7 +81,7 @@ test("every fault is reported at once, begins with its flag and says what would 
   ]);
 });
 
-test("what is no flag is named, with the flag that was probably meant", () => {
+test("an unknown flag is named, with the flag that was probably meant", () => {
   const env = { SECRET: "s" };
   assert.deepEqual(faultsOf(flags, ["--nonsense", "--prob=1", "word", "-x"], env), [
     "--nonsense is not a flag; --help lists those that are",

@@ -8,7 +8,7 @@ export const identityFlag: Flag<string | undefined> = optionalText({
   envOnly: true,
 });
 
-/** Where probes and metrics are served, of programs whose flag is named as in Crossplane's providers. */
+/** Address of probes and metrics, for programs whose flag is named as in Crossplane's providers. */
 export function probesFlag(words: Pick<FlagWords, "env"> & { readonly default: string }): Flag<Address> {
   return address({
     help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",

@@ -1,4 +1,4 @@
-/** The Crossplane packages: what is in each, and the name that it has once it is installed. */
+/** The Crossplane packages: the contents of each, and its name once installed. */
 import {
   type ArtefactName,
   configurationMeta,

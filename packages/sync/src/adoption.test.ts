@@ -79,7 +79,7 @@ for (const [who, manager, operation, note] of [
   });
 }
 
-test("items of a list that we share with others are copied with just what is ours", () => {
+test("items of a list that we share with others are copied with only our fields", () => {
   const provider = providerWidget(
     { users: [{ name: "a", role: "admin", uid: 7 }, { name: "theirs" }], names: ["x", "y"] },
     {

@@ -84,7 +84,7 @@ const ownerOf = (one: DynamicObject | undefined): string | undefined =>
 const provider = { selector: { owner: "Provider" } } as const;
 const consumer = { selector: { owner: "Consumer" } } as const;
 
-test("selector.namespaces, labelSelectors and fieldSelectors restrict what is covered", () => {
+test("selector.namespaces, labelSelectors and fieldSelectors restrict the covered objects", () => {
   const selects = (selector: PermissionClaim["selector"], one: DynamicObject): boolean =>
     isSelected(compilePermissionClaim(claim({ selector })), consumerRef, one);
   const one = object("provider", { type: "Opaque", spec: { size: 3 } }, { labels: { app: "db", tier: "x" } });
@@ -147,7 +147,7 @@ test("onConflict.recreateWhenConsumerSideDeleted false: what the consumer delete
   assert.equal(plan(provider, { provider: settled.provider }).step?.do, "create");
 });
 
-test("update.alwaysRecreate makes the object anew instead of changing it", () => {
+test("update.alwaysRecreate makes the object again instead of changing it", () => {
   const settled = settle(provider, { provider: object("provider", { spec: { a: 1 } }) });
   const changed = { ...settled, provider: object("provider", { spec: { a: 2 } }) };
   const step = (options: Partial<PermissionClaim>): ClaimedPlan["step"] => plan(options, changed).step;

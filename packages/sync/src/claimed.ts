@@ -5,8 +5,8 @@
  *
  * | claim owner  | object's owner |
  * |--------------|----------------|
- * | Provider     | Provider, or nobody |
- * | Consumer     | Consumer, or nobody |
+ * | Provider     | Provider, or no one |
+ * | Consumer     | Consumer, or no one |
  * | (both)       | what the marks say; else the only side that has it; two unmarked objects are a conflict |
  * | `autoAdopt`  | an unmarked object that only the consumer has goes to the provider and is the provider's from then on |
  * | `autoDonate` | an unmarked object that only the provider has goes to the consumer and is the consumer's from then on |
@@ -109,7 +109,7 @@ function markOf(object: DynamicObject | undefined): Owner | undefined {
   return mark === "Provider" || mark === "Consumer" ? mark : undefined;
 }
 
-/** Who may own under this permission claim. */
+/** Reports whether `candidate` may own objects under this permission claim. */
 function mayOwn({ owner, autoAdopt, autoDonate }: CompiledPermissionClaim, candidate: Owner): boolean {
   if (owner === undefined || owner === candidate) return true;
   return candidate === "Provider" ? autoAdopt : autoDonate;

@@ -19,7 +19,7 @@ import { type PairPlan, planPair } from "./object-plan.ts";
 import { consumerWidget, tenant, copied } from "./testing/objects.ts";
 import { planUnbind } from "./unbind.ts";
 
-/** How agents have named the upstream object of a claim. */
+/** The names that agents have given to the upstream object of a claim. */
 type Maker = "go" | "ours, Prefixed" | "ours, None" | "ours, None, before it named its claim";
 
 interface World {
@@ -42,7 +42,7 @@ const viewOf = ({ claims, upstream }: World): ClusterScopedView => ({
   upstream: (name) => upstream.get(name),
 });
 
-/** What the agent decides for one name, as its reader puts it together. */
+/** The agent's decision for one name, as its reader assembles it. */
 function decide(world: World, name: string, isolation: Isolation): PairPlan {
   const view = viewOf(world);
   const place: ClusterScopedPlace = clusterScopedPlace(tenant, name, isolation, view);
@@ -131,7 +131,7 @@ test("no upstream object serves two claims, and none that is free is left out", 
   );
 });
 
-test("whoever made the upstream object of a claim, it is gone on with under its name, and no second one is made", () => {
+test("the existing upstream object of a claim keeps its name, whichever agent created it, and no second one is created", () => {
   const makersOf: readonly Maker[] = [
     "go",
     "ours, Prefixed",
@@ -168,7 +168,7 @@ test("a new claim gets the name that the isolation asks for", () => {
   }
 });
 
-test("isolation None: what is written names its claim, so that its name alone need not say whose it is", () => {
+test("isolation None: a written object names its claim, so that its name alone need not identify it", () => {
   const world = build({ claims: ["cluster-a-north"], made: [] });
   const [step] = decide(world, "cluster-a-north", "None").steps;
   assert.ok(step?.do === "applyProvider");
@@ -213,7 +213,7 @@ test("a claim with two upstream objects uses the one in use and keeps the other,
   assert.ok(isBound(released.upstream.get("north") ?? { metadata: {} }));
 });
 
-test("another tenant's object, or one that names a claim it cannot stand for, is nobody's", () => {
+test("another tenant's object, or one that names a claim it cannot stand for, is no one's", () => {
   const foreign = {
     metadata: { name: "cluster-a-north", annotations: { [clusterNamespaceAnnotation]: "cluster-b" } },
   };

@@ -29,7 +29,7 @@ export interface ClusterScopedView<T extends Upstream = Upstream> {
   readonly upstream: (name: string) => T | undefined;
 }
 
-/** Where a claim's upstream object stands. */
+/** The position of a claim's upstream object. */
 export interface ClusterScopedPlace<T extends Upstream = Upstream> {
   readonly name: string;
   /** Object of that name: the claim's own, another's (then the claim has to wait), or none. */
@@ -71,7 +71,7 @@ export function claimNameOf(
   return other !== undefined && claimNamesOf(tenant, other).includes(whole) ? inner : whole;
 }
 
-/** Where the upstream object of a claim stands, or will stand. */
+/** Returns the place of a claim's upstream object, existing or new. */
 export function clusterScopedPlace<T extends Upstream>(
   tenant: Tenant,
   claim: string,

@@ -83,7 +83,7 @@ test("another object of the same name, a missing finalizer and a deletion need a
   assert.equal(compareDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
 });
 
-test("a pair that nobody has reconciled yet is in sync when what we hold on the provider is what we would apply", () => {
+test("a pair that no one has reconciled yet is in sync when what we hold on the provider is what we would apply", () => {
   const metadata = { namespace: "team", labels: { team: "blue" }, annotations: { "team.example/note": "x" } };
   const claim = onConsumer({ size: 1, list: [{ name: "a" }], nested: { on: false } }, undefined, metadata);
   const marks = { "f:annotations": { "f:klutch.anynines.com/bound": {}, "f:team.example/note": {} } };

@@ -1,4 +1,4 @@
-/** What a plan does about generations: the mark that goes up, and when a claim's status says that it is not about its spec. */
+/** Tests plans about generations: the mark that goes up, and when a claim's status says that it is not about its spec. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -124,7 +124,7 @@ test("a long mark of a stranger is not kept in memory", () => {
   assert.ok(JSON.stringify(providerDigest(upstream("x".repeat(100_000)), view)).length < 1_000);
 });
 
-test("an edit is applied, and the answer to it makes the claim say that nobody has looked at it yet", () => {
+test("an edit is applied, and the answer to it makes the claim say that no one has looked at it yet", () => {
   const provider = upstream("0000000000000000", current, { size: 9 });
   const pair = observed({ consumer: claim(2, shown(1)), provider });
   assert.deepEqual(kinds(planPair(pair).steps), ["applyProvider"]);

@@ -1,4 +1,4 @@
-/** Where things of a tenant stand on the provider, as a snapshot shows it. */
+/** Locates the objects of a tenant on the provider, as a snapshot shows them. */
 import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import { type DynamicObject, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { claimNameOf, clusterScopedPlace, type ClusterScopedView } from "./cluster-scoped.ts";
@@ -72,7 +72,7 @@ export function isolationOf(
   return wanted === "Namespaced" && !isInside ? "Prefixed" : wanted;
 }
 
-/** Which claim and which upstream object of one API belong together. */
+/** The claim and the upstream object of one API that belong together. */
 export interface PlacesInApi {
   readonly placeOf: (claim: DynamicObject) => ObjectRef | undefined;
   readonly consumerRefOf: (upstream: DynamicObject) => ObjectRef | undefined;

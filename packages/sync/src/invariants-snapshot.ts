@@ -57,9 +57,9 @@ export type ObjectsByResource = Readonly<Record<string, readonly DynamicObject[]
 export interface InvariantSnapshot {
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
-  /** How long something may be on its way: a new claim without its object, a deletion without one. Default 60 000. */
+  /** Time for which a change may be incomplete: a new claim without its object, a deletion without one. Default 60 000. */
   readonly graceMs?: number | undefined;
-  /** Which labels and annotations are propagated to the provider. Default: `defaultMetadataRule`. */
+  /** Rule for the labels and annotations that are propagated to the provider. Default: `defaultMetadataRule`. */
   readonly rule?: MetadataRule | undefined;
   readonly consumer: {
     readonly objects: ObjectsByResource;

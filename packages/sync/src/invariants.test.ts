@@ -327,7 +327,7 @@ test("Claimed: a copy that is missing, different, or without source", () => {
   violates({ providerSecretObjects: [] }, "Claimed", "secrets app/s", /copy without an object/);
 });
 
-test("Claimed: two objects that both sides made themselves are nobody's copy", () => {
+test("Claimed: two objects that both sides made themselves are no one's copy", () => {
   const own = secret("app", { mine: "eA==" });
   assert.deepEqual(checkInvariants(snapshot({ consumerSecretObjects: [own] })), []);
 });

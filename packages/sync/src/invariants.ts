@@ -65,7 +65,7 @@ function viewOf({ metadata, spec }: APIServiceExport, crd: DynamicObject | undef
   return statusViewOf(version.schema.openAPIV3Schema, { isSubresource, isIgnored });
 }
 
-/** How many objects of a resource were judged on each side; undefined for a side that was not read. */
+/** Number of objects of a resource that were judged on each side; undefined for a side that was not read. */
 export function countCompared(
   snapshot: InvariantSnapshot,
   resource: string,

@@ -5,7 +5,7 @@ import { travellingContent } from "./content.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { consumerWidget, providerWidget } from "./testing/objects.ts";
 
-/** What each tool puts on an object that it applies, and what people steer it with. */
+/** The labels and annotations that each tool puts on an object that it applies, and those with which people steer it. */
 const tools = {
   "Argo CD": {
     labels: { "app.kubernetes.io/instance": "shop", "argocd.argoproj.io/instance": "shop" },

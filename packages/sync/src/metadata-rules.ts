@@ -1,4 +1,4 @@
-/** Which labels and annotations are propagated to the provider, and which come back. */
+/** Decides which labels and annotations are propagated to the provider, and which come back. */
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
 /** A key is propagated when it is allowed and not denied. */

@@ -1,4 +1,4 @@
-/** Where a consumer object stands on the provider, and back. */
+/** Maps the namespace of a consumer object to the provider's, and back. */
 import {
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
@@ -39,7 +39,7 @@ export function mappingOf(serviceNamespace: DynamicObject | undefined): Mapping 
 
 /**
  * The consumer's name of an object with a prefixed name that stands for a cluster-scoped one; undefined when it belongs to another tenant
- * or to nobody. Of bound kinds, which may have other names, see cluster-scoped.ts. A name alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share one.
+ * or to no one. Of bound kinds, which may have other names, see cluster-scoped.ts. A name alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share one.
  */
 export function consumerNameOf(
   tenant: Tenant,
@@ -69,7 +69,7 @@ export function planMappingRelease(observed: {
   return waitMs > 0 ? { waitMs } : "checkLive";
 }
 
-/** Where the upstream object of a consumer object is put when it is new; undefined while its namespace is not mapped. */
+/** Returns where a new upstream object of a consumer object is created; undefined while its namespace is not mapped. */
 export function providerRefOf(
   tenant: Tenant,
   consumer: ObjectRef,

@@ -265,7 +265,7 @@ test("a cluster-scoped upstream of another tenant is never touched, whatever its
   assert.equal(step.content.metadata.annotations?.[clusterNamespaceAnnotation], "cluster-a");
 });
 
-/** What the server makes of an apply: the wanted fields replace ours, others' stay. */
+/** Returns the object after the server's apply: the wanted fields replace ours, others' stay. */
 function applied(
   content: DynamicObject,
   before: DynamicObject | undefined,

@@ -53,9 +53,9 @@ export interface ObservedPair {
   readonly isOverdue?: boolean | undefined;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
-  /** Where `provider` stands, or will stand. Default: where the isolation puts new ones. */
+  /** Key of `provider`, existing or new. Default: where the isolation puts new ones. */
   readonly target?: ObjectRef | undefined;
-  /** Where an object of this claim could stand and the cache shows none. Default: `target`, while there is no `provider`. */
+  /** Keys under which an object of this claim could exist and the cache shows none. Default: `target`, while there is no `provider`. */
   readonly unseen?: readonly ObjectRef[] | undefined;
   /** `provider` serves another claim. Default false. */
   readonly isOthers?: boolean | undefined;

@@ -1,4 +1,4 @@
-/** Which Secrets may cross, by their type. The list is short, because controllers of either cluster act on types by themselves. */
+/** Lists the types of Secrets that may cross. The list is short, because controllers of either cluster act on types by themselves. */
 import { crossingSecretTypes, serviceBindingPrefix } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { CompiledPermissionClaim } from "./compiled-permission-claim.ts";

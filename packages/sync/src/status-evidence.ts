@@ -32,7 +32,7 @@ export function isConditionCurrent(object: WithStatus, condition: AnyCondition, 
   return isOwn(object, condition["observedGeneration"], view);
 }
 
-/** Where each write of a status raises the generation, and where there is none, numbers cannot be compared. */
+/** Compares a status's generation with the object's; true where a status write raises the generation or none exists, because numbers say nothing there. */
 function isOwn({ metadata }: WithStatus, number: unknown, view: StatusView): boolean {
   const { generation } = metadata;
   if (view.isIgnored || !view.isSubresource || generation === undefined) return true;

@@ -95,7 +95,7 @@ test("a status does not count before the spec was sent, and says what that waits
   });
 });
 
-test("what the claim shows stays when its upstream object is made anew, and quotes what was said once", () => {
+test("what the claim shows stays when its upstream object is created again, and quotes what was said once", () => {
   const shown = { observedGeneration: 4, conditions: [ready("True", { observedGeneration: 4 })], port: 1 };
   const first = show(claimOf(4, shown), providerOf(1));
   assert.deepEqual(summary(first), ["Unknown", 3, "SpecNotObserved", 3]);
@@ -143,7 +143,7 @@ const spoken: readonly (readonly [string, string | undefined, string, readonly u
     ["Unknown", "PlanFull", "choose another plan", "2026-01-01T12:00:00Z"],
   ],
   ["its True makes nothing true", "False", "True", ["False", "Creating", undefined, before]],
-  ["its True explains what is true", "True", "True", ["True", "PlanFull", "choose another plan", before]],
+  ["its True explains a true state", "True", "True", ["True", "PlanFull", "choose another plan", before]],
   [
     "its False is enough",
     undefined,

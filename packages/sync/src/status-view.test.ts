@@ -37,7 +37,7 @@ test("the view of standard conditions has all their fields", () => {
   assert.deepEqual(seen, { ...plainView, conditions: fields, mayBeUnknown: true });
 });
 
-test("a status without what is needed is copied as it is", () => {
+test("a status without the needed fields is copied as it is", () => {
   for (const schema of [
     {},
     schemaOf({}),

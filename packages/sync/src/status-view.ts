@@ -31,7 +31,7 @@ export const plainView: StatusView = {
   isIgnored: false,
 };
 
-/** So long a message of ours may be, in characters. */
+/** Maximum length of a message of ours, in characters. */
 export const messageLimit = 1_024;
 
 /** The view of a version. `schema` is its `openAPIV3Schema`, a stranger's: what it does not say clearly it does not say. */

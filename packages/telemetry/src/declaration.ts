@@ -21,7 +21,7 @@ export interface MetricDeclaration<T extends MetricType = MetricType, L extends 
   readonly mostValues?: Readonly<Partial<Record<L, number>>>;
   /** Combines the values of several sources with the same labels, for a gauge that is read. Default `sum`. */
   readonly combine?: "sum" | "min" | "max";
-  /** Where it is. */
+  /** File and line that declare it. */
   readonly processes: readonly ProcessName[];
 }
 

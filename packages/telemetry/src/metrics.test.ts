@@ -92,7 +92,7 @@ test("a label that is not given is empty", async () => {
   assert.match(await metrics.text(), /^requests_total\{verb="",host="a"\} 1$/m);
 });
 
-test("what is no number is not observed, and spoils nothing", async () => {
+test("a value that is no number is not observed, and spoils nothing", async () => {
   const metrics = createMetrics();
   const child = metrics.histogram(duration).labels({ verb: "get" });
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) assert.throws(() => child.observe(value));
@@ -162,7 +162,7 @@ test("several sources of one gauge are combined as it says, and go when they are
   }
 });
 
-test("a label whose values come from outside has so many, and all others are one", async () => {
+test("a label whose values come from outside has at most a limited number, and all others share one", async () => {
   const metrics = createMetrics();
   const bounded = metrics.counter({ ...requests, mostValues: { verb: 2 } });
   for (const verb of ["a", "b", "c", "d", "a"]) bounded.labels({ verb }).inc();

@@ -134,7 +134,7 @@ interface Observations {
   readonly seen: number[];
 }
 
-/** What a scrape must show, from the same steps: numbers by name and labels, with nothing bound beforehand. */
+/** The contents of one scrape, from the same steps: numbers by name and labels, with nothing bound beforehand. */
 class Model {
   readonly #numbers = new Map<string, number>();
   readonly #observations = new Map<string, Observations>();

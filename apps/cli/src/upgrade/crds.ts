@@ -23,7 +23,7 @@ export interface CrdPair {
   readonly wanted: KubeObject;
 }
 
-/** Role of a cluster, which decides what is installed there. */
+/** Role of a cluster, which decides the CRDs installed there. */
 export type Role = "a control plane" | "an app cluster" | "a cluster without Klutch";
 
 /** Maximum number of affected objects to name. */

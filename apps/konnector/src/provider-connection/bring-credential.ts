@@ -79,7 +79,7 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
   return trueCondition("SecretValid");
 }
 
-/** Why the candidate must not be used; undefined when it may. */
+/** Returns the reason why the candidate must not be used; undefined when it may be. */
 async function problemOf(
   candidate: ClusterConfig,
   presentText: string | undefined,

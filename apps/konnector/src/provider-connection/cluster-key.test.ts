@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 const ensureWith = (answers: FakeAnswers): Promise<string | undefined> =>
   ensureClusterKey({ side: "consumer", client: fakeClient(answers) }, namespace, signal);
 
-test("the key that is there stays, and without one a new one is kept", async () => {
+test("an existing key stays, and without one a new one is kept", async () => {
   const kept = clusterKeySecretObject(namespace, "the key");
   assert.equal(await ensureWith({ find: () => Promise.resolve(kept) }), "the key");
   const made: DynamicObject[] = [];
@@ -25,7 +25,7 @@ test("the key that is there stays, and without one a new one is kept", async () 
   assert.deepEqual(made, [clusterKeySecretObject(namespace, key)]);
 });
 
-test("a Secret without a key gives none, so that no key is offered that nobody keeps", async () => {
+test("a Secret without a key gives none, so that no key is offered that no one keeps", async () => {
   const { data: _data, ...empty } = clusterKeySecretObject(namespace, "");
   assert.equal(await ensureWith({ find: () => Promise.resolve(empty) }), undefined);
 });

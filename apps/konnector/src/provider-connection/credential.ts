@@ -4,10 +4,10 @@ import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@
 
 /** A credential in use, in words for people. */
 export interface CredentialUse {
-  /** Who judges it: `the provider` or `the app cluster`. */
+  /** The cluster that judges it: `the provider` or `the app cluster`. */
   readonly cluster: "the provider" | "the app cluster";
   readonly server: string;
-  /** Where it lives, such as `Secret klutch-bind/kubeconfig-ab12`. */
+  /** The object that holds it, such as `Secret klutch-bind/kubeconfig-ab12`. */
   readonly holder: string;
   /** Advice for a person when it is refused; a sentence. */
   readonly advice: string;

@@ -72,7 +72,7 @@ export function assertPinned(binding: DynamicObject, identity: ProviderIdentity)
   }
 }
 
-/** How long an answer about the provider's identity is good for. */
+/** Time for which an answer about the provider's identity is valid. */
 const freshMs = 5_000;
 
 /** Makes sure, before an absence on the provider is believed, that it still is the provider. */

@@ -3,7 +3,7 @@ import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
 import { falseCondition, jsonHash, type NewCondition, secretText, trueCondition } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 
-/** How soon a Secret that cannot be read is read again. */
+/** Delay before an unreadable Secret is read again. */
 export const unreadableRetryMs = 2_000;
 
 /**

@@ -13,7 +13,7 @@ import { Renewal } from "./renewal.ts";
 import { type RotatingClient, rotatingClient } from "./rotating-client.ts";
 import { expiryOf } from "./token-expiry.ts";
 
-/** Where fresh credentials are brought to. */
+/** Destination of fresh credentials. */
 export interface CredentialStore {
   /** The app cluster's Secret with the provider's kubeconfig. */
   readonly secretRef: ObjectRef;

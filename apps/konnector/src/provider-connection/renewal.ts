@@ -50,7 +50,7 @@ export class Renewal implements Startable {
     this.#options = options;
   }
 
-  /** Why the last attempt failed, as a sentence with a blank behind it. */
+  /** Reason of the last failure, as a sentence that ends with a blank. */
   get problem(): string | undefined {
     return this.#problem;
   }

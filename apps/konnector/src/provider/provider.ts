@@ -35,7 +35,7 @@ import { ProviderStatus } from "./provider-status.ts";
 export interface ProviderOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
-  /** Where fresh credentials are brought to; absent when the agent has its own account on the provider. */
+  /** The Secret that receives fresh credentials; absent when the agent has its own account on the provider. */
   readonly credentials?: CredentialStore | undefined;
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;

@@ -1,4 +1,4 @@
-/** What the backend makes in the control plane for one bound app cluster, made by hand, so that the agent is tested alone. */
+/** Makes by hand what the backend makes in the control plane for one bound app cluster, so that the agent is tested alone. */
 import { readdir, readFile } from "node:fs/promises";
 import {
   type APIServiceExportSpec,

@@ -1,4 +1,4 @@
-/** How a test file of the whole agent begins: two clusters, and on the provider a tenant to which APIs are exported. Nothing is bound. */
+/** Prepares a test file of the whole agent: two clusters, and on the provider a tenant to which APIs are exported. Nothing is bound. */
 import { after } from "node:test";
 import type { APIServiceExportSpec, PermissionClaim } from "@klutch/api";
 import { type Pair, pairOf } from "./pair.ts";
@@ -13,7 +13,7 @@ export interface ExportedApi extends TestApi {
   readonly claims?: readonly PermissionClaim[] | undefined;
 }
 
-/** What there is when the file's tests begin. */
+/** The state in which the file's tests begin. */
 export interface TenantWorldOptions {
   /** Installed on the provider, open to the tenant, and exported to it. */
   readonly exported?: readonly ExportedApi[] | undefined;
@@ -21,9 +21,9 @@ export interface TenantWorldOptions {
   readonly installed?: readonly TestApi[] | undefined;
   /** Further resources that are open to the tenant. Default none. */
   readonly open?: readonly string[] | undefined;
-  /** Whether the tenant also has rights in the whole provider cluster, as consumer scope Cluster gives them. Default false. */
+  /** True when the tenant also has rights in the whole provider cluster, as consumer scope Cluster gives them. Default false. */
   readonly clusterWide?: boolean | undefined;
-  /** Whether the file starts a real backend, so that nothing else answers namespaces. Default false. */
+  /** True when the file starts a real backend, so that nothing else answers namespaces. Default false. */
   readonly backend?: boolean | undefined;
 }
 

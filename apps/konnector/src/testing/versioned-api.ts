@@ -11,7 +11,7 @@ import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { servedVersions } from "@klutch/sync";
 import type { TestApi } from "./world.ts";
 
-/** One version: its name and the fields of spec, each of a type; what is not among them is dropped by the server. */
+/** One version: its name and the fields of spec, each of a type; the server drops all others. */
 export interface ApiVersion {
   readonly name: string;
   readonly fields: Readonly<Record<string, "integer" | "string">>;
@@ -65,13 +65,13 @@ export async function untilServes(
   });
 }
 
-/** What a CRD says of the versions in which its objects may be stored. */
+/** The versions in which a CRD says that its objects may be stored. */
 export async function storedVersions({ client }: TestCluster, name: string): Promise<readonly unknown[]> {
   const crd = await client.get<DynamicObject>(customResourceDefinitions, { name });
   return listAt(crd.status, "storedVersions");
 }
 
-/** Writes all objects anew, in the stored version, and then says that no other one is in use: what Kubernetes asks for before a version goes. */
+/** Writes all objects again, in the stored version, and then says that no other one is in use: what Kubernetes asks for before a version goes. */
 export async function migrateStorage(
   { client }: TestCluster,
   name: string,

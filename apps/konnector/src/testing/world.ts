@@ -37,7 +37,7 @@ import type { Timing } from "../clusters.ts";
 import { runAgent } from "../konnector.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
-/** What the tests work with. */
+/** The clusters and helpers that the tests use. */
 export interface World extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;

@@ -164,7 +164,7 @@ test("a cluster-scoped claimed object comes down under its own name, another ten
   assert.equal(await onConsumer(regions.type, "south"), undefined);
 });
 
-test("what is accepted but cannot be honoured is said in the binding, with field and value", async () => {
+test("the binding reports accepted claims that cannot be honoured, with field and value", async () => {
   const wrong: readonly PermissionClaim[] = [
     ...claimed.slice(0, 1),
     {

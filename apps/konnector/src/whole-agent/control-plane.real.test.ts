@@ -105,7 +105,7 @@ test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, sta
   assert.ok(isTrue(conditionsOf(own), "ValidVersion"));
 });
 
-test("a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
+test("a replaced kubeconfig of the app cluster is used at once, without starting again", async () => {
   const rotated = consumer.kubeconfig.replace(/current-context: .*/, (line) => `${line}\n# rotated`);
   await putKubeconfig(provider, appCluster, rotated);
   await createSynced(widgets.type, "two", { size: 1 });

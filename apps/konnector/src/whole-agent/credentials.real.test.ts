@@ -29,10 +29,10 @@ async function revoke(kubeconfig: string): Promise<void> {
   await gate.open();
 }
 
-/** What the plugin does when the person binds again. */
+/** Binds again, as the plugin does. */
 const bindAgain = (kubeconfig: string): Promise<void> => putKubeconfig(consumer, consumerSecret, kubeconfig);
 
-/** What the provider is told about its Secret. */
+/** Waits for a reason of the provider's condition about its Secret. */
 async function untilSecretIs(reason: string): Promise<string> {
   const ref = { namespace: tenantNamespace, name: clusterBindingName };
   return waitFor(

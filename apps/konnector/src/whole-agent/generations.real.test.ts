@@ -95,7 +95,7 @@ async function writeStatus(name: string, mark: string, more: object = {}): Promi
   await provider.client.mergePatch(type, ref, patch, { subresource: "status", fieldManager: "crossplane" });
 }
 
-/** What `Ready` of the claim says, with the generations that it is shown for and that the claim has. */
+/** The `Ready` condition of the claim, with the generation it reports and the claim's own. */
 const shown = async (name: string): Promise<string> => {
   const claim = await onConsumer(type, name);
   const ready = recordsAt(claim?.status, "conditions").find((one) => one["type"] === "Ready");
@@ -106,7 +106,7 @@ const untilShown = async (name: string, what: string): Promise<void> => {
   await waitFor(`${name} to show ${what}`, async () => (await shown(name)) === what);
 };
 
-test("the API server gives a fresh claim the default status, so that nobody takes it for finished; after a second it says what it waits for", async () => {
+test("the API server gives a fresh claim the default status, so that no one takes it for finished; after a second it says what it waits for", async () => {
   await bindApi(world, databases.name, kubeconfig);
   await untilReady(databases.name);
   const fresh = await create(type, widget(type, "one", { size: 1 }));

@@ -190,7 +190,7 @@ for (const [what, change] of [
   });
 }
 
-test("a pattern that takes other engines for ever holds nobody up: its claims are judged and others go on", async () => {
+test("a pattern that takes other engines for ever holds no one up: its claims are judged and others go on", async () => {
   await createSynced(widgets.type, "victim", { name: `${"a".repeat(60)}!` });
   const { names, group, versions } = widgets.crd.spec as { names: object; group: string; versions: object[] };
   const pattern = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };

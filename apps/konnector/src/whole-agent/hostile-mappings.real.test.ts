@@ -16,7 +16,7 @@ import { startTenantWorld } from "../testing/tenant-world.ts";
 import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
 const widgets = testApi("widgets", "Widget");
-// Whoever has a Secret owns it: both directions are open.
+// The side that has a Secret owns it: both directions are open.
 const claim = {
   group: "",
   resource: "secrets",
@@ -127,7 +127,7 @@ test("claimed objects cross from the first claim on that was made here, and when
   await provider.client.create(secrets, secretObject(mirrorOf("team"), "late", { a: "1" }));
   await provider.client.delete(secrets, { namespace: mirrorOf("team"), name: "planted" });
   await waitFor(
-    "the copy of what is gone to go",
+    "the copy of a deleted object to be deleted",
     async () => (await secretOnConsumer("team", "planted")) === undefined,
   );
   await untilSeen("after-team");

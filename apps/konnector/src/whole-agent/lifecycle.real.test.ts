@@ -194,7 +194,7 @@ test("a mapped namespace that goes takes its upstream along, and nothing crashes
   await createSynced(widgets.type, "after", { size: 1 });
 });
 
-test("an upstream object whose claim vanished while nobody looked goes after two live looks", async () => {
+test("an upstream object whose claim vanished while no one looked goes after two live looks", async () => {
   await konnector[Symbol.asyncDispose]();
   await consumer.client.mergePatch(
     widgets.type,

@@ -34,7 +34,7 @@ const crates = testApi("crates", "Crate");
 /** A kind of claims, and what the control plane adds to each. */
 interface ClaimKind {
   readonly api: TestApi;
-  /** What its users write of Crossplane's own fields. */
+  /** Crossplane's own fields, as its users write them. */
   readonly choice: object;
   readonly manager: string;
   readonly metadata: object;
@@ -108,7 +108,7 @@ const isGone = async ({ api }: ClaimKind): Promise<boolean> =>
 const inAppCluster = (name: string) => ({ namespace: "app", name });
 const sizeOf = (object: DynamicObject | undefined): unknown => recordAt(object, "spec")["size"];
 
-/** What the control plane adds to a claim. */
+/** The fields that the control plane adds to a claim. */
 async function workOnProvider({ api, manager, metadata, machinery }: ClaimKind, name: string): Promise<void> {
   const { type } = api;
   await waitFor(`${type.kind} ${name} on the provider`, () => onProvider(type, name));
@@ -157,7 +157,7 @@ for (const kind of kinds) {
     for (const name of names) await assertRestored(kind, name);
   });
 
-  test(`${type.kind}: the user's next apply works, client side and server side, whoever applied before`, async () => {
+  test(`${type.kind}: the user's next apply works, client side and server side, after any other applier`, async () => {
     await applyAll(kind, { size: 2, tags: ["x"] });
     for (const name of names) {
       const found = await waitFor(`${name} on the provider`, async () => {
@@ -222,7 +222,7 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     provider.client.find(apiServiceNamespaces, { namespace: tenantNamespace, name });
   const upstream = (name: string, namespace = "wiped"): Promise<unknown> =>
     provider.client.find(widgets.type, { namespace: `${tenantNamespace}-${namespace}`, name });
-  // What is made in the second of the CRD counts as lost with the one before.
+  // An object created in the same second as the CRD counts as lost with the earlier CRD.
   const crd = await consumer.client.get(customResourceDefinitions, { name: widgets.name });
   const made = Date.parse(crd.metadata.creationTimestamp ?? "");
   await waitFor("a later second", () => Promise.resolve(new Date().getTime() >= made + 1_000));

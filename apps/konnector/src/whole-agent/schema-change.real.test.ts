@@ -77,7 +77,7 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
   );
 });
 
-test("the agent's account may change the CRD of what is bound, and of nothing else", async () => {
+test("the agent's account may change the CRDs of bound APIs, and no other", async () => {
   const gadgets = testApi("gadgets", "Gadget");
   await installCrd(consumer, gadgets.crd);
   await using agent = createKubeClient(await agentConfig(consumer));

@@ -94,7 +94,7 @@ async function leaveBinding(
 
 /**
  * Cluster-scoped objects, which such a konnector prefixes whatever isolation the export names: `north` with its claim, `ghost` whose
- * claim went while nobody looked, and `twin`, for which an earlier version of ours made a second one.
+ * claim went while no one looked, and `twin`, for which an earlier version of ours made a second one.
  */
 async function leaveClusterScoped(api: (typeof clusterScoped)[number]): Promise<void> {
   await leaveBinding(api, []);
@@ -113,7 +113,7 @@ async function leaveClusterScoped(api: (typeof clusterScoped)[number]): Promise<
   await provider.client.apply(api.type, widget(api.type, "twin", { size: 3 }, metadata), { fieldManager });
 }
 
-/** What a Go konnector leaves behind: its marks, its field manager, its names. */
+/** Makes the objects that a Go konnector leaves behind: its marks, its field manager, its names. */
 async function leaveBehind(): Promise<void> {
   await installCrd(consumer, {
     ...apiServiceBindingCrd,
@@ -175,7 +175,7 @@ const untilReady = async (name: string): Promise<void> => {
 
 test("the binding becomes Ready, although its CRD is cluster-scoped", () => untilReady(widgets.name));
 
-test("nothing is written upstream for what is as it should be", async () => {
+test("an upstream object that needs no change is not written", async () => {
   await waitFor("the Secret's copy to be marked as this provider's", async () => {
     const found = await onConsumer(secrets, "creds");
     return found?.metadata.labels !== undefined;

@@ -49,9 +49,9 @@ cleanup.use(
 const konnector = cleanup.use(await startKonnector(world, { timing: { heldSchemaMs: 500 } }));
 
 const names = Array.from({ length: 50 }, (_, index) => `w-${String(index).padStart(2, "0")}`);
-/** Of these nobody changes anything. */
+/** Claims that no step changes. */
 const resting = names.slice(39);
-/** What was last written into `spec.size` of each claim. */
+/** The last `spec.size` written to each claim. */
 const sizes = new Map<string, number>();
 
 const sizeIn = (object: DynamicObject | undefined): unknown => valueAt(object?.spec, "size");
@@ -74,7 +74,7 @@ async function edit(stop: AbortSignal, edits: { taken: number }): Promise<void> 
   }
 }
 
-/** What must be the same afterwards: nothing is made anew, and credentials stay. */
+/** The state that must not change: no object is created again, and credentials stay. */
 async function identities(): Promise<Readonly<Record<string, unknown>>> {
   const found: Record<string, unknown> = {};
   for (const [side, { client }, namespace] of [
@@ -91,7 +91,7 @@ async function identities(): Promise<Readonly<Record<string, unknown>>> {
   return found;
 }
 
-/** Both objects of the claims that nobody changes, as they were last written. */
+/** Both objects of the claims that no one changes, as they were last written. */
 async function versionsAtRest(): Promise<readonly unknown[]> {
   const [version] = (await storedVersions(consumer, widgets.name)).slice(-1);
   const type = inVersion(widgets.type, String(version));
@@ -108,7 +108,7 @@ async function untilConverged(): Promise<void> {
     );
 }
 
-/** Of the konnector's writes since the count, by kind. */
+/** Counts the konnector's writes since the count began, by kind. */
 function writesSince(count: number): Readonly<Record<string, number>> {
   const groups = Map.groupBy(konnector.writes.slice(count), (write) => write);
   return Object.fromEntries([...groups].map(([write, all]) => [write, all.length]));
@@ -129,7 +129,7 @@ async function step(t: TestContext, change: () => Promise<void>): Promise<void> 
   await untilConverged();
   t.diagnostic(`${edits.taken} edits of 39 claims; the agent wrote ${JSON.stringify(writesSince(count))}`);
   assert.deepEqual(await identities(), before);
-  assert.deepEqual(await versionsAtRest(), rest, "what nobody changed is not written on either side");
+  assert.deepEqual(await versionsAtRest(), rest, "claims without changes are not written on either side");
   assert.deepEqual(
     konnector.writes.filter((write) => / delete /.test(write)),
     [],
@@ -257,7 +257,7 @@ test("a version that claims do not fit is held; they are synced in the one befor
   assert.deepEqual(await upstreamOf("v2"), before);
 });
 
-/** Lets the agent only read CRDs, until what is given back is called. */
+/** Lets the agent only read CRDs, until the returned function is called. */
 async function takeCrdRights(...names: readonly string[]): Promise<() => Promise<void>> {
   const { client } = consumer;
   const roles = await Promise.all(names.map((name) => client.get<DynamicObject>(clusterRoles, { name })));
@@ -275,10 +275,10 @@ async function takeCrdRights(...names: readonly string[]): Promise<() => Promise
   return () => set((rule) => rule);
 }
 
-test("a CRD that somebody makes anew in the app cluster, with another scope, stops the sync and costs nothing", async () => {
+test("a CRD that somebody creates again in the app cluster, with another scope, stops the sync and costs nothing", async () => {
   const type = inVersion(gadgets.type, "v2");
   const before = await upstreamOf("v2");
-  // So that whoever replaces it comes before the agent, which would make it, and change one that is not served yet, too.
+  // The replacement must come before the agent, which would create the CRD, and would also change one that is not served yet.
   const giveBack = await takeCrdRights("klutch-bind-konnector", bindingRoleName(gadgets.name));
   const name = { name: gadgets.name };
   const { metadata, spec } = await consumer.client.get<DynamicObject>(customResourceDefinitions, name);

@@ -1,4 +1,4 @@
-/** What a backup manager's errors become in conditions. */
+/** Translates a backup manager's errors into conditions. */
 import {
   BackupManagerError,
   BackupManagerTransportError,
@@ -35,7 +35,7 @@ export function isClearNo(error: unknown): boolean {
   return !mayHaveHappened(error);
 }
 
-/** What the manager lists; nothing of an instance that it does not know. The call that creates says so in its own words. */
+/** Returns the manager's list; an empty one for an instance that it does not know. The call that creates reports that in the manager's own words. */
 export async function listOrNothing<T>(list: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await list();

@@ -15,7 +15,7 @@ const numberOfRestore = "anynines.crossplane.io/restore-id";
 const operation = "anynines.crossplane.io/broker-operation";
 const minute = 60_000;
 
-/** What the manager answers to `POST /instances/i/backups` and the like; text is sent as HTML. */
+/** The manager's answers to `POST /instances/i/backups` and the like; text is sent as HTML. */
 type Answers = Record<string, unknown>;
 
 interface Manager {
@@ -75,7 +75,7 @@ class Story {
   readonly claimed = new Set<number>();
   readonly #manager: BackupManagerClient;
   #annotations: Readonly<Record<string, string>> = {};
-  /** How long a write to the API server takes. */
+  /** Duration of a write to the API server. */
   writeMs = 0;
 
   constructor(manager: BackupManagerClient) {

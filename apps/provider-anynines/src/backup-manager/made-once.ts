@@ -38,9 +38,9 @@ export interface OnceCalls<T> {
   find(items: readonly T[], intent: CreateIntent, options: SearchOptions): LostAnswer<T>;
   /** Returns its number. */
   create(options: CallOptions): Promise<number>;
-  /** Whether the error says that nothing was made. */
+  /** Reports whether the error proves that nothing was made. */
   isClearNo(error: unknown): boolean;
-  /** Why none is made now, although ours is not there. */
+  /** Returns the reason why none is made now, although ours does not exist. */
   obstacle(items: readonly T[]): string | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface TakenIds {
   add(id: number): void;
 }
 
-/** What a backup and a restore are made with. */
+/** Dependencies of backups and restores. */
 export interface MadeOnceOptions<M extends Managed> {
   readonly managed: M;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
@@ -64,7 +64,7 @@ export interface MadeOnceOptions<M extends Managed> {
   readonly applicant: (instanceId: string) => Applicant;
 }
 
-/** How one is observed. */
+/** The observation of one backup or restore. */
 export interface MadeOnceParts<T> {
   /** For what may be there. */
   readonly calls: () => OnceCalls<T>;
@@ -111,7 +111,7 @@ export class MadeOnce<A> {
     return this.#managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** The recorded call. Throws when the number is damaged: a person has to say what is true. */
+  /** The recorded call. Throws when the number is damaged: a person has to correct it. */
   get record(): Operation | undefined {
     const call = recordedCall(this.#source);
     if (call.kind !== "damaged") return this.#slot.current;
@@ -120,7 +120,7 @@ export class MadeOnce<A> {
     );
   }
 
-  /** Whether it is not known what became of the call. */
+  /** True while the result of the call is unknown. */
   get isOpen(): boolean {
     return this.#slot.current?.phase === "calling";
   }
@@ -163,7 +163,7 @@ export class MadeOnce<A> {
     return { upToDate: true, ...finding, status: { atProvider: this.#atProvider } };
   }
 
-  /** Of a word of the manager that is not known here. */
+  /** Reports a state of the manager that is not known here. */
   unknown(id: number, word: string, finding: Pick<Finding, "exists" | "ready">): Observation {
     const message = `the backup manager says that ${this.#what} ${id} is ${JSON.stringify(word)}, which is not known here`;
     return this.observation({ ...finding, message, pollAfterMs: unknownMs });

@@ -61,7 +61,7 @@ test("backup and restore of the existing provider are observed by their numbers,
   );
 });
 
-test("a pending mark without a number is looked for, and what is younger than the object is taken", async () => {
+test("a pending mark without a number is looked for, and a backup younger than the object is taken", async () => {
   await using world = await start();
   await world.addBackup("b", { annotations: { [pending]: now(world) } });
   await world.setStatus(backups, "b", { instanceId: "db-id" });
@@ -73,7 +73,7 @@ test("a pending mark without a number is looked for, and what is younger than th
   assert.equal(world.manager.backups.size, 2);
 });
 
-test("a pending mark whose call came to nothing is called again after two minutes, and what is older is not taken", async () => {
+test("a pending mark whose call came to nothing is called again after two minutes, and an older backup is not taken", async () => {
   await using world = await start();
   await world.addBackup("b", { annotations: { [pending]: now(world) } });
   await world.setStatus(backups, "b", { instanceId: "db-id" });

@@ -9,7 +9,7 @@ const nothing = async (): Promise<void> => {};
 const waitsFor = (name: string) => (error: unknown) =>
   error instanceof NotYetError && error.message.startsWith(name) && error.requeueAfterMs === 5_000;
 
-test("whoever is open keeps its turn, and the others of its instance wait with its name", async () => {
+test("an open call keeps its turn, and the others of its instance wait with its name", async () => {
   const turns = new Turns(() => true);
   await turns.take(one, nothing, () => true);
   await assert.rejects(

@@ -9,9 +9,9 @@ export interface Applicant {
   /** Such as `Backup one`. */
   readonly name: string;
   readonly uid: string;
-  /** Of the instance: only one of those with the same key has its turn. */
+  /** Key of the instance: only one call with the same key runs at a time. */
   readonly key: string;
-  /** Whether its call is recorded as open. */
+  /** True when its call is recorded as open. */
   readonly isOpen: boolean;
   /** Others whose calls the caches show as open. */
   readonly open: readonly string[];
@@ -19,7 +19,7 @@ export interface Applicant {
 
 const waitMs = 5_000;
 
-/** Who has its turn, by key, in this process. */
+/** The calls that run in this process, by key. */
 export class Turns {
   readonly #holders = new Map<string, Pick<Applicant, "name" | "uid">>();
   readonly #isThere: (uid: string) => boolean;

@@ -180,7 +180,7 @@ for (const [what, change] of [
   ["by retention", (world: BackupWorld) => world.manager.setState("backups", 1, "deleted")],
   ["from the manager's memory", (world: BackupWorld) => void world.manager.backups.delete(1)],
 ] as const) {
-  test(`a backup that went ${what} is shown so, is not made anew, and can be deleted`, async () => {
+  test(`a backup that went ${what} is shown so, is not created again, and can be deleted`, async () => {
     await using world = await start();
     await world.addBackup("b");
     await world.clock.advance(minute);
@@ -211,7 +211,7 @@ test("a backup that failed says so until it is deleted", async () => {
   assert.equal(world.manager.backups.size, 1);
 });
 
-test("a state that nobody knows is shown as it is, is no end, and does not hold a deletion", async () => {
+test("a state that no one knows is shown as it is, is no end, and does not hold a deletion", async () => {
   await using world = await start();
   world.manager.endsAs = "verifying";
   await world.addBackup("b");
@@ -290,7 +290,7 @@ test("an external name that is a number adopts that backup, and nothing is made"
   assert.equal(world.manager.backups.size, 1);
 });
 
-test("a number that somebody damaged stops everything, with words, until a person says what is true", async () => {
+test("a number that somebody damaged stops everything, with words, until a person corrects it", async () => {
   await using world = await start();
   await world.addBackup("b", { annotations: { [numberOfBackup]: "seven" } });
   await world.clock.advance(minute);

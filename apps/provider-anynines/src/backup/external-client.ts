@@ -1,4 +1,4 @@
-/** The external client of Backup: one backup at a backup manager. What is gone there stays gone. */
+/** The external client of Backup: one backup at a backup manager. A backup deleted there is never made again. */
 import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import {
   type Backup as FoundBackup,
@@ -20,10 +20,10 @@ import { instanceIdAnnotation, serviceIdAnnotation } from "../records/annotation
 import { notWhile, notYet } from "../claims/waiting.ts";
 import { backupCall, backupTarget, instanceIdOfBackup, onlyOne, shownBackup, shownDeleted } from "./state.ts";
 
-/** What the client of one backup needs. */
+/** Dependencies of the client of one backup. */
 export interface BackupClientOptions extends MadeOnceOptions<Backup> {
   readonly manager: Pick<BackupManagerClient, "createBackup" | "listBackups" | "getBackup" | "deleteBackup">;
-  /** Those of the claim that the backup names. */
+  /** Returns the instances of the claim that the backup names. */
   readonly instances: () => readonly ServiceInstance[];
   /** Names of the restores that put something into an instance now. */
   readonly restoresInto: (instanceId: string) => readonly string[];

@@ -10,7 +10,7 @@ import { bareConfigName } from "../provider-config/reference.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
 import type { CallSource } from "../records/made-once.ts";
 
-/** What of a Backup tells of the call that makes it. */
+/** Returns the record of the call that makes a Backup. */
 export function backupCall(managed: Backup): CallSource {
   return { managed, idAnnotation: backupIdAnnotation, statusId: managed.status?.atProvider?.id };
 }
@@ -39,7 +39,7 @@ export function shownDeleted(known: BackupObservation, instanceId: string, id: n
   return { ...known, instanceId, id, status: "deleted", downloadable: false };
 }
 
-/** What the backup manager and later restores need to know of the instance. */
+/** The facts about the instance that the backup manager and later restores need. */
 export interface InstanceIds {
   readonly instanceId: string;
   readonly serviceId: string;
@@ -97,7 +97,7 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   // People who compose managed resources themselves may name ProviderConfigs after something else than a type.
   if (said === undefined || is === undefined || said === is) return;
   throw new ExternalError(
-    `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,
+    `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and create it again with serviceInstanceType ${is}`,
     { reason: "Refused" },
   );
 }

@@ -1,4 +1,4 @@
-/** How often a backend is called that refuses or loses the same call for ever. */
+/** Limits how often the provider calls a backend that refuses or loses the same call for ever. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backups, managedServiceBindings, serviceInstances } from "@klutch/api";
@@ -11,10 +11,10 @@ import { binding, instance } from "../testing/world.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** Of one call in an hour: once a minute in the end, half a minute at least, and some at the beginning. */
+/** Calls of one operation in an hour: one a minute in the end, one in thirty seconds at most, and some at the beginning. */
 const most = 130;
 
-/** How often each verb was called. */
+/** Number of calls of each verb. */
 function counted(calls: readonly string[]): Readonly<Record<string, number>> {
   const times = new Map<string, number>();
   for (const call of calls) times.set(call, (times.get(call) ?? 0) + 1);

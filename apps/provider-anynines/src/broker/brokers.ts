@@ -32,7 +32,7 @@ export interface Broker {
   catalog(options: { readonly signal: AbortSignal }): Promise<Catalog>;
 }
 
-/** What clients of brokers need. */
+/** Dependencies of clients of brokers. */
 export interface BrokersOptions extends ConfigSource {
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -124,7 +124,7 @@ export function brokerFor(broker: Broker, managed: Asking): Broker {
   return { osb: withIdentity(broker.osb, identity), catalog: (options) => broker.catalog(options) };
 }
 
-/** What the spec says; without that the claim, in the form that Kubernetes gives to users; undefined for what has no claim. */
+/** Returns the user of the spec, or else the claim, in the form that Kubernetes gives to users; undefined without a claim. */
 export function identityOf(managed: Asking): OriginatingIdentity | undefined {
   const { platform, value } = managed.spec.forProvider.originatingIdentity ?? {};
   if (platform === undefined || value === undefined) return claimIdentity(managed);

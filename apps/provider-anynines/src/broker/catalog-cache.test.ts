@@ -50,7 +50,7 @@ test("all who need an expired catalog at the same time share one flight, and aft
   for (const catalog of await Promise.all(second)) assert.equal(catalog.services[0]?.id, "2");
 });
 
-test("a fetch that fails fails for all who wait for it, and the next one asks anew", async () => {
+test("a fetch that fails fails for all who wait for it, and the next one asks again", async () => {
   const { open, get } = fetches();
   const both = [get(), get()];
   open[0]?.reject(new Error("out of order"));
@@ -61,7 +61,7 @@ test("a fetch that fails fails for all who wait for it, and the next one asks an
   assert.equal((await next).services[0]?.id, "1");
 });
 
-test("who gives up leaves the flight to the others; it ends when nobody waits any more", async () => {
+test("who gives up leaves the flight to the others; it ends when no one waits any more", async () => {
   const { open, signals, get } = fetches();
   const [impatient, other] = [new AbortController(), new AbortController()];
   const [left, stayed] = [get(impatient.signal), get(other.signal)];
@@ -72,7 +72,7 @@ test("who gives up leaves the flight to the others; it ends when nobody waits an
   assert.equal((await stayed).services[0]?.id, "1");
 });
 
-test("a flight that nobody waits for is ended, and does not stand in the way of the next", async () => {
+test("a flight that no one waits for is ended, and does not stand in the way of the next", async () => {
   const { open, signals, get } = fetches();
   const impatient = new AbortController();
   const left = get(impatient.signal);

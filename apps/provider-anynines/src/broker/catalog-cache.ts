@@ -61,6 +61,6 @@ export class CachedCatalog {
 
   #end(flight: Flight): void {
     if (this.#flight === flight) this.#flight = undefined;
-    flight.stop.abort(new Error("nobody waits for the catalog any more"));
+    flight.stop.abort(new Error("no one waits for the catalog any more"));
   }
 }

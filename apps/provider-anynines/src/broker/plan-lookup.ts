@@ -5,7 +5,7 @@ import type { Catalog, Plan, Service } from "@klutch/osb";
 import { brokerText } from "../operations/answers.ts";
 import type { Broker } from "./brokers.ts";
 
-/** What the names stand for. */
+/** The ids of the named service and plan. */
 export interface PlanChoice {
   readonly service: Service;
   readonly plan: Plan;

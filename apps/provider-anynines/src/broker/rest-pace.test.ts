@@ -24,7 +24,7 @@ test("what was asked for is due again after the interval, and at once when somet
   assert.ok(pace.isDue("a"));
 });
 
-test("what nobody asks for any more is forgotten", () => {
+test("what no one asks for any more is forgotten", () => {
   const { pace, pass } = paceOfAMinute();
   for (let index = 0; index < 1_000; index++) pace.asked(`gone-${index}`);
   pass(60_000);

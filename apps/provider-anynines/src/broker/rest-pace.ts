@@ -1,4 +1,4 @@
-/** How often a broker is asked for a resource at rest, however often that is reconciled. */
+/** Limits how often a broker is asked for a resource at rest, however often that is reconciled. */
 import type { Clock } from "@klutch/kube";
 
 /** Options of `RestPace`. */

@@ -1,4 +1,4 @@
-/** What the provider knows of backups and restores without asking, and how they find each other and their instances. */
+/** Indexes backups and restores in memory, so that they find each other and their instances without a request. */
 import type { Backup, Restore, ServiceInstance } from "@klutch/api";
 import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
@@ -52,14 +52,14 @@ export class BackupCaches {
     });
   }
 
-  /** Those of the claim that the restore names. */
+  /** Backups of the claim that the restore names. */
   backupsOf(restore: Restore): readonly Backup[] {
     return keysBeside(restore, restore.spec.forProvider.backupName).flatMap((key) =>
       this.backups.byIndex(byClaim, key),
     );
   }
 
-  /** Those that name the claim of the instance. */
+  /** Backups that name the claim of the instance. */
   backupsOfInstance(instance: ServiceInstance): readonly Backup[] {
     return claimKeys(instance).flatMap((key) => this.backups.byIndex(byInstance, key));
   }
@@ -72,12 +72,12 @@ export class BackupCaches {
       .map(shownName);
   }
 
-  /** Those that name the claim of the backup. */
+  /** Restores that name the claim of the backup. */
   restoresOf(backup: Backup): readonly Restore[] {
     return claimKeys(backup).flatMap((key) => this.restores.byIndex(byBackup, key));
   }
 
-  /** Those that put something into the instance with this id now. */
+  /** Restores that are changing the instance with this id now. */
   restoresInto(instanceId: string): readonly Restore[] {
     return this.restores.byIndex(byRunning, instanceId);
   }
@@ -155,7 +155,7 @@ function uidOf(managed: Managed): readonly string[] {
   return [uid(managed)];
 }
 
-/** Of one kind. Numbers belong to one ProviderConfig. */
+/** Indexes one kind. Numbers belong to one ProviderConfig. */
 export class TakenNumbers {
   readonly #written = new Map<string, Map<number, string>>();
 

@@ -1,4 +1,4 @@
-/** What the provider knows of its kinds without asking, and how instances, bindings and brokers find each other in it. */
+/** Indexes the provider's kinds in memory, so that instances, bindings and brokers find each other without a request. */
 import type { Backup, ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
 import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtime";
@@ -22,7 +22,7 @@ const byClaim = "claim";
 const byConfig = "config";
 const missingByConfig = "missing";
 
-/** What caches need; `scope`: default the cluster-scoped one. */
+/** Dependencies of the caches; `scope`: default the cluster-scoped one. */
 export type CacheOptions = Pick<
   InformerOptions<ServiceInstance>,
   "client" | "logger" | "clock" | "random" | "mayBeAbsent"
@@ -86,14 +86,14 @@ export function instancesOf(
   return instanceKeys(user).flatMap((key) => instances.byIndex(byClaim, key));
 }
 
-/** Whether the instance of a backup is not there any more, here or at its broker: then there is nothing that could be asked for. */
+/** Reports whether the instance of a backup no longer exists, here or at its broker, so that no request can succeed. */
 export function isInstanceGone(caches: ProviderCaches, backup: Backup): boolean {
   const found = instancesOf(caches, backup);
   if (found.length === 0) return instanceKeys(backup).length > 0;
   return found.every(({ metadata }) => missingOf(metadata.annotations)?.confirmed === true);
 }
 
-/** How many instances of the same broker are missing at it; this one is, though the cache may not say so yet. */
+/** Counts the instances that are missing at the same broker, this one included, which the cache may not show yet. */
 export function lossesOf({ instances, configs }: ProviderCaches, instance: ServiceInstance): Losses {
   const config = configNameOf(instance);
   const others = instances
@@ -105,7 +105,7 @@ export function lossesOf({ instances, configs }: ProviderCaches, instance: Servi
   return { config: shown, target, missing: others.length + 1, all, accepted };
 }
 
-/** What a binding or a backup asks an instance for. */
+/** Returns the facts about an instance that a binding or a backup needs. */
 export function askedForBindings({ metadata, status }: ServiceInstance): readonly unknown[] {
   const { instanceId, serviceId, planId, state } = status?.atProvider ?? {};
   return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];
@@ -116,7 +116,7 @@ export function isUnchanged<T>(change: Change<T>, asked: (object: T) => readonly
   return change.type === "updated" && jsonEqual(asked(change.object), asked(change.previous));
 }
 
-/** Of the claim of the instance that is named. */
+/** Returns the keys of the claim of the named instance. */
 function instanceKeys(user: ManagedServiceBinding | Backup): readonly string[] {
   return keysBeside(user, user.spec.forProvider.instanceName);
 }

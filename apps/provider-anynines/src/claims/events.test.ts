@@ -21,7 +21,7 @@ test("the claim of a managed resource has the kind of the annotation and the nam
   });
 });
 
-test("an annotation that is no kind, or a managed resource of nobody, has no claim", () => {
+test("an annotation that is no kind, or a managed resource of no one, has no claim", () => {
   for (const kind of [
     undefined,
     "",

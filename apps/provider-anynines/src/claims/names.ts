@@ -1,8 +1,8 @@
-/** How managed resources name the claims that they were made for, and find each other by them. */
+/** Names claims on their managed resources, and finds the managed resources of one claim by these names. */
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
 
-/** What of a managed resource names its claim. */
+/** The fields of a managed resource that name its claim. */
 export type OfClaim = Pick<Managed, "metadata">;
 
 /**

@@ -4,7 +4,7 @@ import { checkNotRestored, checkUnused } from "./waiting.ts";
 
 const nobody = { restores: [], bindings: [], backups: [] };
 
-test("whoever uses an instance is named, in the order in which they can go", () => {
+test("the users of an instance are named in the order in which they can be deleted", () => {
   checkUnused(nobody);
   assert.throws(() => checkUnused({ ...nobody, bindings: ["x", "y"] }), {
     message: "the instance is still bound by x, y; delete these ServiceBindings first",

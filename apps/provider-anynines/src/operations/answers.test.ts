@@ -8,7 +8,7 @@ const answer = (status: number, error = ""): OsbError =>
   new OsbError({ status, error, description: "", own: true, action: "PUT x" });
 const unusable = (status: number): OsbTransportError => new OsbTransportError("Garbage", "", status);
 
-/** What happened, what is done after a first call, and after one that was a repetition. */
+/** One event, the action after a first call, and the action after a repetition. */
 const rows: readonly (readonly [string, unknown, AfterCreate, AfterCreate])[] = [
   ["200 that cannot be used", unusable(200), "repeat", "repeat"],
   ["201 that cannot be used", unusable(201), "discard", "discard"],

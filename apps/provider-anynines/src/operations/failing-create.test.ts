@@ -1,4 +1,4 @@
-/** What `Synced` says while each create fails: a reader who looks at any moment must see what is wrong. */
+/** Checks `Synced` while each create fails: at any moment it must show the failure. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { backups, managedServiceBindings, serviceInstances } from "@klutch/api";

@@ -19,7 +19,7 @@ export const acceptLossAnnotation = "klutch.anynines.com/accept-loss";
 /** This many at least, and more than half of all, are "many at once". */
 const breakerCount = 3;
 
-/** What to record and when to observe again. */
+/** The record to write and the time of the next observation. */
 export interface LossStep {
   readonly missing: Missing;
   readonly observeAgainMs: number | undefined;
@@ -34,7 +34,7 @@ export function stepLoss(recorded: Missing | undefined, now: number, confirmAfte
   return { missing: { ...recorded, confirmed: true }, observeAgainMs: undefined };
 }
 
-/** How many instances of one ProviderConfig are missing at its broker. */
+/** The number of instances of one ProviderConfig that are missing at its broker. */
 export interface Losses {
   /** Kind and name of the ProviderConfig, for people. */
   readonly config: string;
@@ -51,7 +51,7 @@ export function isMassLoss({ missing, all, accepted }: Losses): boolean {
   return !accepted && missing >= breakerCount && missing * 2 > all;
 }
 
-/** Whether a confirmed loss may be made good by a new, empty instance; otherwise what to report. */
+/** Returns undefined when a new, empty instance may replace one that is confirmed lost; otherwise the condition to report. */
 export function decideLoss(lost: {
   /** The managed resource as arguments of kubectl. */
   readonly target: string;
@@ -75,7 +75,7 @@ export function decideLoss(lost: {
     do: "hold",
     message:
       `${what}. If the broker finds it again, nothing more has to be done. Tell the platform team, or delete the claim with ` +
-      `its bindings and create another, which will be empty. To make this one anew, empty, the platform team runs in the ` +
+      `its bindings and create another, which will be empty. To create this one again, empty, the platform team runs in the ` +
       `control plane: kubectl annotate ${target} ${provisionAnewAnnotation}=${instanceId}`,
   };
 }

@@ -11,7 +11,7 @@ import { afterCall } from "./answers.ts";
 import { type Kind, Operations, type Slot } from "./operations.ts";
 import type { Observed } from "./step.ts";
 
-/** What happens to one call or one write. `late`: the call takes effect, and the backend answers that it works. */
+/** One event of a call or a write. `late`: the call takes effect, and the backend answers that the operation is in progress. */
 const fates = [
   "good",
   "late",
@@ -219,7 +219,7 @@ class World {
   }
 }
 
-/** Whatever the backend has is named by what is recorded. */
+/** Checks that the records name everything that the backend has. */
 function check(world: World, where: string): void {
   const names = [...world.alive.keys()];
   assert.ok(names.length <= 1, `${where}: ${names.join(", ")} at once`);

@@ -30,7 +30,7 @@
 import type { NewestBefore, Operation, OperationTarget } from "../records/operation.ts";
 import { deletionDelayMs, pollDelayMs, retryDelayMs } from "./pace.ts";
 
-/** What follows from a call without a good answer; see `answers.ts`. */
+/** The consequence of a call without a good answer; see `answers.ts`. */
 export type Then = "forget" | "repeat" | "discard";
 
 /** Something that was learned, or that is wanted now. */
@@ -53,7 +53,7 @@ interface Retried {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** An operation is to begin. `description`: what is done, in words, while the backend works. */
+/** An operation is to begin. `description` names the action while the backend works. */
 export interface Wanted extends Pick<Operation, "type" | "description"> {
   readonly kind: "wanted";
   readonly target?: OperationTarget | undefined;
@@ -79,7 +79,7 @@ export interface Listed {
 /** A call of the backend. */
 export type Call = "create" | "update" | "delete" | "poll" | "publish" | "list";
 
-/** What came of it. `type`: of the operation that ended. */
+/** The end of an operation. `type` is that of the operation. */
 export type Said =
   | { readonly kind: "rest" | "unanswered" | "failed" | "made" }
   | { readonly kind: "done" | "gone"; readonly type: Operation["type"] }
@@ -97,7 +97,7 @@ export interface Working {
 /** Annotations that a kind writes together with its record: with the intent, and with each end of an operation. */
 export type Together = "before" | "done" | "refused" | "discarded";
 
-/** What to write, `null` for no record any more; then what to call; else what to say. */
+/** The record to write (`null` removes it), then the call to make, or else the report. */
 export interface Step {
   readonly write?: Operation | null;
   readonly together?: Together;
@@ -111,11 +111,11 @@ export interface Moment {
   readonly now: number;
   /** `metadata.generation` of the managed resource. */
   readonly generation: number | undefined;
-  /** How a lost answer is found: by the same call, or in the backend's list. */
+  /** The way to find a lost answer: by the same call, or in the backend's list. */
   readonly finds: "repeat" | "list";
   /** Failures are recorded instead of thrown. */
   readonly retries: boolean;
-  /** How long the backend may work on an operation. Default: 7 days (OSB: the platform chooses). */
+  /** Time that the backend may take for an operation. Default: 7 days (OSB: the platform chooses). */
   readonly maxMs: number | undefined;
 }
 
@@ -239,7 +239,7 @@ function ended(record: Operation, kind: "done" | "gone", moment: Moment): Step {
   return kind === "done" ? { write: null, together: "done", say } : { write: null, say };
 }
 
-/** What a create left is gone. A create that failed stays failed as long as the spec is the same. */
+/** Ends a create whose remains are deleted. A failed create stays failed until the spec changes. */
 function discarded(record: Operation, { now, generation, retries }: Moment): Operation | null {
   const { failure, failures = 0, startedAt, serviceId, planId, instanceId } = record;
   const failedAs = { type: "create", phase: "failed", description: failure, discarded: true } as const;

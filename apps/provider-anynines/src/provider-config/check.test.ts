@@ -144,7 +144,7 @@ for (const kind of both) {
   });
 }
 
-test("without a path a broker's catalog is read anew each time, and one that makes no sense is not healthy", async () => {
+test("without a path a broker's catalog is read again each time, and one that makes no sense is not healthy", async () => {
   const catalog = http(200, '{"services":[]}');
   assert.deepEqual(await check(catalog, "servicebroker"), good);
   const asked = backend.asked.length;

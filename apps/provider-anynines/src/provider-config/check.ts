@@ -8,13 +8,13 @@ import type { Managers } from "../backup-manager/managers.ts";
 import { brokerText, reasonOfAnswer, reasonWithoutAnswer } from "../operations/answers.ts";
 import type { Brokers } from "../broker/brokers.ts";
 
-/** Who is asked. */
+/** The backend that is asked. */
 export interface Backends {
   readonly brokers: Pick<Brokers, "get">;
   readonly managers: Pick<Managers, "get">;
 }
 
-/** How a backend is. */
+/** The health of a backend. */
 export interface Verdict {
   readonly healthy: boolean;
   /** One word in upper camel case. */

@@ -12,7 +12,7 @@ import { brokerConfigOf } from "./settings.ts";
 
 /** There is no such ProviderConfig. */
 export class UnknownConfigError extends ExternalError {
-  /** Which one, in the API server's words. */
+  /** The API server's words for the missing ProviderConfig. */
   readonly notFound: string;
 
   constructor(notFound: string) {
@@ -21,7 +21,7 @@ export class UnknownConfigError extends ExternalError {
   }
 }
 
-/** Where addresses and credentials come from. */
+/** Sources of addresses and credentials. */
 export interface ConfigSource {
   /** Reads the Secrets that ProviderConfigs name. */
   readonly client: KubeClient;
@@ -41,11 +41,11 @@ interface Entry<C> {
   /** Changes with anything that shapes the client. */
   readonly fingerprint: string;
   readonly client: C;
-  /** What its settings were read for, and when; undefined: they are to be read again. */
+  /** The ProviderConfig whose settings were read, and the time; undefined: they must be read again. */
   read: { readonly config: ProviderConfig; readonly at: number } | undefined;
 }
 
-/** So long credentials are not read again: with thousands of resources at rest nearly all requests would be for one Secret. */
+/** Time for which credentials are not read again: with thousands of resources at rest nearly all requests would be for one Secret. */
 const settingsMaxAgeMs = 10_000;
 /** The backend does not take the credentials: others may be in the Secret by now. */
 const refusals: readonly (number | undefined)[] = [401, 403];
@@ -142,7 +142,7 @@ export class ConfigCaches {
     return undefined;
   }
 
-  /** That there is none with this key, in the API server's words. */
+  /** Returns the API server's words for a key without a ProviderConfig. */
   notFound(key: string): string {
     const { namespace, name } = refOf(key);
     const type = this.informers.find(({ type: { namespaced } }) => namespaced === (namespace !== undefined));

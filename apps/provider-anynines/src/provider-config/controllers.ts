@@ -9,7 +9,7 @@ import { cachedUsers, hasUsers, type UserCache } from "./use.ts";
 import { watchConfigs } from "../wakes.ts";
 import { createUsersReconcile, type TellOfConfig } from "./users.ts";
 
-/** What the controller of users needs. */
+/** Dependencies of the controller of users. */
 export interface UsersControllerOptions extends Runtime {
   readonly client: KubeClient;
   /** The ProviderConfigs of the kind. */

@@ -18,7 +18,7 @@ import { type Backends, checkBackend, type Verdict } from "./check.ts";
 /** Told when a backend turned bad, and when it is good again. Must not throw. */
 export type TellOfHealth = (config: ProviderConfig, verdict: Verdict) => void;
 
-/** What `createHealthReconcile` needs. */
+/** Dependencies of `createHealthReconcile`. */
 export interface HealthOptions extends Backends {
   readonly client: Pick<KubeClient, "find" | "mergePatch">;
   /** The ProviderConfigs of one kind. */
@@ -29,13 +29,13 @@ export interface HealthOptions extends Backends {
 }
 
 const healthyIntervalMs = 180_000;
-/** Of a backend that turned bad before this process began. */
+/** Interval for a backend that turned bad before this process began. */
 const unhealthyIntervalMs = 30_000;
 /** It may just be starting, as the whole control plane after its installation. */
 const firstRetryMs = 2_000;
-/** So much longer may a wait be, as a share of it: backends that went together are not asked together for ever. */
+/** Share by which a wait may be longer, so that backends that failed together are not asked together for ever. */
 const spread = 0.2;
-/** Of an answer that was asked for once; somebody else writes the same status. */
+/** Tries of one status write; another component writes the same status. */
 const writes = 5;
 
 /** A spec with which the backend was bad in this process each time. */

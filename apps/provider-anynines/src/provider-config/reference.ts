@@ -1,4 +1,4 @@
-/** How managed resources name their ProviderConfigs. */
+/** Reads and writes the references of managed resources to their ProviderConfigs. */
 import type { Managed } from "@klutch/crossplane";
 import { keyOfRef, refOf } from "@klutch/kube-core";
 

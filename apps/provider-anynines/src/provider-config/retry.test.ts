@@ -18,7 +18,7 @@ class World implements AsyncDisposable {
   readonly clock = new VirtualClock();
   /** By name of the ProviderConfig: when it was asked. */
   readonly asked = new Map<string, number[]>();
-  /** Those whose backend answers. */
+  /** ProviderConfigs whose backend answers. */
   readonly up = new Set<string>();
   readonly #server = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
   readonly client = this.#server.client({ clusterName: "provider" });
@@ -110,7 +110,7 @@ test("many backends that stay away are asked rarely in the end, and not all at t
   assert.ok(Math.max(...seconds.values()) <= 10, `${Math.max(...seconds.values())} in one second`);
 });
 
-test("one that is well is asked every three minutes, whoever else is not", async () => {
+test("a healthy backend is asked every three minutes while others are unhealthy", async () => {
   await using world = new World();
   world.up.add("well");
   await world.add("well");

@@ -11,7 +11,7 @@ import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, secrets, valueAt } from "@klutch/kube-core";
 import type { BrokerConfig } from "@klutch/osb";
 
-/** Where settings are read from. */
+/** Sources of the settings. */
 export interface CredentialContext {
   readonly client: KubeClient;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,12 +25,12 @@ interface SecretRef {
 
 interface Sources {
   readonly secret: (ref: SecretRef) => Promise<DynamicObject | undefined>;
-  /** Of the ProviderConfig, if it is namespaced: then it reaches the Secrets beside it and nothing else. */
+  /** Namespace of the ProviderConfig, if it is namespaced: it then reaches only the Secrets beside it. */
   readonly namespace: string | undefined;
   readonly env: CredentialContext["env"];
 }
 
-/** The broker's address, credentials and TLS settings. Throws `ExternalError` that names what is missing, never its value. */
+/** The broker's address, credentials and TLS settings. Throws `ExternalError` that names the missing setting, never its value. */
 export async function brokerConfigOf(
   config: ProviderConfig,
   { client, env, signal }: CredentialContext,
@@ -118,7 +118,7 @@ async function secretValue(selector: SecretKeySelector, field: string, sources: 
   return Buffer.from(value, "base64").toString("utf8");
 }
 
-/** Who may write a ProviderConfig of one namespace must not read the Secrets of another one by it: its backend would be told them. */
+/** Rejects references to other namespaces: whatever a ProviderConfig may read, its backend learns. */
 function namespaceOf({ namespace }: SecretKeySelector, field: string, own: string | undefined): string {
   if (own === undefined) {
     if (namespace !== undefined) return namespace;

@@ -30,7 +30,7 @@ export function cachedUsers(caches: readonly UserCache[], key: string): readonly
   return caches.flatMap((cache) => cache.byIndex(usersIndex, key));
 }
 
-/** Whether a managed resource names the ProviderConfig now: the API server is asked, because caches of several kinds are not of one time. */
+/** Asks the API server whether a managed resource names the ProviderConfig now, because caches of several kinds show different times. */
 export async function hasUsers(
   client: Pick<KubeClient, "list">,
   caches: readonly Pick<UserCache, "type">[],
@@ -56,7 +56,7 @@ export async function hasUsers(
 }
 
 /**
- * Nothing new is made through a ProviderConfig that is being deleted: it could never go, and what is made after its users were counted could
+ * Nothing new is made through a ProviderConfig that is being deleted: it could never go, and a resource created after its users were counted could
  * not be deleted any more. Throws `ExternalError`.
  */
 export function refuseEnding(config: ProviderConfig | undefined): void {

@@ -35,7 +35,7 @@ const userNamed = (name: string) => ({
 });
 const call = { signal: new AbortController().signal };
 
-/** What the reconcile function does of `seen`, when the caches show nobody who uses it. */
+/** Returns the actions of the reconcile function on `seen` while the caches show no user. */
 function reconcileSeen(
   options: Pick<UsersOptions, "client" | "clock" | "isUsed">,
   seen: ProviderConfig,

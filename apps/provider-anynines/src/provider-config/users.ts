@@ -8,7 +8,7 @@
  * | is deleted         | some             | the condition Terminating says how many and by which; a Warning, once   |
  * | is deleted         | none             | the finalizer goes, when the API server says so, too                    |
  *
- * What is made between that answer and the end of the finalizer is no user: a resource that comes after the deletion makes nothing
+ * A resource created between that answer and the end of the finalizer is no user: a resource that comes after the deletion makes nothing
  * (`refuseEnding`), and the caches that both read never go back.
  */
 import type { ProviderConfig } from "@klutch/api";
@@ -25,13 +25,13 @@ import {
 } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 
-/** Of Crossplane's providers. */
+/** The finalizer of Crossplane's providers. */
 export const inUseFinalizer = "in-use.crossplane.io";
 
 /** Says something about a ProviderConfig that a person should know. Must not throw. */
 export type TellOfConfig = (config: ProviderConfig, message: string) => void;
 
-/** What `createUsersReconcile` needs. */
+/** Dependencies of `createUsersReconcile`. */
 export interface UsersOptions {
   readonly client: Pick<KubeClient, "mergePatch">;
   readonly clock: Pick<Clock, "now">;
@@ -40,7 +40,7 @@ export interface UsersOptions {
   readonly configOf: (key: string) => ProviderConfig | undefined;
   /** The managed resources that name the ProviderConfig, as far as the caches show. */
   readonly usersOf: (key: string) => readonly Managed[];
-  /** Whether a managed resource names it now, as the API server says. */
+  /** Asks the API server whether a managed resource names it now. */
   readonly isUsed: (key: string, options: { readonly signal: AbortSignal }) => Promise<boolean>;
   /** Told once of a deletion that has to wait. */
   readonly onInUse: TellOfConfig;
@@ -124,7 +124,7 @@ export function planUsers(
   };
 }
 
-/** How many, and the names of some. */
+/** Returns the count and some names. */
 function listed(users: readonly Managed[]): string {
   const names = users.map(({ kind, metadata }) => `${kind} ${keyOf({ metadata })}`).toSorted();
   const more = names.length - shownUsers;

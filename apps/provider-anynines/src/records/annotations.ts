@@ -17,7 +17,7 @@ export const serviceIdAnnotation = "anynines.crossplane.io/service-id";
 export const backupIdAnnotation = "anynines.crossplane.io/backup-id";
 /** Number of the restore at its backup manager. */
 export const restoreIdAnnotation = "anynines.crossplane.io/restore-id";
-/** How a restore ended. With it nothing is asked or done any more. */
+/** The end of a restore. After it, the provider sends no request for the restore. */
 export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
 /** On a ServiceBinding: the generations of its credentials. */
 export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
@@ -85,12 +85,12 @@ export class CriticalAnnotations {
     return this.#annotations[instanceIdAnnotation];
   }
 
-  /** What the binding was bound to, when the broker made it. */
+  /** The instance and plan of the binding at the time when the broker made it. */
   get boundTo(): OperationTarget | undefined {
     return targetAt(this.#annotations, boundToAnnotation);
   }
 
-  /** What was provisioned, when the broker made it. */
+  /** The service and plan with which the broker made the instance. */
   get provisionedAs(): OperationTarget | undefined {
     return provisionedAs(this.#annotations);
   }
@@ -107,7 +107,7 @@ export function instanceIdOf({ metadata, status }: ServiceInstance): string {
   return metadata.annotations?.[instanceIdAnnotation] ?? status?.atProvider?.instanceId ?? metadata.uid ?? "";
 }
 
-/** What was provisioned, when the broker made it. It is of an instance before this one when its id is another. */
+/** Returns the service and plan with which the broker made the instance. They belong to an earlier instance when the id differs. */
 export function provisionedAs(annotations: Annotations | undefined): OperationTarget | undefined {
   return targetAt(annotations, provisionedAsAnnotation);
 }
@@ -154,7 +154,7 @@ function targetAt(annotations: Annotations | undefined, name: string): Operation
   return isTarget ? value : undefined;
 }
 
-/** What this provider, the existing one and its runtime write before and after they create. */
+/** Annotations that this provider, the Go provider and its runtime write before and after they create. */
 const traces = [
   operationAnnotation,
   boundToAnnotation,

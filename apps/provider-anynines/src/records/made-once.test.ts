@@ -74,7 +74,7 @@ const cases: readonly (readonly [string, Record<string, string>, number | undefi
   ["a number in the status only", {}, 4, { kind: "calling", intent: { ...none, sentAtMs: createdAtMs } }],
 ];
 for (const [what, annotations, statusId, expected] of cases) {
-  test(`what is recorded by ${what}`, () => {
+  test(`the record of ${what} is read`, () => {
     const managed = {
       apiVersion: "v1",
       kind: "Box",

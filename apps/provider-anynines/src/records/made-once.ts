@@ -13,10 +13,10 @@ import type { CreateIntent } from "@klutch/backup-manager";
 import { externalNameAnnotation, type Managed } from "@klutch/crossplane";
 import { type Operation, operationAnnotation, recordedOperation } from "./operation.ts";
 
-/** How far the call is. */
+/** The progress of the call. */
 export type CallRecord =
   | { readonly kind: "nothing" }
-  /** Whether it arrived is not known. */
+  /** No one knows whether it arrived. */
   | { readonly kind: "calling"; readonly intent: CreateIntent }
   | { readonly kind: "made"; readonly id: number }
   /** Somebody wrote something else than a number. */
@@ -29,7 +29,7 @@ export interface CallSource {
   readonly statusId: number | undefined;
 }
 
-/** What the runtime of the existing provider writes around a call that creates. */
+/** The annotations that the Go provider's runtime writes around a call that creates. */
 const runtimeMarks = [
   "crossplane.io/external-create-pending",
   "crossplane.io/external-create-succeeded",

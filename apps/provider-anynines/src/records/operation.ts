@@ -34,23 +34,23 @@ export interface Operation {
    */
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;
-  /** Of a binding: the id of the instance at its broker. */
+  /** For a binding: the id of the instance at its broker. */
   readonly instanceId?: string | undefined;
   /**
    * Of a discard: what the create failed with, which is not tried again until the spec changes; absent: it is created again at once. Of a
    * credential version: what failed last.
    */
   readonly failure?: string | undefined;
-  /** Of a deletion: how often in a row the broker accepted it and then failed, and when last, in milliseconds since the epoch. */
+  /** For a deletion: how often in a row the broker accepted it and then failed, and when last, in milliseconds since the epoch. */
   readonly failures?: number | undefined;
   readonly failedAt?: number | undefined;
-  /** Of a credential version: not looked at before; milliseconds since the epoch. */
+  /** For a credential version: no observation before this time, in milliseconds since the epoch. */
   readonly againAt?: number | undefined;
-  /** Of a failed create: nothing of it is left. */
+  /** For a failed create: nothing of it is left. */
   readonly discarded?: boolean | undefined;
-  /** Of a backup or a restore: what the backup manager had before the first try. A newer one may be ours. */
+  /** For a backup or a restore: the newest one at the backup manager before the first try. A newer one may be ours. */
   readonly after?: NewestBefore | undefined;
-  /** Of a backup or a restore: its number at the backup manager. */
+  /** For a backup or a restore: its number at the backup manager. */
   readonly id?: number | undefined;
 }
 

@@ -30,7 +30,7 @@ const instance = {
   status: { atProvider: { instanceId: "i", serviceId: "s", planId: "p", state: "provisioned" } },
 };
 
-/** What one reconcile does: each call of the backend, each value it writes to an annotation, and the observation that decided on it. */
+/** The trace of one reconcile: each call of the backend, each annotation it writes, and the observation that decided on it. */
 interface Seen {
   readonly calls: readonly string[];
   readonly writes: readonly unknown[];

@@ -29,12 +29,12 @@ import {
   type Unusable,
 } from "./state.ts";
 
-/** What the client of one restore needs. */
+/** Dependencies of the client of one restore. */
 export interface RestoreClientOptions extends MadeOnceOptions<Restore> {
   readonly manager: Pick<BackupManagerClient, "createRestore" | "listRestores" | "getRestore" | "getBackup">;
-  /** Those of the claim that the restore names. */
+  /** Returns the backups of the claim that the restore names. */
   readonly backups: () => readonly Backup[];
-  /** Those of the claim that the backup names. */
+  /** Returns the instances of the claim that the backup names. */
   readonly instancesOf: (backup: Backup) => readonly ServiceInstance[];
 }
 
@@ -136,7 +136,7 @@ export class RestoreClient implements ExternalClient {
     });
   }
 
-  /** What the manager's no means: an end, or that it is tried again. */
+  /** Interprets a refusal of the manager: the restore ended, or it is tried again. */
   async #answerTo(error: unknown, target: RestoreTarget, options: CallOptions): Promise<void> {
     if (isRestoreRunning(error)) throw notWhile("Restore", error.message, error);
     if (isGone(error)) return this.#finish(unusable(error.message));
@@ -155,7 +155,7 @@ export class RestoreClient implements ExternalClient {
     }
   }
 
-  /** Of a call that was made before, what was asked for then. */
+  /** Returns the target as an earlier call sent it; before the first call, the one that the specs name. */
   #target(): RestoreTarget | Unusable {
     const { managed: restore, backups, instancesOf } = this.#options;
     if (this.#once.isOpen) return this.#askedFor();

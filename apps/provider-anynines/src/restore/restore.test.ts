@@ -216,7 +216,7 @@ test("a late request of a dead process that the second one meets is taken, and n
 test("a backup that cannot be restored from ends the restore in the manager's words, unless it is still moving", async () => {
   await using world = await start();
   const { manager } = world;
-  // The status says that it is done, because nobody has asked since.
+  // The status says that it is done, because no one has asked since.
   manager.setState("backups", 1, "running");
   await world.addRestore("r");
   await world.clock.advance(1_000);
@@ -265,7 +265,7 @@ test("a restore that the manager forgot is over, and is not run again", async ()
   assert.equal(world.manager.restores.size, 0);
 });
 
-test("a state that nobody knows is no end, and the words fit into the status", async () => {
+test("a state that no one knows is no end, and the words fit into the status", async () => {
   await using world = await start();
   world.manager.endsAs = "verifying";
   await world.addRestore("r");

@@ -19,16 +19,16 @@ import { type CallSource, recordedCall, recordedId } from "../records/made-once.
 import { operationAnnotation } from "../records/operation.ts";
 import { parsedJson, textOf } from "../records/values.ts";
 
-/** How a restore ended. It never begins again. */
+/** The end of a restore. It never begins again. */
 export interface RestoreEnd {
   /** As the manager said it last; undefined when it was never begun. */
   readonly state?: string | undefined;
-  /** Of the Ready condition, when it is not the usual one. */
+  /** Reason of the Ready condition, when it is not the usual one. */
   readonly reason?: string | undefined;
   readonly message: string;
 }
 
-/** What of a Restore tells of the call that makes it. */
+/** Returns the record of the call that makes a Restore. */
 export function restoreCall(managed: Restore): CallSource {
   return { managed, idAnnotation: restoreIdAnnotation, statusId: managed.status?.atProvider?.restoreId };
 }
@@ -38,7 +38,7 @@ export function instanceIdOfRestore({ metadata, status }: Restore): string | und
   return metadata.annotations?.[instanceIdAnnotation] ?? status?.atProvider?.instanceId;
 }
 
-/** Whether it may be changing its instance now: it was asked for, and no end is known. */
+/** Reports whether it may be changing its instance now: it was requested, and its end is unknown. */
 export function isRunning(restore: Restore): boolean {
   return recordedCall(restoreCall(restore)).kind !== "nothing" && recordedEnd(restore) === undefined;
 }
@@ -90,13 +90,13 @@ export interface RestoreTarget {
 /** Everything that is known without a call. */
 export interface RestoreFacts {
   readonly restore: Restore;
-  /** Those of the claim that the restore names. */
+  /** Backups of the claim that the restore names. */
   readonly backups: readonly Backup[];
-  /** Those of the claim that the backup names. */
+  /** Returns the instances of the claim that the backup names. */
   readonly instancesOf: (backup: Backup) => readonly ServiceInstance[];
 }
 
-/** Why a restore will never begin, for people. */
+/** The reason why a restore will never begin, for people. */
 export type Unusable = string;
 
 /** Returns what to restore, or why it never can be. Throws `NotYetError` while something is missing, `ExternalError` for a refusal. */
@@ -125,7 +125,7 @@ function checkManager(restore: Restore, backup: Backup): void {
   if (configNameOf(restore) === configNameOf(backup)) return;
   const has = shownConfig(backup);
   throw new ExternalError(
-    `the restore names the ${shownConfig(restore)}, but its backup is at the ${has}; make it anew with the ${has}`,
+    `the restore names the ${shownConfig(restore)}, but its backup is at the ${has}; create it again with the ${has}`,
     { reason: "Refused" },
   );
 }

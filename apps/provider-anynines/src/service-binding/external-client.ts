@@ -21,7 +21,7 @@ import { versionsChange } from "../records/credential-versions.ts";
 import { type BoundPlan, Rotation } from "./rotation/rotation.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 
-/** What the client of one binding needs. */
+/** Dependencies of the client of one binding. */
 export interface BindingClientOptions extends Omit<BindingObserverOptions, "state" | "rotation"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
@@ -29,7 +29,7 @@ export interface BindingClientOptions extends Omit<BindingObserverOptions, "stat
   readonly notice: (message: string) => void;
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
-  /** What the Secret holds; undefined when there is none. */
+  /** Content of the Secret; undefined when none exists. */
   readonly published: (options: CallOptions) => Promise<ConnectionDetails | undefined>;
   /** Resolves when the Secret holds the details. */
   readonly publish: (details: ConnectionDetails, options: CallOptions) => Promise<void>;
@@ -137,7 +137,7 @@ export class ServiceBindingClient implements ExternalClient {
   }
 }
 
-/** What the record of a call must say, so that the binding can be found by it alone. */
+/** Fields that the record of a call needs so that the binding can be found by the record alone. */
 function targetOf({ instanceId, serviceId, planId }: BindingRef): OperationTarget {
   return { instanceId, serviceId, planId };
 }

@@ -29,7 +29,7 @@ test("the instance says how its service is reached, also against the type of the
     assert.deepEqual(connectionOf(binding(type), instance(JSON.stringify(own))), { connection: own });
 });
 
-test("an instance that says nothing is one of the shipped service of the type, or of one that nobody knows", () => {
+test("an instance that says nothing is one of the shipped service of the type, or of one that no one knows", () => {
   assert.deepEqual(connectionOf(binding("postgresql"), instance()), {
     connection: postgresql,
     problem: undefined,
@@ -44,7 +44,7 @@ test("an instance that says nothing is one of the shipped service of the type, o
   });
 });
 
-test("what is not understood is told with its place and what to do, and changes nothing else", () => {
+test("a value that is not understood is reported with its path and what to do, and changes nothing else", () => {
   for (const [type, connection, instead] of [
     ["postgresql", postgresql, "it is taken for that of PostgreSQL"],
     ["example", undefined, "the connection details of the binding stay as they are"],

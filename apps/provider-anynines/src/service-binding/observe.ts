@@ -18,7 +18,7 @@ import type { BindingState } from "./state.ts";
 const retryMs = 5_000;
 const shortestMs = 200;
 
-/** What the observer needs. */
+/** Dependencies of the observer. */
 export interface BindingObserverOptions {
   readonly state: BindingState;
   readonly rotation: Rotation;
@@ -26,13 +26,13 @@ export interface BindingObserverOptions {
   readonly clock: Clock;
   /** The instance that the binding names, in the same claim namespace. */
   readonly instance: () => ServiceInstance | undefined;
-  /** Whether the Secret that should hold the credentials is missing. */
+  /** True when the Secret that should hold the credentials is missing. */
   readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
   /** Time between two observations of which both must say that the broker does not know the binding. */
   readonly confirmLossMs: number;
-  /** How often the broker is asked for the binding at rest. */
+  /** Interval at which the broker is asked for the binding at rest. */
   readonly pace: RestPace;
-  /** How often the binding is observed at rest. */
+  /** Interval at which the binding is observed at rest. */
   readonly pollIntervalMs: number;
 }
 

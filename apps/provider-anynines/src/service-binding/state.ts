@@ -13,7 +13,7 @@ import { connectionOf, flattenCredentials } from "./connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
 import { bindingIdOf, type CredentialVersions, recordedVersions } from "../records/credential-versions.ts";
 
-/** What the state is read from and written through. */
+/** The readers and writers of the state. */
 export interface BindingStateOptions {
   readonly managed: ManagedServiceBinding;
   readonly broker: Broker;
@@ -25,7 +25,7 @@ export interface BindingStateOptions {
   readonly notice: (message: string) => void;
 }
 
-/** How a broker learns which binding is meant. */
+/** The identifiers by which a broker finds the binding. */
 export interface BindingRef {
   readonly instanceId: string;
   readonly bindingId: string;
@@ -89,7 +89,7 @@ export class BindingState {
     return this.annotations.boundTo !== undefined && this.#atProvider.state !== "Deleted";
   }
 
-  /** Whether a bind that failed, had no good answer, or was for another spec, may have left something. */
+  /** True when a bind that failed, had no good answer, or was for another spec may have left something. */
   get hasLeftovers(): boolean {
     const { type, phase, discarded, generation } = this.operation ?? {};
     if (type !== "create") return type === "discard";
@@ -105,12 +105,12 @@ export class BindingState {
     return recordedVersions(this.annotations.get(bindingGenerationsAnnotation));
   }
 
-  /** What the spec says of rotations. */
+  /** Rotation settings of the spec. */
   get wish(): RotationWish {
     return this.managed.spec.forProvider;
   }
 
-  /** Of the current version. */
+  /** Identifiers of the current version. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
     // A call whose answer was lost is known from its record only, and the status may not have been written after it.

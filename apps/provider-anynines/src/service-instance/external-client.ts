@@ -17,7 +17,7 @@ import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateReques
 import { InstanceState } from "./state.ts";
 import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
 
-/** What the client of one instance needs. */
+/** Dependencies of the client of one instance. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
   readonly managed: ServiceInstance;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
@@ -116,7 +116,7 @@ export class ServiceInstanceClient implements ExternalClient {
     return state.operations.begin({ type, target, also, send }, options);
   }
 
-  /** Of the instance that is there or was asked for; before that, the plan of the spec. */
+  /** Plan of the instance that exists or was asked for; before that, the plan of the spec. */
   async #plan(options: CallOptions): Promise<Partial<PlanIds>> {
     const plan = this.#state.planIds();
     return plan.serviceId === undefined

@@ -12,7 +12,7 @@ import { instance } from "../testing/world.ts";
 
 const minute = 60_000;
 
-/** How the broker makes instances. */
+/** The broker's way of making instances. */
 type Provisions = VirtualProvider["broker"]["state"]["provisions"];
 
 /** A provider of one generation with an instance that it has made. */

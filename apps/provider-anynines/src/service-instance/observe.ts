@@ -14,16 +14,16 @@ import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../o
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 
-/** What the observer needs. */
+/** Dependencies of the observer. */
 export interface InstanceObserverOptions {
   readonly state: InstanceState;
   readonly broker: Broker;
   readonly clock: Clock;
-  /** How many instances of the same broker are missing at it. */
+  /** Counts the instances that are missing at the same broker. */
   readonly losses: () => Losses;
   /** Time between two observations of which both must say that the broker does not know the instance. */
   readonly confirmLossMs: number;
-  /** How often the broker is asked for the instance at rest. */
+  /** Interval at which the broker is asked for the instance at rest. */
   readonly pace: RestPace;
 }
 

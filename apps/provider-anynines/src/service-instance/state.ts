@@ -21,7 +21,7 @@ import { parameterChanges, type PlanIds } from "./requests.ts";
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
 export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
 
-/** What the state is read from and written through. */
+/** The readers and writers of the state. */
 export interface InstanceStateOptions {
   readonly managed: ServiceInstance;
   readonly broker: Broker;
@@ -84,7 +84,7 @@ export class InstanceState {
     return instanceId === this.#instanceId && this.#atProvider.state !== "deleted";
   }
 
-  /** Whether the recorded operation was started for the spec as it is now. */
+  /** True when the recorded operation was started for the current spec. */
   get isOperationCurrent(): boolean {
     return this.operation?.generation === this.managed.metadata.generation;
   }
@@ -102,7 +102,7 @@ export class InstanceState {
     return operation.discarded !== true && (operation.phase === "failed" || !this.isOperationCurrent);
   }
 
-  /** Of the instance that is there or was asked for; the spec may name another plan by now. */
+  /** Plan of the instance that exists or was asked for; the spec may already name another one. */
   planIds(): Partial<PlanIds> {
     const { operation } = this;
     const known =

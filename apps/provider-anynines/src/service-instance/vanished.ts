@@ -35,7 +35,7 @@ export interface Vanished {
   readonly plan: { readonly serviceId?: string | undefined; readonly planId?: string | undefined };
 }
 
-/** What the last state of a managed resource that is gone leaves to be asked for; undefined when it went as it should. */
+/** Returns the external resource that a vanished managed resource may have left; undefined when it was deleted as it should be. */
 export function vanishedInstance(object: ServiceInstance): Vanished | undefined {
   if (object.metadata.deletionTimestamp !== undefined || isOrphaned(object)) return undefined;
   if (wasNeverProvisioned(object)) return undefined;
@@ -49,10 +49,10 @@ export function vanishedInstance(object: ServiceInstance): Vanished | undefined 
   };
 }
 
-/** What `VanishedInstances` needs. */
+/** Dependencies of `VanishedInstances`. */
 export interface VanishedOptions {
   readonly broker: (config: string, options: CallOptions) => Promise<Broker>;
-  /** Whether some managed resource has the instance, such as one that was made for it again. */
+  /** Reports whether a managed resource has the instance, such as one that was created for it again. */
   readonly isManaged: (instanceId: string) => boolean;
   readonly metrics: Metrics;
   /** Told once of each that is left. Must not throw. */
@@ -62,7 +62,7 @@ export interface VanishedOptions {
 const busyAgainMs = 30_000;
 const thereAgainMs = 600_000;
 
-/** Those of this process; what vanishes while no provider runs is not seen. */
+/** Keeps the instances that vanished while this process ran. */
 export class VanishedInstances {
   readonly #options: VanishedOptions;
   readonly #found = new Map<string, { readonly vanished: Vanished; isReported: boolean }>();

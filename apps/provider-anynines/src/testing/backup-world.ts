@@ -40,11 +40,11 @@ export class BackupWorld implements AsyncDisposable {
   readonly effects: Effects;
   /** The user. */
   readonly user: KubeClient;
-  /** What the provider said that a person should know. */
+  /** Messages of the provider for people. */
   readonly notices: string[] = [];
   /** The kinds of its scope. */
   readonly types: TestKinds["types"];
-  /** How often a process was started. */
+  /** Number of process starts. */
   starts = 0;
   readonly #kinds: TestKinds;
   readonly #running: { readonly stop: AbortController; readonly ended: Promise<unknown> }[] = [];
@@ -196,7 +196,7 @@ export class BackupWorld implements AsyncDisposable {
   }
 }
 
-/** What a test writes on an object of its own. */
+/** Annotations that a test writes on an object of its own. */
 export interface ManagedChanges {
   readonly forProvider?: object;
   readonly spec?: object;

@@ -29,7 +29,7 @@ export class BindingWorld implements AsyncDisposable {
   readonly broker: MemoryBindings = new MemoryBindings();
   readonly effects: Effects;
   readonly user: KubeClient;
-  /** How often a process was started. */
+  /** Number of process starts. */
   starts = 0;
   readonly #kinds: TestKinds;
   readonly #server: ApiServerModel;
@@ -56,7 +56,7 @@ export class BindingWorld implements AsyncDisposable {
   /** From its being ready to its deletion a binding has a login that works. */
   isWatched = false;
 
-  /** What happens after a crash before the next provider starts. */
+  /** Events after a crash and before the next provider starts. */
   whileDown: () => Promise<void> = () => Promise.resolve();
 
   /** Starts the provider; when it crashes, the next one starts. */

@@ -5,7 +5,7 @@ import { ownProgram, reservePorts, startPostgres, startProcess } from "@klutch/e
 /** The broker and its database server. It has the user `u` with the password `p`. */
 export interface BrokerProcess extends AsyncDisposable {
   readonly port: number;
-  /** Of its probes and metrics. */
+  /** Port of its probes and metrics. */
   readonly probePort: number;
   readonly postgres: { readonly url: string; readonly port: number };
   kill(): Promise<void>;

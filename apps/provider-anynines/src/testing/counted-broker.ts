@@ -116,7 +116,7 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
       return { serviceId: "s", planId: "p" };
     },
   };
-  // What is not here is not called by these tests.
+  // These tests call no other method.
   return {
     osb: osb as OsbClient,
     calls,

@@ -1,4 +1,4 @@
-/** Stands before the real broker, counts what is asked, and answers in its place where a test needs a lie or a fault. */
+/** Stands before the real broker, counts requests, and answers in its place where a test needs a lie or a fault. */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -27,7 +27,7 @@ export interface Lie {
   readonly body: string;
   /** The broker gets the request all the same; only its answer is lost. */
   readonly forward?: boolean | undefined;
-  /** What comes: the answer, nothing but the end of the connection, or nothing at all. Default `answer`. */
+  /** The reply: the answer, a closed connection, or silence. Default `answer`. */
   readonly comes?: "answer" | "end" | "nothing" | undefined;
 }
 

@@ -16,7 +16,7 @@ import type { Broker } from "../broker/brokers.ts";
 import { catalogOf } from "./catalog.ts";
 import type { Effect } from "./memory-manager.ts";
 
-/** What it does in the place of the next binds. */
+/** Behaviour in place of the next binds. */
 export type BindLie = (request: BindRequest) => BindOutcome | Error | undefined;
 
 /** One broker with one instance. */
@@ -27,12 +27,12 @@ export class MemoryBindings {
   readonly binds: BindRequest[] = [];
   /** Ids of unbinds, in order. */
   readonly unbinds: string[] = [];
-  /** Whether binds and unbinds take a while. */
+  /** True when binds and unbinds take a while. */
   isSlow = false;
   isRetrievable = true;
   isRotatable = false;
   lie: BindLie | undefined;
-  /** How the next slow bind ends. */
+  /** The end of the next slow bind. */
   endsAs: "succeeded" | "failed" = "succeeded";
   #made = 0;
   readonly #polls = new Map<string, number>();
@@ -55,7 +55,7 @@ export class MemoryBindings {
         return { state: this.endsAs, description: this.endsAs === "failed" ? "no more logins" : "" };
       },
     };
-    // What is not here is not called by these tests.
+    // These tests call no other method.
     return { osb: osb as OsbClient, catalog: async () => this.#catalog() };
   }
 

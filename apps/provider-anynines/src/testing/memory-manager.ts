@@ -25,17 +25,17 @@ interface StoredRestore extends Restore {
 
 /** One manager. Numbers and times are its own. */
 export class MemoryManager {
-  /** What the data of each instance are, by id. */
+  /** The data of each instance, by id. */
   readonly rows: Map<string, string> = new Map();
   readonly backups: Map<number, StoredBackup> = new Map();
   readonly restores: Map<number, StoredRestore> = new Map();
-  /** How long a backup or a restore takes. */
+  /** Duration of a backup or a restore. */
   takesMs = 10_000;
-  /** How far its clock is from ours. */
+  /** Difference between its clock and ours. */
   offMs = -3_600_000;
-  /** How a backup or a restore ends. */
+  /** The end of a backup or a restore. */
   endsAs = "done";
-  /** Whether a deletion that is accepted happens. */
+  /** True when an accepted deletion happens. */
   deletes = true;
   /** Thrown by calls of this name, before anything happens. */
   readonly refusals: Map<BackupManagerCall, Error> = new Map();
@@ -49,7 +49,7 @@ export class MemoryManager {
     this.#clock = clock;
   }
 
-  /** One that nobody asked for, as managers make them at night. Its number. */
+  /** One that no one asked for, as managers make them at night. Its number. */
   makeBackup(instanceId: string): number {
     const id = ++this.#last;
     const triggeredAtMs = this.#now();

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 
-/** What comes: these bytes and the end, these bytes again and again, or nothing (undefined) and no end. */
+/** The reply: these bytes and the end, these bytes again and again, or (undefined) silence without an end. */
 export type RawAnswer = string | { readonly endless: string } | undefined;
 
 /** Listens on a free port of this machine. */
@@ -11,7 +11,7 @@ export interface RawBackend extends AsyncDisposable {
   answer: RawAnswer;
   /** Requests, as they came. */
   readonly asked: string[];
-  /** Resolves when so many requests have come. */
+  /** Resolves when `count` requests have come. */
   whenAsked(count: number): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ export interface VirtualProvider {
   readonly log: readonly string[];
   /** Name and id of each instance that was left at the broker. */
   readonly left: readonly string[];
-  /** What was said of ProviderConfigs that are deleted while something uses them. */
+  /** Events about ProviderConfigs that are deleted while something uses them. */
   readonly inUse: readonly string[];
 }
 
@@ -42,18 +42,18 @@ export interface VirtualProvider {
 export interface VirtualCrash {
   /** Number of the effect after which it crashes, from 1. */
   readonly after: number;
-  /** What happens before the next one starts. */
+  /** Events before the next provider starts. */
   readonly meanwhile: (user: KubeClient) => Promise<unknown>;
 }
 
-/** What differs from a provider of the cluster-scoped kinds that runs all the time. */
+/** Differences from a provider of the cluster-scoped kinds that runs all the time. */
 export interface VirtualProviderOptions {
   readonly crash?: VirtualCrash | undefined;
   /** Default: the cluster-scoped ones. */
   readonly kinds?: TestKinds | undefined;
 }
 
-/** Operations of the broker take `takesMs`; what is at rest is looked at every minute. */
+/** Operations of the broker take `takesMs`; resources at rest are observed every minute. */
 export async function startVirtualProvider(
   t: TestContext,
   takesMs: number,

@@ -42,9 +42,9 @@ export interface SeenCondition {
 /** The provider itself runs only between `run` and the call of what it returns. */
 export interface World extends AsyncDisposable {
   readonly client: KubeClient;
-  /** Of the control plane, as text. */
+  /** Kubeconfig of the control plane, as text. */
   readonly kubeconfig: string;
-  /** Of the control plane. */
+  /** Address and credentials of the control plane. */
   readonly config: ClusterConfig;
   readonly broker: BrokerProcess;
   readonly front: Front;
@@ -68,7 +68,7 @@ export interface World extends AsyncDisposable {
   atProvider(type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Of a provider's run. */
+/** Options of a provider process. */
 export interface RunOptions {
   readonly pollIntervalMs?: number;
   readonly confirmLossMs?: number;
@@ -77,16 +77,16 @@ export interface RunOptions {
 }
 
 export const configName = "postgresql-service-broker";
-/** Of the same broker's backup manager. */
+/** Name of the ProviderConfig of the same broker's backup manager. */
 export const managerConfigName = "postgresql-backup-manager";
 
 /** Options of a world. */
 export interface WorldOptions {
-  /** Whether the control plane has a controller manager, which collects garbage. Default false. */
+  /** True when the control plane has a controller manager, which collects garbage. Default false. */
   readonly controllerManager?: boolean | undefined;
   /** The scopes whose kinds are installed. Default: both. */
   readonly installed?: readonly Scope[] | undefined;
-  /** Whether the provider talks to the broker through `front`. Default true. */
+  /** True when the provider reaches the broker through `front`. Default true. */
   readonly throughFront?: boolean | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Counter, Metrics } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
 import * as declarations from "./metrics.ts";
 
-/** How a call ended, in gRPC's words. */
+/** The outcome of a call, in gRPC's words. */
 export type CallCode = "OK" | "Internal";
 
 /** Takes note of a call's beginning; the returned function of its end. */

@@ -60,7 +60,7 @@ async function call(client: Pair): Promise<void> {
   await createClient(FunctionRunnerService, transport).runFunction({});
 }
 
-/** What the server shows, in DER. */
+/** Certificate that the server presents, in DER. */
 async function shown(): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {

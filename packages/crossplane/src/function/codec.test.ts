@@ -17,7 +17,7 @@ function requestOf(fields: MessageInitShape<typeof RunFunctionRequestSchema>): R
   return create(RunFunctionRequestSchema, fields);
 }
 
-/** What an earlier step of the pipeline wants. */
+/** The desired state that an earlier step of the pipeline made. */
 const earlier = requestOf({
   meta: { tag: "step-2" },
   context: { region: "eu" },

@@ -21,7 +21,7 @@ import type {
   RequiredResources,
 } from "./types.ts";
 
-/** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is reconciled again. */
+/** Time for which Crossplane may reuse an answer. It is also the interval at which a composite without events is reconciled again. */
 const answerTtlSeconds = 60n;
 
 /** Reads a request; `now` is in milliseconds since the epoch. */

@@ -116,7 +116,7 @@ function requirementsOf(capabilities: readonly number[]): readonly (readonly [nu
   return fieldsOf(found?.[1] ?? new Uint8Array());
 }
 
-test("what is required is asked for by labels, in the field that this Crossplane reads", () => {
+test("requirements are written as labels, in the field that this Crossplane reads", () => {
   const { requiredResources, schemas, unheardOf } = wire.capability;
   for (const [capabilities, number] of [
     [[requiredResources], wire.requirements.resources],

@@ -70,7 +70,7 @@ function clientOf(server: FunctionServer): ReturnType<typeof createClient<typeof
   return createClient(FunctionRunnerService, transport);
 }
 
-/** What a raw gRPC request is answered with. */
+/** Returns the answer to a raw gRPC request. */
 async function send(session: ClientHttp2Session, path: string, body: Buffer): Promise<string> {
   const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
   let status: unknown;
@@ -94,7 +94,7 @@ for (const [what, changes, problem] of [
   });
 }
 
-test("a port that is taken is an error and not a server that nobody reaches", async () => {
+test("a port that is taken is an error and not a server that no one reaches", async () => {
   await using first = await serve();
   await assert.rejects(serve({ port: first.port }), (error) => {
     assert.ok(error instanceof ListenError && error.cause instanceof Error);

@@ -31,18 +31,18 @@ export interface ServeFunctionOptions {
   readonly host?: string | undefined;
   /** 0 chooses a free one. */
   readonly port: number;
-  /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. What is renewed there is for connections that begin later. */
+  /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. A renewed certificate serves connections that begin later. */
   readonly certificatesFolder: string;
   readonly logger: Logger;
-  /** Counts calls, with the names of gRPC's own Prometheus middleware, and reads of the certificate. Default: nobody sees them. */
+  /** Counts calls, with the names of gRPC's own Prometheus middleware, and reads of the certificate. Default: no one sees them. */
   readonly metrics?: Metrics | undefined;
   /** Says whether a certificate is valid now, when a request came, and when to look for a renewed certificate. */
   readonly clock?: Clock | undefined;
-  /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
+  /** Time that calls in flight may take when the server stops, in milliseconds. Default 5 000. */
   readonly drainMs?: number | undefined;
 }
 
-/** A server that runs; disposing it waits for calls in flight, but not for ever and for nobody who only holds a connection. */
+/** A server that runs; disposing it waits for calls in flight, but not for ever and for no one who only holds a connection. */
 export interface FunctionServer extends AsyncDisposable {
   readonly port: number;
 }
@@ -100,7 +100,7 @@ function contextOf({ cert, key, ca }: ServedCertificate): SecureContextOptions {
   return { cert, key: key.reveal(), ca };
 }
 
-/** Whether the client may speak to us; logs why not. Throws when nobody could. */
+/** Reports whether the client is authorized, and logs why not. Throws when no client could be. */
 function gate(
   { ca }: ServedCertificate,
   { logger, clock = systemClock }: ServeFunctionOptions,

@@ -1,4 +1,4 @@
-/** A composition function in plain words: what is asked, what is answered. No protobuf here. */
+/** Requests and answers of a composition function, as plain types without protobuf. */
 
 /** Any JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface ObservedResource {
   readonly connection: Readonly<Record<string, Uint8Array>>;
 }
 
-/** What Crossplane asks. */
+/** Crossplane's request. */
 export interface ComposeRequest {
   /** The composite resource as it exists. */
   readonly composite: Json;
@@ -17,7 +17,7 @@ export interface ComposeRequest {
   readonly observed: Readonly<Record<string, ObservedResource>>;
   /** The pipeline step's input. */
   readonly input: Json | undefined;
-  /** What the cluster has of each thing that an answer before this one required. A name that is missing was not required yet. */
+  /** The existing objects for each requirement of an earlier answer. A name that is missing was not required yet. */
   readonly required?: Readonly<Record<string, readonly Json[]>> | undefined;
   /** When it is asked, in milliseconds since the epoch. */
   readonly now?: number | undefined;
@@ -26,7 +26,7 @@ export interface ComposeRequest {
 /** A composed resource that is wanted. Leave out `metadata.name`: Crossplane names it. */
 export interface DesiredResource {
   readonly resource: Json;
-  /** Whether the composite may count it as ready; Crossplane derives nothing itself. */
+  /** True when the composite may count it as ready; Crossplane derives nothing itself. */
   readonly ready: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface DesiredResource {
 export interface ComposeResult {
   /** `fatal` stops the pipeline: nothing is changed. */
   readonly severity: "fatal" | "warning" | "normal";
-  /** Of the event, one word in upper camel case. Default: Crossplane's `ComposeResources`. */
+  /** Reason of the event, one word in upper camel case. Default: Crossplane's `ComposeResources`. */
   readonly reason?: string | undefined;
   readonly message: string;
 }
@@ -55,7 +55,7 @@ export interface RequiredResources {
   readonly matchLabels: Readonly<Record<string, string>>;
 }
 
-/** What the function answers. */
+/** The function's answer. */
 export interface ComposeResponse {
   readonly resources: Readonly<Record<string, DesiredResource>>;
   /**

@@ -1,4 +1,4 @@
-/** Which changes of a managed resource need a reconcile. */
+/** Selects the changes of a managed resource that need a reconcile. */
 import { jsonEqual } from "@klutch/kube-core";
 import type { Change } from "@klutch/kube-runtime";
 import { externalNameAnnotation, type Managed } from "./external.ts";

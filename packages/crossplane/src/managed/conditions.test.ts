@@ -27,7 +27,7 @@ test("each state of Ready has Crossplane's reason", () => {
   assert.deepEqual(words, ["True Available", "False Creating", "False Deleting", "False Unavailable"]);
 });
 
-test("what is not understood is neither ready nor not ready, and a reason can be more exact than the usual one", () => {
+test("an unknown state is neither ready nor not ready, and a reason can be more exact than the usual one", () => {
   assert.deepEqual(readyCondition("unknown"), { type: "Ready", status: "Unknown", reason: "Unknown" });
   const gone = readyCondition("unavailable", "it is gone", "Deleted");
   assert.deepEqual(gone, { type: "Ready", status: "False", reason: "Deleted", message: "it is gone" });

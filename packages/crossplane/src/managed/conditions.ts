@@ -34,7 +34,7 @@ export function notSynced(message: string, reason = "ReconcileError"): NewCondit
 /** `Synced` is False because people asked for a pause. */
 export const paused: NewCondition = { type: "Synced", status: "False", reason: "ReconcilePaused" };
 
-/** What `Synced` says that went wrong with the spec as it is now; undefined when nothing did. */
+/** Returns the problem with the current spec that `Synced` reports; undefined when there is none. */
 export function standingProblem({ metadata, status }: Managed): NewCondition | undefined {
   const standing = findCondition(status?.conditions, "Synced");
   if (standing?.status !== "False" || standing.reason === paused.reason) return undefined;

@@ -47,7 +47,7 @@ for (const [what, connection] of [
   ["no details", undefined],
   ["empty details", {}],
 ] as const) {
-  test(`with ${what} there is no Secret, and one that is there stays as it is`, async () => {
+  test(`with ${what} no Secret is made, and an existing one stays as it is`, async () => {
     let details: Observation["connection"] = connection;
     await using world = worldWith(() => ({ ...present, connection: details }));
     await start(world);
@@ -135,7 +135,7 @@ test("an owner that is not the controller may not change it, nor may an object o
   assert.equal((await world.secret())?.data, undefined);
 });
 
-test("a connection that was revoked is removed before anything is made anew", async () => {
+test("a connection that was revoked is removed before anything is created again", async () => {
   let observation: Observation = { ...present, connection: { password: "old" } };
   await using world = worldWith(() => observation);
   await start(world);

@@ -51,7 +51,7 @@ export async function removeConnection(
   await client.delete(secrets, ref, { ...options, preconditions: { uid: present.metadata.uid } });
 }
 
-/** What the Secret holds; undefined when there is none, or it belongs to somebody else. */
+/** Returns the content of the Secret; undefined when none exists, or it belongs to another owner. */
 export async function readConnection(
   client: KubeClient,
   managed: Managed,
@@ -67,7 +67,7 @@ export async function readConnection(
   );
 }
 
-/** Whether the Secret is missing although it should be there; one of somebody else is not it. */
+/** Reports whether the Secret should exist and is missing; one of another owner does not count. */
 export async function connectionIsMissing(
   client: KubeClient,
   managed: Managed,

@@ -1,4 +1,4 @@
-/** What a managed kind must bring: how to observe and change its external resource. */
+/** Defines what a managed kind must bring: how to observe and change its external resource. */
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import { DelayedRetryError } from "@klutch/kube-runtime";
 
@@ -10,7 +10,7 @@ export interface Managed extends KubeObject {
   readonly spec: {
     /** `kind`: of namespaced ones only. */
     readonly providerConfigRef?: { readonly name: string; readonly kind?: string | undefined } | undefined;
-    /** Of cluster-scoped ones only. */
+    /** For cluster-scoped resources only. */
     readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
     readonly managementPolicies?: readonly string[] | undefined;
     /** The namespace counts of cluster-scoped ones only. */
@@ -24,11 +24,11 @@ export interface Managed extends KubeObject {
 /** Connection details: keys and values of the Secret. */
 export type ConnectionDetails = Readonly<Record<string, string>>;
 
-/** What an observation found. */
+/** The result of an observation. */
 export interface Observation {
-  /** Whether there is anything at the backend that would have to be deleted. */
+  /** True when the backend has something that a deletion would have to remove. */
   readonly exists: boolean;
-  /** Whether it is as the spec wants it. Ignored while it does not exist. */
+  /** True when it matches the spec. Ignored while it does not exist. */
   readonly upToDate: boolean;
   /** `unknown`: the backend says something that is not understood. */
   readonly ready: "available" | "creating" | "deleting" | "unavailable" | "unknown";
@@ -36,7 +36,7 @@ export interface Observation {
   readonly reason?: string | undefined;
   /** Shown in the Ready condition. Never a credential. */
   readonly message?: string | undefined;
-  /** What the backend said when it failed to do what the spec wants, and will not be asked again for. Shown in the Synced condition. */
+  /** The backend's message when it failed to apply the spec and will not be asked again. Shown in the Synced condition. */
   readonly failure?: string | undefined;
   /** Reason of the Synced condition with `failure`, in one word. Default: `Failed`. */
   readonly failureReason?: string | undefined;
@@ -44,7 +44,7 @@ export interface Observation {
   readonly status?: Readonly<Record<string, unknown>> | undefined;
   /** Written to the Secret when given and not empty. */
   readonly connection?: ConnectionDetails | undefined;
-  /** What the Secret holds is not valid any more: it is removed before anything is created again. */
+  /** True when the content of the Secret is no longer valid: it is removed before anything is created again. */
   readonly revoked?: boolean | undefined;
   /** When to observe again. Default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;

@@ -6,7 +6,7 @@ import { externalNameAnnotation, type Managed } from "./external.ts";
 import { mergePatchOf } from "./merge-patch.ts";
 import { managedFinalizer } from "./plan.ts";
 
-/** Where writes go. */
+/** The client that writes. */
 export interface ManagedObjectOptions {
   readonly client: KubeClient;
   readonly type: ResourceType;

@@ -24,7 +24,7 @@ test("lists and values are replaced as a whole, and only what differs is in the 
   });
 });
 
-/** What an API server does with a merge patch (RFC 7386). */
+/** Applies a merge patch as an API server does (RFC 7386). */
 function applied(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result = new Map(Object.entries(isRecord(target) ? target : {}));

@@ -21,7 +21,7 @@ import type { Managed, Observation } from "./external.ts";
 export const managedFinalizer = "finalizer.managedresource.crossplane.io";
 const pausedAnnotation = "crossplane.io/paused";
 
-/** How a reconcile begins. */
+/** The first step of a reconcile. */
 export type Beginning = "pause" | "ignore" | "release" | "observe";
 
 /** `neverCreated`: nothing was ever made at the backend. */
@@ -33,12 +33,12 @@ export function planBeginning(managed: Managed, neverCreated: (managed: Managed)
   return isOrphaned(managed) || neverCreated(managed) ? "release" : "observe";
 }
 
-/** Whether the external resource stays when the managed resource goes: by the deletion policy, or the management policies, which are all that namespaced ones have. */
+/** Reports whether the external resource stays when the managed resource is deleted: by the deletion policy, or the management policies, which are all that namespaced ones have. */
 export function isOrphaned(managed: Managed): boolean {
   return managed.spec.deletionPolicy === "Orphan" || !allows(managed, "Delete");
 }
 
-/** What to do with the external resource; undefined: nothing. */
+/** Returns the action on the external resource; undefined: none. */
 export type Action = "create" | "update" | "delete";
 
 /** `deleting`: the managed resource was deleted when the reconcile began. */
@@ -48,7 +48,7 @@ export function planAction(managed: Managed, deleting: boolean, observed: Observ
   return !observed.upToDate && allows(managed, "Update") ? "update" : undefined;
 }
 
-/** Whether the managed resource is deleted. */
+/** Reports whether the managed resource is being deleted. */
 export function isDeleting({ metadata }: Managed): boolean {
   return metadata.deletionTimestamp !== undefined;
 }

@@ -37,7 +37,7 @@ test("a backend that says when to come again is not asked earlier", async () => 
   for (const [index, time] of times.slice(1).entries()) assert.ok(time - (times[index] ?? 0) >= 45_000);
 });
 
-test("what is not yet possible is said and tried again in an even rhythm", async () => {
+test("an operation that is not possible yet is reported and tried again at even intervals", async () => {
   const times: number[] = [];
   const connect = async (): Promise<ExternalClient> => {
     times.push(world.clock.monotonic());

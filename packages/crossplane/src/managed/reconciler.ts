@@ -26,11 +26,11 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly type: ResourceType;
   readonly informer: Informer<M>;
   readonly connect: Connect<M>;
-  /** Whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
+  /** Reports whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
   /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: no one is told. */
   readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
-  /** How often a resource that does not change is observed. Default 60 000; up to a fifth more, so that not all come at once. */
+  /** Interval at which an unchanged resource is observed. Default 60 000; up to a fifth longer, so that observations spread. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one reconcile. Default 90 000. */
   readonly deadlineMs?: number | undefined;
@@ -38,7 +38,7 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly random: Random;
 }
 
-/** Why `Synced` is False. */
+/** The reasons of `Synced` False. */
 export interface Problem {
   /** One word, when the external client has one for it. */
   readonly reason: string | undefined;
@@ -71,7 +71,7 @@ class ManagedReconciler<M extends Managed> {
   /** Ends with the deadline. */
   readonly #signal: AbortSignal;
   readonly #object: ManagedObject<M>;
-  /** What the backend has, although its credentials may not be in the Secret. */
+  /** The external resource at the backend, although its credentials may not be in the Secret. */
   #found: Observation["status"];
   /** As it was at the beginning: a deletion that comes meanwhile has a reconcile of its own. */
   readonly #deleting: boolean;

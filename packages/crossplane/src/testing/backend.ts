@@ -13,7 +13,7 @@ export interface Crate {
 /** Options of a backend. */
 export interface BackendOptions {
   readonly clock: Clock;
-  /** How long creating and deleting take. Default 0: they are done when they are answered. */
+  /** Duration of creates and deletes. Default 0: they are done when they are answered. */
   readonly takesMs?: number | undefined;
 }
 

@@ -82,7 +82,7 @@ export async function issue(
   return { cert: certificate.toString("pem"), key: await keyPem(keys.privateKey) };
 }
 
-/** A leaf with the same name that nobody issued. */
+/** A leaf with the same name that no one issued. */
 export async function createSelfSigned(): Promise<Pair> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({

@@ -40,11 +40,11 @@ export const crateType: ResourceType = {
   kind: "Crate",
   namespaced: false,
 };
-/** Where the external client records the id before it creates. */
+/** Annotation in which the external client records the id before it creates. */
 export const idAnnotation = "example.org/crate-id";
 export const secretRef = { namespace: "default", name: "crate-credentials" };
 
-/** What tests replace. */
+/** The parts that tests replace. */
 export type ReconcilerChanges = Partial<
   Pick<
     ManagedReconcilerOptions<CrateObject>,
@@ -55,13 +55,13 @@ export type ReconcilerChanges = Partial<
 /** Options of a world. */
 export interface WorldOptions {
   readonly effects?: Effects | undefined;
-  /** How long the backend takes to create and to delete. Default 0. */
+  /** Time that the backend takes to create and to delete. Default 0. */
   readonly takesMs?: number | undefined;
-  /** Whether the kind is namespaced; then the object lies where its Secret is. Default false. */
+  /** True when the kind is namespaced; the object is then in the namespace of its Secret. Default false. */
   readonly namespaced?: boolean | undefined;
   readonly reconciler?: ReconcilerChanges | undefined;
   readonly seed?: number | undefined;
-  /** Of the connection between the provider and its API server. Default none. */
+  /** Faults of the connection between the provider and its API server. Default none. */
   readonly faults?: FaultSource | undefined;
 }
 
@@ -73,7 +73,7 @@ export class World implements AsyncDisposable {
   readonly effects: Effects;
   /** The user. */
   readonly user: KubeClient;
-  /** How often a process was started. */
+  /** Number of process starts. */
   starts = 0;
   readonly #options: WorldOptions;
   readonly #type: ResourceType;
@@ -228,7 +228,7 @@ export function createCrateClient(
   };
 }
 
-/** What is observed of an external resource that is as it should be. */
+/** Observation of an external resource that matches its spec. */
 export const present: Observation = { exists: true, upToDate: true, ready: "available" };
 
 /** An external client of which each test says what matters to it; the rest must not be called. */

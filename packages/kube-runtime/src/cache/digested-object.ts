@@ -15,7 +15,7 @@ export interface ObjectDigest {
 /** The digest `D` of an object, and its content for as long as somebody needs it. Has no `spec`, so it cannot be taken for the object. */
 export type DigestedObject<D extends ObjectDigest = ObjectDigest> = D & { readonly payload: Payload };
 
-/** How the objects of one cluster are digested. */
+/** Rules for digesting the objects of one cluster. */
 export interface DigestRules<D extends ObjectDigest> {
   readonly digest: (object: DynamicObject) => D;
   /** Removes the unneeded part of the content. */

@@ -26,7 +26,7 @@ const informer = stack.use(
   }),
 );
 
-/** What a consumer of the change events believes; built from nothing else. */
+/** The state that a consumer of change events believes, built from the events alone. */
 const believed = new Map<string, string | undefined>();
 const faults: string[] = [];
 informer.onChange((change: Change<KubeObject>) => {
@@ -149,7 +149,7 @@ for (const [name, run] of scenarios) {
   });
 }
 
-test("objects made and deleted anew between two lists are reported as two changes", async () => {
+test("objects made and deleted again between two lists are reported as two changes", async () => {
   const ref = { namespace: "a", name: "reborn" };
   await cluster.client.create(configMaps, configMap("reborn", "first"));
   await assertConverged();
@@ -186,7 +186,7 @@ test("a cache that hears nothing for twice its idle limit calls itself stale, an
   await waitFor("the cache to be fresh", () => !informer.status().stale, { timeoutMs: 20_000 });
 });
 
-test("a watch of a kind that nobody writes to is silent without a word; one that keeps something back is not", async () => {
+test("a watch of a kind that no one writes to is silent without a word; one that keeps something back is not", async () => {
   const lines: LogLine[] = [];
   const namespace = "quiet";
   await cluster.client.create(namespaces, {

@@ -36,7 +36,7 @@ export interface InformerOptions<T extends Cached> extends Scope {
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** How long the watch may be silent before it is replaced. Default 90 000. */
+  /** Time for which the watch may be silent before it is replaced. Default 90 000. */
   readonly idleTimeoutMs?: number | undefined;
 }
 

@@ -30,7 +30,7 @@ export interface LiveRead {
 }
 
 /**
- * The object, or undefined when the API server itself says that there is none. Throws for any other answer: a 404 of a proxy, or of a
+ * The object, or undefined when the API server itself answers that none exists. Throws for any other answer: a 404 of a proxy, or of a
  * server that does not serve the kind, says nothing about the object.
  */
 export async function findSurely(

@@ -6,7 +6,7 @@
 import { decodeObject, parseJson } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 
-/** How much content waits in memory. */
+/** Amount of content that waits in memory. */
 export interface PayloadCacheLimits {
   /** Number of payloads that are held as they came. Default 64. */
   readonly unpacked?: number | undefined;

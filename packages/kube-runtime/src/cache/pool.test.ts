@@ -1,4 +1,4 @@
-/** What no real server does on demand: lists that are too long, and a watch that ends because the schema changed. */
+/** Tests faults that no real server produces on demand: lists that are too long, and a watch that ends because the schema changed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
@@ -64,7 +64,7 @@ const rules: DigestRules<ObjectDigest> = {
 const poolOf = (client: KubeClient, onLimit?: (message: string | undefined) => void): CachePool =>
   new CachePool({ client, onLimit, logger: silentLogger, clock, random: systemRandom });
 
-test("what a watch had shown through an older schema is read anew when the server closes it, at the same version", async () => {
+test("what a watch had shown through an older schema is read again when the server closes it, at the same version", async () => {
   const pruned = object("one", "11", { size: 1 });
   const whole = object("one", "11", { size: 1, color: 2 });
   const other = object("two", "9");

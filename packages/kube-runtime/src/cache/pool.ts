@@ -14,7 +14,7 @@ import {
 } from "./digested-object.ts";
 import { type CachePolicy, ReadYourWritesCache } from "./read-your-writes-cache.ts";
 
-/** Which objects a cache holds. */
+/** The objects that a cache holds. */
 export interface CacheScope extends Scope {
   readonly type: ResourceType;
   /** Only metadata is fetched. Default false. */
@@ -101,7 +101,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
       .map(([key]) => key);
   }
 
-  /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
+  /** Returns the number of objects of synced resources in a namespace; undefined while a cache of it is not filled. */
   countDigested(namespace: string): number | undefined {
     const covering = [...this.#digested.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,

@@ -161,8 +161,8 @@ test("an answer that comes after the event of the deletion does not bring the ob
   await waitFor("the deletion", () => cache.get("a/one") === undefined);
   cache.wrote(object("one", "8"));
   assert.equal(cache.get("a/one"), undefined);
-  cache.wrote(object("one", "12", "made anew"));
-  assert.equal(cache.get("a/one")?.metadata.uid, "made anew");
+  cache.wrote(object("one", "12", "created again"));
+  assert.equal(cache.get("a/one")?.metadata.uid, "created again");
 });
 
 test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
@@ -203,7 +203,7 @@ test("of what bears our mark the first list leaves no content in memory; later v
   assert.equal(cache.get("a/marked")?.payload.read()?.metadata.resourceVersion, "14");
 });
 
-test("of Secrets that nobody asked for no contents stay in memory", async () => {
+test("of Secrets that no one asked for no contents stay in memory", async () => {
   const secret = (name: string): DynamicObject => ({
     ...object(name, "5", name),
     data: { password: "aHVudGVyMg==" },

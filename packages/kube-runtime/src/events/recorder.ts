@@ -30,7 +30,7 @@ export interface EventRecorderOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Who says it: `konnector`. */
+  /** The component that reports it: `konnector`. */
   readonly component: string;
 }
 

@@ -83,7 +83,7 @@ class World {
     };
   }
 
-  /** What happened since the last call. */
+  /** Returns the events since the last call. */
   async news(): Promise<readonly string[]> {
     await turns();
     return this.log.splice(0);
@@ -227,7 +227,7 @@ test("a part that may be restarted is, after waits that grow, and the others do 
   await running;
 });
 
-test("after a minute of work the waits before a restart begin anew", async () => {
+test("after a minute of work the waits before a restart begin again", async () => {
   const world = new World();
   const manager = world.manager();
   const starts: number[] = [];
@@ -274,7 +274,7 @@ test("what goes wrong while a part stops does not fail the process", async () =>
   await running;
 });
 
-test("probes answer before anything else starts, and name what is not ready", async () => {
+test("probes answer before anything else starts, and name the runnables that are not ready", async () => {
   const world = new World();
   const listening = Promise.withResolvers<number>();
   const manager = world.manager({

@@ -11,7 +11,7 @@ export interface ManagedConnection extends AsyncDisposable {
   readonly elector?: Pick<LeaderElector, "run" | "whenLeading"> | undefined;
 }
 
-/** Where `/healthz`, `/readyz` and `/metrics` are served. */
+/** Address of `/healthz`, `/readyz` and `/metrics`. */
 export interface ProbeAddress {
   /** Default: all interfaces. */
   readonly host?: string | undefined;

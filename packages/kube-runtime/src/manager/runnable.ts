@@ -19,7 +19,7 @@ export interface Runnable {
   readonly runs?: "term" | "process" | undefined;
   /** `end` (the default): the whole process ends with an error. `restart`: started again within the same term, after waits that grow. */
   readonly onFailure?: "end" | "restart" | undefined;
-  /** Why it cannot be relied on now, for `/readyz`; undefined when all is well. */
+  /** Returns the reason why it cannot be relied on now, for `/readyz`; undefined when all is well. */
   problem?(): string | undefined;
 }
 

@@ -2,7 +2,7 @@
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import type { Logger, Metrics } from "@klutch/telemetry";
 
-/** Where a part writes its log and counts, and how it knows time and chance. */
+/** The logger, metrics, clock and randomness of a component. */
 export interface Runtime {
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -1,8 +1,8 @@
-/** How many keys a controller works on at the same time, found from how long their requests take. */
+/** Adapts the number of keys that a controller works on at the same time to the time that their requests take. */
 import { type Clock, systemClock } from "@klutch/kube";
 import type { Priority } from "./wake.ts";
 
-/** Where to start, and never fewer: a server with two cores is busy with them. */
+/** Initial and lowest limit: a server with two cores is busy with this many requests. */
 const fewest = 8;
 /** Each holds an object's content in memory. */
 const most = 32;

@@ -132,7 +132,7 @@ test("a priority's limit keeps waiters free for higher priorities, and holds unt
   assert.equal(await fourth, "r2");
 });
 
-test("what is lower counts against a priority's limit, what is higher does not", async () => {
+test("keys of lower priority count against a priority's limit, keys of higher priority do not", async () => {
   const queue = new WorkQueue({ maxConcurrent: (priority) => (priority === "high" ? 4 : 2) });
   for (const key of ["u0", "u1"]) queue.add(key, { priority: "high" });
   assert.deepEqual([await queue.get(), await queue.get()], ["u0", "u1"]);
@@ -169,7 +169,7 @@ test("adding a waiting key in a higher priority moves it there", async () => {
   assert.deepEqual([await queue.get(), await queue.get(), queue.size], ["a", "b", 0]);
 });
 
-test("failures wait longer each time, up to the cap, and forgetting starts anew", () => {
+test("failures wait longer each time, up to the cap, and forgetting starts again", () => {
   const { clock } = manualClock();
   const queue = new WorkQueue({ clock, random: () => 1, baseDelayMs: 10, maxDelayMs: 1000 });
   const waits = Array.from({ length: 9 }, () => queue.addRateLimited("a"));
@@ -298,7 +298,7 @@ test("whatever is added, delayed and done, a key waits for at most one time and 
   );
 });
 
-/** What the queue does, in the plainest words. Without priorities and order. */
+/** Model of the queue in plain code, without priorities and order. */
 class NaiveQueue {
   readonly waiting = new Set<string>();
   readonly working = new Set<string>();

@@ -5,22 +5,22 @@ import { ApiServerModel, type Fault, type FaultSource, VirtualClock } from "@klu
 import { LeaderElector } from "../leader-elector.ts";
 import { type LogLine, recordingLogger } from "./recording-logger.ts";
 
-/** Of the lease. */
+/** Name and namespace of the lease. */
 export const place = { namespace: "default", name: "agent" };
 
 /** A process that competes for the lease; its connection can be made to fail. */
 export class Process {
   readonly elector: LeaderElector;
   readonly lines: LogLine[] = [];
-  /** What happens to each of its requests. Default nothing. */
+  /** Fault injected into each of its requests. Default none. */
   fault: Fault | undefined;
-  /** What happens to its requests of these verbs. */
+  /** Faults injected into its requests of these verbs. */
   readonly faultOf: Map<string, Fault> = new Map();
-  /** How many requests of each verb it sent. */
+  /** Number of requests of each verb that it sent. */
   readonly sent: Map<string, number> = new Map();
-  /** What becomes of the events of its watches. */
+  /** Fault injected into the events of its watches. */
   deliver: ReturnType<FaultSource["onWatchEvent"]> = "deliver";
-  /** Of each request and of each answer. */
+  /** Delay of each request and of each answer. */
   latencyMs = 1;
   readonly #stop = new AbortController();
   readonly #run: Promise<void>;

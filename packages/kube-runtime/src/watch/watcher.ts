@@ -41,7 +41,7 @@ import {
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Backoff } from "../backoff.ts";
 
-/** Where the objects go. Calls come one at a time and in the server's order. */
+/** Receives the objects. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {
   /** `isReread`: it may differ from what was applied before at the same version. */
   apply(object: T, isReread: boolean): void;
@@ -72,7 +72,7 @@ export interface Silence {
   readonly error: WatchStalledError;
 }
 
-/** How a connection ended. `resourceVersion` is the last one seen, if the list was complete by then. */
+/** The end of a connection. `resourceVersion` is the last one seen, if the list was complete by then. */
 export interface WatcherOutcome {
   readonly resourceVersion?: string | undefined;
   /** Absent when the server closed the stream in order. */

@@ -6,7 +6,7 @@ import { plainView, type StatusView } from "../status-view.ts";
 
 export const tenant: Tenant = { namespace: "cluster-a", namespaceUid: "tenant-uid" };
 
-/** What a plan depends on where statuses are copied as they are. */
+/** The inputs of a plan where statuses are copied as they are. */
 export const copied: { readonly view: StatusView; readonly now: number } = { view: plainView, now: 0 };
 
 /** A widget of the consumer with our marks, unless `metadata` says otherwise. */

@@ -5,7 +5,7 @@ import type { StatusView } from "../status-view.ts";
 
 /** A time. */
 export const before = "2026-01-01T00:00:00Z";
-/** Of a schema that has all that can be said. */
+/** View of a schema with every field that can be reported. */
 export const fullView: StatusView = {
   hasNumber: true,
   conditions: ["lastTransitionTime", "message", "observedGeneration", "reason"],

@@ -20,7 +20,7 @@ import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
-/** Where the kubeconfig of the app cluster is. */
+/** The Secret and key that hold the kubeconfig of the app cluster. */
 export interface AppClusterSecret {
   readonly secretName: string;
   readonly secretNamespace: string;

@@ -135,7 +135,7 @@ export class BindingStatus implements Startable {
   }
 }
 
-/** How many bindings are in each state; all states are shown, also those of none. */
+/** Counts the bindings in each state, states without a binding included. */
 function countStates(bindings: readonly APIServiceBinding[]): readonly Sample<"state">[] {
   const states = bindings.map(({ metadata, status }) => {
     if (metadata.deletionTimestamp !== undefined) return "unbinding";

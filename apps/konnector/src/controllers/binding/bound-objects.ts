@@ -26,7 +26,7 @@ export interface ExportedApi {
   readonly isIgnored: boolean;
 }
 
-/** How one API is synced; another shape needs another reconciler. */
+/** The way one API is synced; a different value needs a new reconciler. */
 interface SyncShape {
   readonly synced: SyncedType;
   readonly isolation: Isolation;

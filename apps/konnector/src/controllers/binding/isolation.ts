@@ -1,4 +1,4 @@
-/** How the objects of one API are kept apart on the provider. */
+/** Decides how the objects of one API are kept apart on the provider. */
 import type { APIServiceExportSpec } from "@klutch/api";
 import { discoverResource, type KubeClient } from "@klutch/kube";
 import { type Isolation, syncedVersion } from "@klutch/sync";

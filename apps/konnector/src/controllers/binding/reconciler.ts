@@ -57,7 +57,7 @@ export interface BindingReconcilerOptions extends ProviderParts {
 
 type PlanOf<D extends BindingPlan["do"]> = Extract<BindingPlan, { readonly do: D }>;
 
-/** How soon an unbinding that goes on is reconciled again. */
+/** Delay before an unbinding in progress is reconciled again. */
 const releaseRetryMs = 500;
 
 /** See the table above. One reconcile at a time, for all APIs of the provider. */

@@ -38,7 +38,7 @@ test("of more than are remembered anyone may come when a place is free, and ever
   assert.equal(quota.next("a/2", false), undefined);
 });
 
-test("without a limit nobody is refused", () => {
+test("without a limit no one is refused", () => {
   const quota = new CopyQuota(0);
   for (let index = 0; index < 5_000; index++) assert.ok(quota.admit(`a/${index}`));
 });

@@ -6,7 +6,7 @@ import type { EventRecorder } from "@klutch/kube-runtime";
 import type { KonnectorMetrics } from "../../counters.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 
-/** Where the events of one claimed resource go. */
+/** Recorders for the events of one claimed resource. */
 export interface ClaimedEvents {
   readonly type: ClaimedType;
   readonly recorder: EventRecorder;

@@ -5,7 +5,7 @@ import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { StaleCacheError } from "@klutch/kube-runtime";
 import type { ClaimedStep, Side } from "@klutch/sync";
 
-/** Where steps are carried out. */
+/** The clients and recorders that execute steps. */
 export interface ClaimedExecution {
   readonly type: ResourceType;
   readonly clients: Readonly<Record<Side, KubeClient>>;

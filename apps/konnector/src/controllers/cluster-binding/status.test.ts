@@ -23,7 +23,7 @@ test("a heartbeat that is due gets the present time, and the version and the pro
   );
 });
 
-test("a younger heartbeat stays, and so does a renewal key that nobody replaces", () => {
+test("a younger heartbeat stays, and so does a renewal key that no one replaces", () => {
   const lastHeartbeatTime = "2026-01-01T00:09:00Z";
   const binding = { status: { lastHeartbeatTime, renewalKey: "old", conditions: [] } };
   const kept = statusOf(binding, { conditions, renewalKey: undefined, now, heartbeatMs });

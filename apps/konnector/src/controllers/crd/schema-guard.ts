@@ -29,7 +29,7 @@ interface Look {
   readonly affected: ReadonlyMap<string, AffectedObject>;
 }
 
-/** Why the CRD may not be replaced now, for the condition; undefined when it may. `consumer` lists the objects that exist. */
+/** Returns the reason why the CRD may not be replaced now, for the condition; undefined when it may be. `consumer` lists the existing objects. */
 export async function heldChange(
   binding: APIServiceBinding,
   { current, wanted }: SchemaChange,

@@ -121,7 +121,7 @@ test("an object that was applied in a version which is no longer there is applie
   await versions({ ...first, storage: false }, next);
   const type = { ...databases, version: "v2" };
   for (const name of ["moved", "shared", "refused", "emptied"])
-    await waitFor(`${name} to be stored anew`, () => client.mergePatch(type, { ...ref, name }, {}));
+    await waitFor(`${name} to be stored again`, () => client.mergePatch(type, { ...ref, name }, {}));
   const status = { status: { storedVersions: ["v2"] } };
   await client.mergePatch(customResourceDefinitions, crd, status, { subresource: "status" });
   await versions(next);

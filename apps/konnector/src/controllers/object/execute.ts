@@ -7,7 +7,7 @@ import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import { applyUpstream } from "./apply-upstream.ts";
 import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 
-/** Where steps are carried out. */
+/** The clients and recorders that execute steps. */
 export interface ExecutionContext {
   readonly bound: BoundResource;
   readonly caches: BoundCaches;

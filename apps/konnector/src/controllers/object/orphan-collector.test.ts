@@ -21,11 +21,11 @@ const { graceMs, breakerLimit } = defaultTiming;
 
 interface Setup {
   readonly crdCreatedAt?: string;
-  /** What a live read of a claim answers; default: the API server's own 404. */
+  /** Answer of a live read of a claim; default: the API server's own 404. */
   readonly absence?: ApiError;
 }
 
-/** Fakes of both clusters: an app cluster without claims, and a provider that writes down what is done to it. */
+/** Fakes of both clusters: an app cluster without claims, and a provider that records its calls. */
 function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
   const clock = new VirtualClock({ tieBreak: () => 0 });
   const done: string[] = [];

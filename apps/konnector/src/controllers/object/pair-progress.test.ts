@@ -118,7 +118,7 @@ test("an unanswered claim is overdue after a second, and not before it waits aga
   assert.equal(progress.isOverdue(key, 1_000), false);
 });
 
-test("a pair that differs is overdue after a second, also while nobody awaits its status", () => {
+test("a pair that differs is overdue after a second, also while no one awaits its status", () => {
   const { progress } = start();
   progress.differs(key, 0);
   progress.ended(key, differs, 500);

@@ -12,7 +12,7 @@ export interface PairOutcome {
 
 /** Times that a reconcile needs, in milliseconds; undefined where they do not apply. */
 export interface PairTimes {
-  /** How long the pair differed. */
+  /** Time for which the pair differed. */
   readonly lagMs: number | undefined;
   /** Monotonic time since which the pair has waited. */
   readonly waitingSince: number | undefined;

@@ -55,7 +55,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   },
 );
 
-/** Of each deed with how often its pair is reconciled before the next one. */
+/** Deeds, each with the number of reconciles of its pair before the next deed. */
 const history = fc.array(fc.record({ deed, reconciles: fc.constantFrom(0, 1, 1, 2) }), {
   minLength: 15,
   maxLength: 40,

@@ -1,4 +1,4 @@
-/** How many objects of one cache each namespace holds: all, and those made in the app cluster. Objects of the cluster count under "". */
+/** Counts the objects of one cache in each namespace: all of them, and those made in the app cluster. Cluster-scoped objects count under "". */
 import type { ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer } from "@klutch/kube-runtime";
 import { isAdopted } from "@klutch/sync";

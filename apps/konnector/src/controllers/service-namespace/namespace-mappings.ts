@@ -110,7 +110,7 @@ export class NamespaceMappings implements Disposable {
     );
   }
 
-  /** How many bound objects the namespace holds; those of the cluster under "". */
+  /** Returns the number of bound objects in the namespace; cluster-scoped ones count under "". */
   population(consumerNamespace: string): number {
     return this.#population.of(consumerNamespace).all;
   }

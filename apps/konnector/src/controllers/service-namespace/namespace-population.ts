@@ -1,4 +1,4 @@
-/** How many objects of all bound APIs the namespaces of the app cluster hold. */
+/** Counts the objects of all bound APIs in each namespace of the app cluster. */
 import type { Cached, Informer } from "@klutch/kube-runtime";
 import { type Count, NamespaceCount } from "./namespace-count.ts";
 

@@ -9,7 +9,7 @@ import { bothScopes, type TestKinds } from "../../testing/kinds.ts";
 const enoughMs = 700_000;
 const graceMs = 300_000;
 
-/** How the broker works. */
+/** The broker's way of working. */
 interface BrokerKind {
   readonly isSlow: boolean;
   readonly isRetrievable: boolean;
@@ -40,7 +40,7 @@ async function live(world: BindingWorld, kind: BrokerKind): Promise<void> {
   await clock.advance(enoughMs);
   assert.equal(await world.binding(), undefined, "the binding");
   assert.equal(await world.password(), undefined, "the Secret");
-  assert.deepEqual([...broker.logins.keys()], [], "logins that nobody knows");
+  assert.deepEqual([...broker.logins.keys()], [], "logins that no one knows");
   const ids = new Set(broker.binds.map(({ bindingId }) => bindingId));
   assert.ok(ids.size <= 4, `${ids.size} ids for four versions`);
 }

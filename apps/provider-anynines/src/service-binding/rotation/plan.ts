@@ -17,7 +17,7 @@ import type { BindingRotation } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { CredentialVersions, NextVersion, OldVersion } from "../../records/credential-versions.ts";
 
-/** How long old credentials work when the claim does not say, in seconds. */
+/** Time for which old credentials work when the claim names none, in seconds. */
 export const defaultGraceSeconds = 3_600;
 /** Limits the old versions that wait: the record is bounded, and so are the logins at the service. */
 export const mostOld = 5;
@@ -33,7 +33,7 @@ export type RotationStep =
   | { readonly do: "begin" | "goOn" | "drop" }
   | { readonly do: "unbind"; readonly old: OldVersion };
 
-/** What to do now, or when to look again. */
+/** The next action, or the time of the next look. */
 export interface RotationPlan {
   readonly step: RotationStep | undefined;
   /** Milliseconds since the epoch; undefined: nothing waits. */
@@ -58,7 +58,7 @@ export function worksUntil(
   return replacedAt + Math.max(rotateGraceSeconds, 0) * 1_000;
 }
 
-/** Whether new credentials are asked for. */
+/** Reports whether new credentials are requested. */
 export function isWanted({ request }: CredentialVersions, { rotate }: RotationWish): boolean {
   return rotate !== undefined && rotate !== request;
 }
@@ -81,7 +81,7 @@ function nextDue(versions: CredentialVersions, wish: RotationWish): Due | undefi
   return { step: { do: "begin" }, at: isSameRequest(next, wish) ? againAt : 0 };
 }
 
-/** Whether the text that failed is still wanted; a person who asks once more does not wait. */
+/** Reports whether the request that failed is still made; a person who repeats it does not wait. */
 export function isSameRequest({ request }: NextVersion, { rotate }: RotationWish): boolean {
   return rotate === request;
 }
@@ -104,7 +104,7 @@ export function toldRotation(versions: CredentialVersions, wish: RotationWish): 
   };
 }
 
-/** What went wrong, and that the credentials in the Secret work; undefined when nothing did. `waitsFor`: why it cannot begin. */
+/** Returns what went wrong, and that the credentials in the Secret work; undefined when nothing did. `waitsFor`: why it cannot begin. */
 export function rotationFailure(
   versions: CredentialVersions,
   wish: RotationWish,

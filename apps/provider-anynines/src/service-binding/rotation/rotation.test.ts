@@ -36,7 +36,7 @@ test("another text brings new credentials, and the old ones work for an hour", a
   assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
 });
 
-test("the same text, its removal, and a text that is there from the beginning rotate nothing", async () => {
+test("the same text, its removal, and an initial text rotate nothing", async () => {
   await using world = await ready({ rotate: "a" });
   await world.edit({ rotate: null });
   await world.clock.advance(minute);
@@ -152,7 +152,7 @@ test("a binding of the existing provider keeps its id and is rotated like any ot
 
 const garbage = new OsbTransportError("Garbage", "the answer is no JSON", 201);
 const done = (credentials: Readonly<Record<string, unknown>>): BindOutcome => ({ kind: "done", credentials });
-/** What a broker may do, and what the claim says of it. */
+/** One behaviour of a broker, and what the claim reports. */
 const lies: readonly (readonly [string, BindOutcome | Error, RegExp])[] = [
   ["refuses", refusal(400, "no more logins"), /no more logins/],
   ["is out of order", refusal(500, "oops"), /oops/],

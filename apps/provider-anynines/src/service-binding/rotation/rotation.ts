@@ -75,7 +75,7 @@ export class Rotation {
     return planRotation(this.#versions, this.#state.wish, this.#now);
   }
 
-  /** Why the rotation that is wanted cannot begin yet, in words. */
+  /** Reason, in words, why the requested rotation cannot begin yet. */
   get waitsFor(): string | undefined {
     return this.#waitsFor;
   }

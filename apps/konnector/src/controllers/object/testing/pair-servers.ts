@@ -17,7 +17,7 @@ import {
 import { ApiServerModel, type Json, type JsonObject, VirtualClock } from "@klutch/kube-testing";
 import { legacyManager, type StatusView, type Tenant } from "@klutch/sync";
 
-/** What somebody does to an object. `name` is that of the claim. */
+/** One action of a user or controller on an object. `name` is that of the claim. */
 export type ObjectDeed =
   | { readonly do: "apply"; readonly name: string; readonly spec: object }
   | {
@@ -36,7 +36,7 @@ export type ObjectDeed =
     }
   | { readonly do: "delete" | "deleteUpstream" | "createUpstream"; readonly name: string };
 
-/** Where claims and their upstream objects lie, for kinds that are namespaced. */
+/** Namespaces of claims and of their upstream objects, for namespaced kinds. */
 export const places = { app: "app", mirror: "cluster-a-app" } as const;
 
 /** Made by `startPairServers`. */
@@ -50,7 +50,7 @@ export interface PairServers {
 }
 
 /**
- * The provider changes what is applied (`note` comes out in lower case), and the app cluster keeps less status than is written
+ * The provider changes applied fields (`note` comes out in lower case), and the app cluster keeps less status than is written
  * (`hidden` goes).
  */
 export async function startPairServers(namespaced: boolean, view: StatusView): Promise<PairServers> {

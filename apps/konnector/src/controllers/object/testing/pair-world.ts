@@ -29,7 +29,7 @@ import { PairPlaces } from "../pair-places.ts";
 import type { PairObservation, PairStore, StoreCaches } from "../pair-store.ts";
 import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
 
-/** What happens. */
+/** One event of the test world. */
 export type Deed =
   | ObjectDeed
   | { readonly do: "restart" }
@@ -39,13 +39,13 @@ export type Deed =
   | { readonly do: "map"; readonly state: Mapping["state"] }
   | { readonly do: "bind"; readonly unbinding: UnbindPolicy | undefined };
 
-/** What one store says of a pair, and the plan that follows. */
+/** One store's observation of a pair, and the plan that follows. */
 export interface Answer {
   readonly observed: Awaited<ReturnType<PairStore["observe"]>>;
   readonly plan: PairPlan;
 }
 
-/** What both say of one pair at the same time. */
+/** Both stores' observations of one pair at the same time. */
 export interface Answers {
   readonly fast: Answer;
   readonly naive: Answer;
@@ -112,7 +112,7 @@ export class PairWorld implements AsyncDisposable {
     await clock.run({ untilMs: clock.monotonic() + 1_000 });
   }
 
-  /** What both stores say of the claim of this name. */
+  /** Returns both stores' observations of the claim of this name. */
   async ask(name: string): Promise<Answers> {
     const key = this.#servers.type.namespaced ? `${places.app}/${name}` : name;
     return { naive: await this.#ask(this.#stores.naive, key), fast: await this.#ask(this.#stores.fast, key) };
@@ -144,7 +144,7 @@ export class PairWorld implements AsyncDisposable {
     this.#stores.naive.rememberSynced(naive.observed, written);
   }
 
-  /** Whether the server says that the upstream object would be the same after it, but for a mark that it has not. */
+  /** True when the server answers that the upstream object would be the same after it, but for a mark that it lacks. */
   async changesNothing({ content }: Extract<Step, { readonly do: "applyProvider" }>): Promise<boolean> {
     const { provider, type } = this.#servers;
     const before = await provider.find<DynamicObject>(type, refOfObject(content), { signal });
