@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { networkAddresses, networkCount, overlaps } from "./addresses.ts";
+import { networkAddresses, networkCount, overlaps } from "./network.ts";
 
 test("every network and node has a name that Linux takes for an interface, and an address that no other has", () => {
   const networks = [0, 1, networkCount - 1].map((number) => networkAddresses(number));

@@ -6,26 +6,26 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { NodeError } from "./errors.ts";
 
-/** A shell at work. Disposing lets go of the leash, and waits until the shell has cleaned up. */
-export interface Leashed extends AsyncDisposable {
-  /** The next line that it prints. Throws `NodeError` Ended, with its complaints, when it ends before. */
+/** A shell at work. Disposing closes the pipe, and waits until the shell has cleaned up. */
+export interface Watchdog extends AsyncDisposable {
+  /** Returns the next line that it prints. Throws `NodeError` Ended, with its complaints, when it ends before. */
   line(): Promise<string>;
   /** Its exit code. */
   readonly exited: Promise<number>;
 }
 
-/** So many lines are kept, the last ones. */
+/** Number of last lines of complaints that are kept. */
 const mostComplaints = 20;
 
-/** Starts the script with these arguments, and nothing but `env` in its environment. It gets the leash as standard input; a line or its end means: clean up. */
-export function startLeashed(
+/** Starts the script with these arguments, and only `env` in its environment. A line on standard input or its end means: clean up. */
+export function startWatchdog(
   name: string,
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Leashed {
+): Watchdog {
+  // Ctrl-C in a terminal is for this process, which then closes the pipe; the shell is not to hear of it before.
   const child = spawn("/bin/sh", ["-c", script, name, ...args], {
-    // Ctrl-C in a terminal is for us; the shell hears of it by the leash.
     detached: true,
     cwd: "/",
     env: { ...env },
@@ -47,8 +47,7 @@ export function startLeashed(
     line: async () => {
       const { value, done } = await lines.next();
       if (done !== true) return value;
-      const code = await exited;
-      throw new NodeError("Ended", `${name} ended with code ${code}: ${complaints.join("\n")}`);
+      throw new NodeError("Ended", `${name} ended with code ${await exited}: ${complaints.join("\n")}`);
     },
     [Symbol.asyncDispose]: async () => {
       child.stdin.end();
