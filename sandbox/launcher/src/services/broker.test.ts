@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DebianPrograms, EngineError } from "@klutch/engines";
-import { obtainDataServers } from "./data-servers.ts";
+import { obtainDataServers } from "./broker.ts";
 
 const redis: DebianPrograms = { name: "redis", version: "7.0.15", root: "/", env: {}, path: (name) => name };
 const { signal } = new AbortController();

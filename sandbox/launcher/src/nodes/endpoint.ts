@@ -1,5 +1,5 @@
 /**
- * A registry's door: one port with TLS for people and without for clusters. People's tools want TLS, as they get from registries of theirs.
+ * A registry's endpoint: one port with TLS for people and without for clusters. People's tools want TLS, as they get from registries of theirs.
  * What pulls in the clusters speaks plain HTTP to an address of RFC 1918, once it has seen that it does not trust the certificate.
  */
 import { once } from "node:events";
@@ -7,8 +7,8 @@ import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { KeyPair } from "@klutch/certificates";
 
-/** A door that is open until it is disposed. */
-export interface Door extends AsyncDisposable {
+/** An endpoint that is open until it is disposed. */
+export interface Endpoint extends AsyncDisposable {
   /** `host:port` */
   readonly host: string;
 }
@@ -17,16 +17,20 @@ export interface Door extends AsyncDisposable {
 const handshake = 22;
 
 /** Opens it on this address, in front of a server without TLS. */
-export async function openDoor(address: string, target: URL, { certificate, key }: KeyPair): Promise<Door> {
+export async function openEndpoint(
+  address: string,
+  target: URL,
+  { certificate, key }: KeyPair,
+): Promise<Endpoint> {
   const pass = (outside: Socket): void => {
     const inside = connect(Number(target.port), target.hostname);
-    // What the server has said is on its way to the client still when the server closes.
+    // The server's last words are still on their way to the client when the server closes.
     inside.on("error", () => outside.destroy()).on("close", () => outside.end());
     outside.on("error", () => inside.destroy()).on("close", () => inside.destroy());
     outside.pipe(inside).pipe(outside);
   };
   const tls = createTlsServer({ cert: certificate, key: key.reveal() }, pass);
-  // A client that does not trust us is no fault of the door.
+  // A client that does not trust us is no fault of the endpoint.
   tls.on("tlsClientError", () => undefined);
   const open = new Set<Socket>();
   const server = createServer((socket) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { readMachineRoom, requireRoom } from "./preflight.ts";
+import { readMachineRoom, requireRoom } from "./machine.ts";
 
 test("a machine without room gets an error that names the shortage before anything is built", () => {
   const enough = { memoryMiB: 8_000, stateMiB: 10_000 };

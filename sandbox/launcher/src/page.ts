@@ -1,6 +1,7 @@
-/** Commands in the pages of docs/, which are run word for word. */
+/** Reads the commands in the pages of docs/, which are run word for word. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { repository } from "./machine.ts";
 
 /** A block of code in a page. */
 export interface PageBlock {
@@ -11,14 +12,9 @@ export interface PageBlock {
   readonly text: string;
 }
 
-/** A block of code in a page, with the language that stands behind its fence. */
-export type CodeBlock = readonly [language: string, text: string];
-
-const root = join(import.meta.dirname, "..", "..", "..", "..");
-
-/** The fenced code of a page, named by its path from the root of the repository, in the order of the text. Indented code is only shown. */
+/** Returns the fenced code of a page, named by its path from the root of the repository, in the order of the text. Indented code is only shown. */
 export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
-  const text = await readFile(join(root, page), "utf8");
+  const text = await readFile(join(repository, page), "utf8");
   const blocks: PageBlock[] = [];
   let heading = "";
   for (const [, title, language = "", code = ""] of text.matchAll(/^#+ (.*)$|^```(\w+)\n([^]*?)^```$/gm)) {
@@ -26,9 +22,4 @@ export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
     else heading = title;
   }
   return blocks;
-}
-
-/** The same without headings. */
-export async function codeIn(page: string): Promise<readonly CodeBlock[]> {
-  return (await blocksIn(page)).map(({ language, text }) => [language, text]);
 }
