@@ -21,11 +21,23 @@ export async function readManifests(path: string): Promise<readonly DynamicObjec
   const names = path.endsWith(".yaml") ? [""] : await readdir(path);
   const files = names.map((name) => join(path, name)).filter((file) => file.endsWith(".yaml"));
   const texts = await Promise.all(files.toSorted().map((file) => readFile(file, "utf8")));
-  return texts.flatMap((text) => parseYamlDocuments(text)).filter(isManifest);
+  return texts.flatMap(manifestsIn);
 }
 
-function isManifest(value: unknown): value is DynamicObject {
-  return isRecord(value) && typeof value["kind"] === "string" && isRecord(value["metadata"]);
+/** Reads the objects of a file of this package's `manifests`, with values for the `${NAME}` in it. */
+export async function shippedManifests(
+  name: string,
+  values: Readonly<Record<string, string>>,
+): Promise<readonly DynamicObject[]> {
+  const text = await readFile(join(import.meta.dirname, "..", "manifests", `${name}.yaml`), "utf8");
+  return manifestsIn(text.replaceAll(/\$\{(\w+)\}/g, (found, key: string) => values[key] ?? found));
+}
+
+function manifestsIn(text: string): readonly DynamicObject[] {
+  return parseYamlDocuments(text).filter(
+    (value): value is DynamicObject =>
+      isRecord(value) && typeof value["kind"] === "string" && isRecord(value["metadata"]),
+  );
 }
 
 /** Server-side applies the objects in order; waits for kinds that are not served yet. */

@@ -18,22 +18,15 @@ export interface Whereabouts {
 }
 
 /** Returns the text. */
-export function report({
-  folder,
-  clusters,
-  cli,
-  backendUrl,
-  issuer,
-  authorities,
-  next,
-}: Whereabouts): string {
+export function report(where: Whereabouts): string {
+  const { folder, clusters, cli, backendUrl, authorities } = where;
   const { controlPlane, appA, appB } = cli.kubeconfigs;
   const trusted = authorities === undefined ? "" : `\n  export NODE_EXTRA_CA_CERTS="${authorities}"`;
   return `
 Klutch is up.
 
   binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
-  identity provider    ${issuer}
+  identity provider    ${where.issuer}
   control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
   app cluster A        ${clusters.appA.config.server}   ${appA}
   app cluster B        ${clusters.appB.config.server}   ${appB}
@@ -49,6 +42,6 @@ Try next, in another terminal:
   kubectl get postgresqlinstances -n demo --watch
   KUBECONFIG="${controlPlane}" kubectl get managed
 
-${next}
+${where.next}
 `;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
-import { isRecord, recordAt, textAt } from "@klutch/kube-core";
+import { isRecord, textAt, valueAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [
@@ -89,44 +89,36 @@ async function empty(folder: string): Promise<void> {
 }
 
 /** Returns the folder with the data of PostgreSQL, or a link to it. */
-export function postgresFolder(folder: string): string {
-  return join(folder, "postgres");
-}
+export const postgresFolder = (folder: string): string => join(folder, "postgres");
 
 /** Returns the folder in which the broker keeps the servers of single instances, or a link to it. */
-export function serversFolder(folder: string): string {
-  return join(folder, "servers");
-}
+export const serversFolder = (folder: string): string => join(folder, "servers");
 
-/** All data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
-export function dataHomes(folder: string): readonly string[] {
-  return [postgresFolder(folder), serversFolder(folder)];
-}
+/** Returns all data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
+export const dataHomes = (folder: string): readonly string[] => [
+  postgresFolder(folder),
+  serversFolder(folder),
+];
 
 async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  const value = parsed(text);
-  if (isRecord(value)) return value;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return value;
+  } catch {
+    // Text that is no JSON is no state either.
+  }
   throw new Error(`${file} is no state of a sandbox; ${remedy}`);
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 async function completePorts(kept: unknown): Promise<Ports> {
-  const known = recordAt(kept);
   await using reserved = await reservePorts(portNames.length);
   const ports = Object.fromEntries(
-    portNames.map((name, index) => [name, known[name] ?? reserved.ports[index]]),
+    portNames.map((name, index) => [name, valueAt(kept, name) ?? reserved.ports[index]]),
   );
-  if (!isPorts(ports)) throw new Error(`the kept state has an invalid port; ${remedy}`);
-  return ports;
+  if (isPorts(ports)) return ports;
+  throw new Error(`the kept state has an invalid port; ${remedy}`);
 }
 
 function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {

@@ -3,9 +3,18 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseYaml } from "@klutch/kube";
-import { clusterDomain, configFolder, home, kubeletClientUser, nodeName, systemImages } from "./facts.ts";
+import { listAt } from "@klutch/kube-core";
+import { etcdAddress } from "@klutch/kube-testing";
+import {
+  apiPort,
+  clusterDomain,
+  configFolder,
+  home,
+  kubeletClientUser,
+  nodeName,
+  systemImages,
+} from "./facts.ts";
 import { hostsToml } from "./prepare.ts";
-import { apiServerArguments } from "./servers.ts";
 
 const read = (name: string): Promise<string> => readFile(join(configFolder, name), "utf8");
 
@@ -31,11 +40,12 @@ test("the kubelet asks the API server about everybody, and does not answer to st
   });
 });
 
-test("the API server confines nodes to their own objects", () => {
-  const args = apiServerArguments("10.213.0.2");
+test("the API server confines nodes to their own objects", async () => {
+  const args = listAt(parseYaml(await read("servers.yaml")), "kube-apiserver");
   assert.ok(args.includes("--authorization-mode=Node,RBAC"));
   assert.ok(args.includes("--enable-admission-plugins=NodeRestriction"));
   assert.ok(args.includes(`--kubelet-certificate-authority=${home}/pki/ca.crt`));
+  assert.ok(args.includes(`--etcd-servers=${etcdAddress}`) && args.includes(`--secure-port=${apiPort}`));
 });
 
 test("the files of the configuration and the code name the same paths, names and images", async () => {

@@ -13,8 +13,8 @@ export const nodeName = "node";
 /** Port of the API server on all addresses of the node. */
 export const apiPort = 6443;
 
-/** Addresses of Services; the first is that of `kubernetes`. */
-export const services = { range: "10.96.0.0/16", api: "10.96.0.1" } as const;
+/** Address of the Service `kubernetes`, the first of the range of Services. */
+export const apiService = "10.96.0.1";
 
 /** Domain of the cluster's names. */
 export const clusterDomain = "cluster.local";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createAuthority, type Subject } from "@klutch/certificates";
 import type { NodePrograms } from "@klutch/engines";
 import { type ClusterConfig, formatKubeconfig } from "@klutch/kube";
-import { apiPort, clusterDomain, configFolder, kubeletClientUser, nodeName, services } from "./facts.ts";
+import { apiPort, apiService, clusterDomain, configFolder, kubeletClientUser, nodeName } from "./facts.ts";
 import type { NodeAddresses } from "./network.ts";
 
 /** Parts of which a cluster is made. */
@@ -64,7 +64,7 @@ export async function prepare({
 
 function certificates({ address }: NodeAddresses): Readonly<Record<string, Subject>> {
   const names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
-  const hosts = ["localhost", ...names, `${names[2]}.${clusterDomain}`, "127.0.0.1", services.api, address];
+  const hosts = ["localhost", ...names, `${names[2]}.${clusterDomain}`, "127.0.0.1", apiService, address];
   return {
     apiserver: { use: "server", name: "kube-apiserver", hosts },
     "kubelet-server": { use: "server", name: nodeName, hosts: [nodeName, address, "127.0.0.1"] },

@@ -2,11 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startProcess } from "@klutch/engines";
-import type { KubeClient } from "@klutch/kube";
-import { askEtcd, etcdAddress, etcdArguments } from "@klutch/kube-testing";
+import { type KubeClient, parseYaml } from "@klutch/kube";
+import { listAt } from "@klutch/kube-core";
+import { askEtcd, etcdArguments } from "@klutch/kube-testing";
 import { buildImage, layoutArchive, plainLayerOf } from "@klutch/oci";
 import { type Command, run } from "./command.ts";
-import { apiPort, configFolder, home, nodeName, services, systemImages } from "./facts.ts";
+import { configFolder, home, systemImages } from "./facts.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { ClusterPlan } from "./prepare.ts";
 
@@ -17,65 +18,15 @@ export interface ServerContext {
   readonly client: KubeClient;
 }
 
-/** Returns the arguments of the API server of a node with this address. */
-export function apiServerArguments(address: string): readonly string[] {
-  return [
-    `--etcd-servers=${etcdAddress}`,
-    "--bind-address=0.0.0.0",
-    `--secure-port=${apiPort}`,
-    `--advertise-address=${address}`,
-    `--service-cluster-ip-range=${services.range}`,
-    `--tls-cert-file=${home}/pki/apiserver.crt`,
-    `--tls-private-key-file=${home}/pki/apiserver.key`,
-    `--client-ca-file=${home}/pki/ca.crt`,
-    `--kubelet-client-certificate=${home}/pki/kubelet-client.crt`,
-    `--kubelet-client-key=${home}/pki/kubelet-client.key`,
-    `--kubelet-certificate-authority=${home}/pki/ca.crt`,
-    "--kubelet-preferred-address-types=InternalIP",
-    `--service-account-key-file=${home}/pki/service-account.key`,
-    `--service-account-signing-key-file=${home}/pki/service-account.key`,
-    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-    "--authorization-mode=Node,RBAC",
-    "--enable-admission-plugins=NodeRestriction",
-    "--allow-privileged=true",
-  ];
-}
-
-/** Programs that ask the API server for work, with their arguments. */
-function workers(address: string): Readonly<Record<string, readonly string[]>> {
-  return {
-    "kube-controller-manager": [
-      `--kubeconfig=${home}/kubeconfigs/controller-manager`,
-      "--bind-address=127.0.0.1",
-      "--leader-elect=false",
-      "--use-service-account-credentials=true",
-      `--root-ca-file=${home}/pki/ca.crt`,
-      `--service-account-private-key-file=${home}/pki/service-account.key`,
-      "--allocate-node-cidrs=false",
-    ],
-    "kube-scheduler": [
-      `--kubeconfig=${home}/kubeconfigs/scheduler`,
-      "--bind-address=127.0.0.1",
-      "--leader-elect=false",
-    ],
-    kubelet: [
-      `--config=${home}/kubelet.yaml`,
-      `--kubeconfig=${home}/kubeconfigs/kubelet`,
-      `--root-dir=${home}/kubelet`,
-      `--cert-dir=${home}/kubelet/pki`,
-      `--node-ip=${address}`,
-      `--hostname-override=${nodeName}`,
-    ],
-    "kube-proxy": [`--config=${home}/kube-proxy.yaml`],
-  };
-}
+/** Programs that ask the API server for work. */
+const workers = ["kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"];
 
 /** Starts etcd, then the API server; resolves when it answers as ready. */
 export async function startApi(context: ServerContext): Promise<void> {
   const { plan, client } = context;
   const isHealthy = async (): Promise<boolean> => (await askEtcd(plan.folder, "/health")) !== "";
   await start(context, "etcd", etcdArguments(false), isHealthy);
-  await start(context, "kube-apiserver", apiServerArguments(plan.node.address), async () => {
+  await start(context, "kube-apiserver", await argumentsOf(context, "kube-apiserver"), async () => {
     await client.request({ method: "GET", path: "/readyz" });
     return true;
   });
@@ -98,11 +49,14 @@ export async function startRuntime(context: ServerContext): Promise<void> {
 
 /** Starts what asks the API server for work: controllers, scheduler, kubelet and the proxy of Services. */
 export async function startWorkers(context: ServerContext): Promise<void> {
-  const { node, programs } = context.plan;
-  const rules = await readFile(join(configFolder, "masquerade.nft"));
-  await runInside(context, { command: programs.path("nft"), args: ["-f", "-"] }, rules);
-  const commands = Object.entries(workers(node.address));
-  await Promise.all(commands.map(([name, args]) => start(context, name, args)));
+  const nft = { command: context.plan.programs.path("nft"), args: ["-f", `${home}/masquerade.nft`] };
+  await runInside(context, nft);
+  await Promise.all(workers.map(async (name) => start(context, name, await argumentsOf(context, name))));
+}
+
+async function argumentsOf({ plan }: ServerContext, program: string): Promise<readonly string[]> {
+  const text = await readFile(join(configFolder, "servers.yaml"), "utf8");
+  return listAt(parseYaml(text.replaceAll("ADDRESS", plan.node.address)), program).map(String);
 }
 
 /** Returns the archive of an image with one static program, uncompressed because it stays on this machine. */
@@ -119,7 +73,7 @@ async function systemImage(program: string, name: string): Promise<Uint8Array> {
 function runInside(
   { plan, namespaces }: ServerContext,
   command: Command,
-  input?: string | Uint8Array,
+  input?: Uint8Array,
 ): Promise<string> {
   return run(namespaces.enter({ ...command, env: plan.programs.env }), input);
 }

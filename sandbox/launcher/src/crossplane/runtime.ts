@@ -21,7 +21,7 @@ import {
 import { secretObject } from "@klutch/kube-testing";
 import type { CertificateFolders } from "../certificates.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
-import { conditionOf } from "../objects.ts";
+import { conditionOf, shippedManifests } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
@@ -87,16 +87,8 @@ async function serveRevision(
 async function applyStubDeployment(client: KubeClient, revision: DynamicObject): Promise<void> {
   const ref = { namespace: crossplaneNamespace, name: revision.metadata.name ?? "" };
   if ((await client.find(deployments, ref)) !== undefined) return;
-  const labels = { "pkg.crossplane.io/revision": ref.name };
-  const spec = {
-    serviceAccountName: providerAccount,
-    containers: [{ name: "package-runtime", image: "runs-as-a-process" }],
-  };
-  const object: DynamicObject = {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { ...ref, ownerReferences: [controllerReference(revision)] },
-    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-  };
-  await client.apply(deployments, object, manager);
+  for (const stub of await shippedManifests("provider-stub", { NAME: ref.name, ACCOUNT: providerAccount })) {
+    const ownerReferences = [controllerReference(revision)];
+    await client.apply(deployments, { ...stub, metadata: { ...stub.metadata, ownerReferences } }, manager);
+  }
 }

@@ -102,15 +102,19 @@ export function mariadbApplication(programs: DebianPrograms): Application {
     ...sql,
     send: (credentials, [statement = ""]) => {
       const { host = "", port = "", username = "", password = "", name = "" } = credentials;
-      const login = ["--protocol=tcp", `--host=${host}`, `--port=${port}`, `--user=${username}`];
-      const output = ["--batch", "--skip-column-names", `--execute=${statement}`];
-      return runClient(programs, "mariadb", credentials, { MYSQL_PWD: password }, (authority) => [
+      const login = [
         "--no-defaults",
+        "--protocol=tcp",
+        `--host=${host}`,
+        `--port=${port}`,
+        `--user=${username}`,
+      ];
+      const output = ["--batch", "--skip-column-names", `--execute=${statement}`, name];
+      return runClient(programs, "mariadb", credentials, { MYSQL_PWD: password }, (authority) => [
         ...login,
         `--ssl-ca=${authority}`,
         "--ssl-verify-server-cert",
         ...output,
-        name,
       ]);
     },
     whoami: ["select session_user()"],
@@ -126,10 +130,9 @@ export function keyvalueApplication(programs: DebianPrograms): Application {
       const { host = "", "valkey.port": port = "", "valkey.username": username = "" } = credentials;
       const env = { REDISCLI_AUTH: credentials["valkey.password"] ?? "" };
       // -e: an answer that is an error is one of the client's.
-      const login = ["-e", "-h", host, "-p", port, "--user", username];
+      const login = ["-e", "-h", host, "-p", port, "--user", username, "--tls"];
       return runClient(programs, "redis-cli", credentials, env, (authority) => [
         ...login,
-        "--tls",
         "--cacert",
         authority,
         ...command,

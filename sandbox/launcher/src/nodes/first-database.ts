@@ -1,49 +1,23 @@
 /** Uses the database of docs/install.md from a Pod of app cluster A, which knows only the Secret of its binding, and gives it back. */
-import { klutchVersion, restrictedContainer, restrictedPod } from "@klutch/api";
+import { klutchVersion } from "@klutch/api";
 import { typed } from "../demo/person.ts";
+import { applyAll, shippedManifests } from "../objects.ts";
 import type { NodeWorld } from "./world.ts";
 
 const words = "Hello from a Pod of app cluster A";
-const name = "orders-application";
-const statements = [
-  "CREATE TABLE greetings (words text)",
-  `INSERT INTO greetings VALUES ('${words}')`,
-  "SELECT words FROM greetings",
-];
+const script = `export KUBECONFIG="$APP_CLUSTER" pod=orders-application
+kubectl wait "pod/$pod" --for=jsonpath='{.status.phase}'=Succeeded --timeout=2m || { kubectl logs "$pod"; exit 1; }
+kubectl logs "$pod"
+kubectl delete pod "$pod"`;
 
 /** Writes into the database, and returns what it reads from there. Throws with what the program said. */
-export async function useFirstDatabase({ work, person }: NodeWorld): Promise<string> {
-  const pod = podOf(`${person["REGISTRY"]}/broker:${klutchVersion}`);
-  const script = `export KUBECONFIG="$APP_CLUSTER"
-kubectl apply -f - <<'END'
-${JSON.stringify(pod)}
-END
-kubectl wait pod/${name} --for=jsonpath='{.status.phase}'=Succeeded --timeout=2m || { kubectl logs ${name}; exit 1; }
-kubectl logs ${name}
-kubectl delete pod ${name}`;
+export async function useFirstDatabase({ clusters, work, person }: NodeWorld): Promise<string> {
+  const image = `${person["REGISTRY"]}/broker:${klutchVersion}`;
+  await applyAll(clusters.appA.client, await shippedManifests("orders-application", { IMAGE: image }));
   const printed = await typed(script, work, person);
   if (!printed.split("\n").some((line) => line.trim() === words))
     throw new Error(`the application's Pod said: ${printed}`);
   return words;
-}
-
-/** Runs PostgreSQL's own client, which the broker's image has. */
-function podOf(image: string): object {
-  const container = {
-    name: "psql",
-    image,
-    command: ["/usr/lib/postgresql/15/bin/psql"],
-    args: ["$(DATABASE_URL)", "--no-psqlrc", ...statements.flatMap((each) => ["--command", each])],
-    env: [{ name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "orders-app-creds", key: "uri" } } }],
-    securityContext: restrictedContainer,
-  };
-  const spec = {
-    restartPolicy: "Never",
-    automountServiceAccountToken: false,
-    securityContext: restrictedPod,
-    containers: [container],
-  };
-  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
 }
 
 /** Deletes the claims of the page: the demo starts and ends with none. */

@@ -5,7 +5,7 @@ import { runtimeUser } from "@klutch/api";
 import { deployments } from "@klutch/kube-core";
 import { secretObject } from "@klutch/kube-testing";
 import { typed } from "../demo/person.ts";
-import { applyAll, readManifests, waitForConditions } from "../objects.ts";
+import { applyAll, readManifests, shippedManifests, waitForConditions } from "../objects.ts";
 import { blocksIn } from "../page.ts";
 import type { Progress } from "../progress.ts";
 import { broker, type NodeWorld } from "./world.ts";
@@ -52,26 +52,8 @@ async function bringAlong({ clusters, work, secrets }: NodeWorld): Promise<void>
   const bundle = await readManifests(join(work, "dist", "release", "bundles", "install-dev.yaml"));
   const login = { username: user, password: secrets.brokerPassword, "secret-key": secrets.brokerKey };
   await applyAll(client, [
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "klutch-backend", namespace },
-      // No load balancer is here: the node itself takes requests to its address.
-      spec: { externalIPs: [node.address] },
-    },
+    ...(await shippedManifests("before-broker", { ADDRESS: node.address, DATA: data })),
     secretObject(namespace, name, login),
-    // Nothing makes volumes on a node like ours, so here is the one that the claim asks for.
-    {
-      apiVersion: "v1",
-      kind: "PersistentVolume",
-      metadata: { name },
-      spec: {
-        capacity: { storage: "10Gi" },
-        accessModes: ["ReadWriteOnce"],
-        claimRef: { name, namespace },
-        hostPath: { path: data, type: "Directory" },
-      },
-    },
     ...bundle.filter((object) => object.metadata.name?.startsWith(name)),
   ]);
   await waitForConditions(client, deployments, { name, namespace }, ["Available"]);

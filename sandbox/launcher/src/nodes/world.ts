@@ -80,6 +80,12 @@ export async function startNodeWorld(progress: Progress, now: Date): Promise<Nod
     const clientSecret = secrets.oidcClientSecret;
     return startDexPod(controlPlane, { image, certificate, clientSecret, backendUrl });
   });
+  const write = async (name: string, text: string): Promise<string> => {
+    const path = join(folder, `${name}.pem`);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  };
+  const authorities = await write("authorities", authority.certificate);
   const home = join(folder, "home");
   // Where docs/release.md says that the plugin is put.
   const cli = await writeCliFiles(folder, clusters, join(home, ".local", "bin"));
@@ -87,7 +93,11 @@ export async function startNodeWorld(progress: Progress, now: Date): Promise<Nod
   const person = {
     HOME: home,
     PATH: path.join(delimiter),
-    ...(await writeCertificate(folder, certificate, authority.certificate)),
+    TLS_CERT: await write("certificate", certificate.certificate),
+    TLS_KEY: await write("key", certificate.key.reveal()),
+    AUTHORITIES: authorities,
+    // The machine's own store of authorities, for programs that are written in Go.
+    SSL_CERT_FILE: authorities,
     CONTROL_PLANE: cli.kubeconfigs.controlPlane,
     APP_CLUSTER: cli.kubeconfigs.appA,
     REGISTRY: `${endpoint.host}/klutch`,
@@ -119,21 +129,4 @@ export async function startNodeWorld(progress: Progress, now: Date): Promise<Nod
     issuer,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/** Returns the variables of the page with the paths. */
-async function writeCertificate(
-  folder: string,
-  { certificate, key }: KeyPair,
-  authority: string,
-): Promise<Readonly<Record<string, string>>> {
-  const write = async (name: string, text: string): Promise<string> => {
-    const path = join(folder, `${name}.pem`);
-    await writeFile(path, text, { mode: 0o600 });
-    return path;
-  };
-  const AUTHORITIES = await write("authorities", authority);
-  const [TLS_CERT, TLS_KEY] = [await write("cert", certificate), await write("key", key.reveal())];
-  // The last one is the machine's own store of authorities, for programs that are written in Go.
-  return { TLS_CERT, TLS_KEY, AUTHORITIES, SSL_CERT_FILE: AUTHORITIES };
 }

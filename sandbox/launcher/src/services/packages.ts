@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { clusterProviderConfigs, providerConfigs } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import { apiVersionOf, type DynamicObject } from "@klutch/kube-core";
+import { apiVersionOf } from "@klutch/kube-core";
 import { isAllowed, secretObject, serviceAccountObject, waitFor } from "@klutch/kube-testing";
 import { backupConfigName, type Generation, legacy, providerConfigName } from "@klutch/services";
 import { accountKubeconfig } from "../accounts.ts";
@@ -10,7 +10,7 @@ import type { CertificateFolders } from "../certificates.ts";
 import { crossplaneNamespace, type SandboxBase, type SandboxContext } from "../context.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
 import { isListening } from "../machine.ts";
-import { applyAll } from "../objects.ts";
+import { applyAll, shippedManifests } from "../objects.ts";
 import { keepApp } from "../supervise.ts";
 import { backupManagerPath } from "./broker.ts";
 
@@ -63,39 +63,24 @@ export interface BrokerAccess {
   readonly generations: readonly Generation[];
 }
 
-const brokerSecret = "sandbox-broker";
-
 /** Tells the provider where the broker of these types of data service and its backup manager are and how to log in. */
 export async function configureProvider(
   client: KubeClient,
   { url, username, password, types, generations }: BrokerAccess,
 ): Promise<void> {
-  const broker = { url, serviceType: "servicebroker", healthCheckEndpoint: "/healthz" };
-  const manager = {
-    url: `${url}${backupManagerPath}`,
-    serviceType: "backupmanager",
-    healthCheckEndpoint: "/v2/healthy",
-  };
-  await applyAll(client, [
-    secretObject(crossplaneNamespace, brokerSecret, { username, password }),
-    ...generations.flatMap((generation) =>
-      types.flatMap((type) => [
-        providerConfig(generation, providerConfigName(type), broker),
-        providerConfig(generation, backupConfigName(type), manager),
-      ]),
-    ),
-  ]);
-}
-
-function providerConfig(generation: Generation, name: string, spec: object): DynamicObject {
-  const type = generation === legacy ? providerConfigs : clusterProviderConfigs;
-  const secret = { namespace: crossplaneNamespace, name: brokerSecret };
-  const username = { secretRef: { ...secret, key: "username" } };
-  const password = { secretRef: { ...secret, key: "password" } };
-  return {
-    apiVersion: apiVersionOf(type),
-    kind: type.kind,
-    metadata: { name },
-    spec: { ...spec, providerCredentials: { source: "Secret", username, password } },
-  };
+  const configs = generations.flatMap((generation) =>
+    types.map((type) => {
+      const kind = generation === legacy ? providerConfigs : clusterProviderConfigs;
+      return shippedManifests("provider-configs", {
+        API_VERSION: apiVersionOf(kind),
+        KIND: kind.kind,
+        BROKER: providerConfigName(type),
+        BROKER_URL: url,
+        MANAGER: backupConfigName(type),
+        MANAGER_URL: `${url}${backupManagerPath}`,
+      });
+    }),
+  );
+  const login = secretObject(crossplaneNamespace, "sandbox-broker", { username, password });
+  await applyAll(client, [login, ...(await Promise.all(configs)).flat()]);
 }
