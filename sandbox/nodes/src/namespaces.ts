@@ -85,7 +85,10 @@ shift 2
 mount --make-rshared /
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir /run/lock /run/klutch ${home}
+# A peer of its own, or every mount of a Pod would appear under both paths.
 mount --bind "$home" ${home}
+mount --make-private ${home}
+mount --make-shared ${home}
 for place in lib log; do
   own=/run/klutch/$place
   mkdir "$own" "$own.work"
