@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { resolveDebian } from "@klutch/engines";
-import { codeIn, typed } from "@klutch/launcher";
+import { blocksIn, typed } from "@klutch/launcher";
 import type { OwnSandbox } from "../own-sandbox.ts";
 import { backendUrlIn, cliFilesIn } from "../sandbox-process.ts";
 
@@ -39,10 +39,10 @@ export function pagesByWord(sandbox: OwnSandbox): void {
         APP_CLUSTER: kubeconfigs.appA,
         BINDING_PAGE: `${backendUrlIn(sandbox.printed())}/export`,
       });
-      const [[, table] = ["", ""], ...rest] = await codeIn("docs/add-a-service.md");
-      await writeFile(join(work, "example.yaml"), table);
+      const [table, ...rest] = await blocksIn("docs/add-a-service.md");
+      await writeFile(join(work, "example.yaml"), table?.text ?? "");
       const printed: string[] = [];
-      for (const [language, text] of rest) {
+      for (const { language, text } of rest) {
         assert.equal(language, "sh");
         printed.push(await typed(text, work, person));
         if (text.includes("kubectl explain")) await assertRefused(work, person);
@@ -76,7 +76,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
       const { work, person } = await personAt("database", variables, dirname(psql.path("psql")));
       await sandbox.bind("postgresqlinstances", "servicebindings");
       const printed: string[] = [];
-      for (const [language, text] of await codeIn("docs/first-database.md")) {
+      for (const { language, text } of await blocksIn("docs/first-database.md")) {
         assert.equal(language, "sh");
         printed.push(await typed(text, work, person));
       }
@@ -96,9 +96,9 @@ export function pagesByWord(sandbox: OwnSandbox): void {
     test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
       timeout: 240_000,
     }, async () => {
-      const [[, block] = ["", ""]] = await codeIn("docs/remove.md");
+      const [block] = await blocksIn("docs/remove.md");
       const { work, person } = await personAt("removal", { APP_CLUSTER: kubeconfigs.appA });
-      const printed = await typed(block, work, person);
+      const printed = await typed(block?.text ?? "", work, person);
       assert.match(printed, /namespace "klutch-bind" deleted/);
       const left = await typed(
         'kubectl --kubeconfig "$APP_CLUSTER" get clusterroles,clusterrolebindings,validatingadmissionpolicies,crds -o name',

@@ -1,18 +1,11 @@
-/** Kubeconfigs of service accounts: each part runs with its own, from the TokenRequest API, renewed while the sandbox runs. */
-import { rename, writeFile } from "node:fs/promises";
+/** Writes kubeconfigs of service accounts: each part of the sandbox runs with an account of its own. */
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type ClusterConfig,
-  formatKubeconfig,
-  isAlreadyExists,
-  type KubeClient,
-  serviceAccountToken,
-} from "@klutch/kube";
-import { serviceAccounts } from "@klutch/kube-core";
-import type { Supervision } from "./supervise.ts";
+import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import type { ObjectRef } from "@klutch/kube-core";
 
-const lifetimeSeconds = 4 * 3600;
-const renewEveryMs = 3600 * 1000;
+/** Longer than any sandbox runs; each start writes a new token. */
+const lifetimeSeconds = 365 * 24 * 3600;
 
 /** A cluster as its administrator sees it. */
 export interface AdminCluster {
@@ -20,47 +13,18 @@ export interface AdminCluster {
   readonly client: KubeClient;
 }
 
-/** Creates the account if it is missing. */
-export async function ensureAccount(client: KubeClient, namespace: string, name: string): Promise<void> {
-  try {
-    await client.create(serviceAccounts, {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { namespace, name },
-    });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
-/** Writes a kubeconfig with a token file beside it; gives back its path. The token is renewed until the stack is disposed. */
+/** Writes a kubeconfig with a token file beside it, and returns its path. Throws when the account does not exist. */
 export async function accountKubeconfig(
-  cluster: AdminCluster,
-  account: { readonly namespace: string; readonly name: string },
+  { config, client }: AdminCluster,
+  account: ObjectRef,
   folder: string,
-  { stack, progress }: Supervision,
 ): Promise<string> {
-  const base = join(folder, `${cluster.config.name}-${account.name}`);
-  const renew = async (): Promise<void> => {
-    const { token } = await serviceAccountToken(cluster.client, account, {
-      expirationSeconds: lifetimeSeconds,
-    });
-    await writeFile(`${base}.token.new`, token.reveal(), { mode: 0o600 });
-    await rename(`${base}.token.new`, `${base}.token`);
-  };
-  await renew();
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => {
-      progress.say(`the token of ${account.namespace}/${account.name} was not renewed: ${String(error)}`);
-    });
-  }, renewEveryMs);
-  stack.defer(() => clearInterval(timer));
-  const { config } = cluster;
-  const text = formatKubeconfig({
-    ...config,
-    namespace: account.namespace,
-    auth: { kind: "tokenFile", path: `${base}.token` },
-  });
+  const { token } = await serviceAccountToken(client, account, { expirationSeconds: lifetimeSeconds });
+  await mkdir(folder, { recursive: true });
+  const base = join(folder, `${config.name}-${account.name}`);
+  const auth = { kind: "tokenFile", path: `${base}.token` } as const;
+  await writeFile(auth.path, token.reveal(), { mode: 0o600 });
+  const text = formatKubeconfig({ ...config, namespace: account.namespace, auth });
   await writeFile(`${base}.kubeconfig`, text, { mode: 0o600 });
   return `${base}.kubeconfig`;
 }

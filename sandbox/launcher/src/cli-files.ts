@@ -1,55 +1,51 @@
 /** Writes the files for users of the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
-import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownProgram, resolveEngine } from "@klutch/engines";
+import type { ClusterName } from "./context.ts";
 import { demoFiles } from "./demo/claims.ts";
 
 /** Paths of these files. */
 export interface CliFiles {
   readonly bin: string;
-  readonly kubeconfigs: { readonly controlPlane: string; readonly appA: string; readonly appB: string };
+  readonly kubeconfigs: Readonly<Record<ClusterName, string>>;
 }
 
-/** Whose files they are. */
-export interface CliClusters {
-  readonly state: { readonly folder: string };
-  readonly clusters: Readonly<Record<keyof CliFiles["kubeconfigs"], { readonly kubeconfig: string }>>;
-}
-
-/** Writes them into the state's folder, and kubectl into `bin`. */
-export async function writeCliFiles(context: CliClusters, bin: string): Promise<CliFiles> {
-  const { folder } = context.state;
+/** Writes them into `folder`, and kubectl into `bin`. */
+export async function writeCliFiles(
+  folder: string,
+  clusters: Readonly<Record<ClusterName, { readonly kubeconfig: string }>>,
+  bin: string,
+): Promise<CliFiles> {
   await mkdir(bin, { recursive: true });
-  await rm(join(bin, "kubectl"), { force: true });
-  await symlink(await resolveEngine("kubectl"), join(bin, "kubectl"));
+  await link(await resolveEngine("kubectl"), join(bin, "kubectl"));
   for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text);
-  const write = async (name: string, text: string): Promise<string> => {
+  const write = async (name: string, { kubeconfig }: { readonly kubeconfig: string }): Promise<string> => {
     const path = join(folder, `${name}.kubeconfig`);
-    await writeFile(path, text, { mode: 0o600 });
+    await writeFile(path, kubeconfig, { mode: 0o600 });
     return path;
   };
-  const { controlPlane, appA, appB } = context.clusters;
-  return {
-    bin,
-    kubeconfigs: {
-      controlPlane: await write("control-plane", controlPlane.kubeconfig),
-      appA: await write("app-a", appA.kubeconfig),
-      appB: await write("app-b", appB.kubeconfig),
-    },
+  const kubeconfigs = {
+    controlPlane: await write("control-plane", clusters.controlPlane),
+    appA: await write("app-a", clusters.appA),
+    appB: await write("app-b", clusters.appB),
   };
+  return { bin, kubeconfigs };
 }
 
 /** Writes `kubectl-bind` and `klutch` into `bin`, as they stand in this checkout. */
 export async function writeOwnCommands(folder: string, bin: string): Promise<void> {
-  const cli = ownProgram("cli");
   // The program tells its two names apart by the path it was started with.
   const links = join(folder, "cli");
   await mkdir(links, { recursive: true });
   for (const name of ["kubectl-bind", "klutch"]) {
-    await rm(join(links, name), { force: true });
-    await symlink(cli, join(links, name));
-    const path = join(bin, name);
-    await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`);
-    await chmod(path, 0o755);
+    await link(ownProgram("cli"), join(links, name));
+    const script = `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`;
+    await writeFile(join(bin, name), script, { mode: 0o755 });
   }
+}
+
+async function link(target: string, path: string): Promise<void> {
+  await rm(path, { force: true });
+  await symlink(target, path);
 }

@@ -30,26 +30,26 @@ export interface SandboxConfig {
   readonly help: boolean;
 }
 
+const flag = { type: "boolean", default: false } as const;
+const options = {
+  dir: { type: "string" },
+  reset: flag,
+  namespaced: flag,
+  nodes: flag,
+  "no-demo": flag,
+  exit: flag,
+  help: { ...flag, short: "h" },
+} as const;
+
 /** Reads the command line and the environment. Throws with a message for people. */
 export function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): SandboxConfig {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      dir: { type: "string" },
-      reset: { type: "boolean", default: false },
-      namespaced: { type: "boolean", default: false },
-      nodes: { type: "boolean", default: false },
-      "no-demo": { type: "boolean", default: false },
-      exit: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
-  const unfit = ["dir", "reset", "namespaced"] as const;
-  for (const name of values.nodes ? unfit : [])
-    if (values[name] !== undefined && values[name] !== false)
+  const { values } = parseArgs({ args: [...args], options });
+  const { reset, nodes, exit, help } = values;
+  for (const name of ["dir", "reset", "namespaced"] as const)
+    if (nodes && values[name] !== undefined && values[name] !== false)
       throw new Error(
         `--${name} does not go with --nodes, which keeps nothing and installs what docs/install.md says`,
       );
@@ -59,13 +59,6 @@ export function readConfig(
   const folder = resolve(values.dir ?? valueOf("KLUTCH_STATE_DIR") ?? join(stateHome, "klutch", "sandbox"));
   if (`${homedir()}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
     throw new Error(`${folder} is no folder for a sandbox, because --reset would empty it`);
-  return {
-    folder,
-    reset: values.reset,
-    demo: !values["no-demo"],
-    nodes: values.nodes,
-    generations: values.namespaced ? generations : [legacy],
-    exit: values.exit,
-    help: values.help,
-  };
+  const offered = values.namespaced ? generations : [legacy];
+  return { folder, reset, demo: !values["no-demo"], nodes, generations: offered, exit, help };
 }

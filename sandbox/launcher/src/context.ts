@@ -5,12 +5,8 @@ import type { AdminCluster } from "./accounts.ts";
 import type { Progress } from "./progress.ts";
 import type { SandboxState } from "./state.ts";
 
-/** The three clusters. */
-export interface Clusters {
-  readonly controlPlane: OwnCluster;
-  readonly appA: OwnCluster;
-  readonly appB: OwnCluster;
-}
+/** Names of the clusters. */
+export type ClusterName = "controlPlane" | "appA" | "appB";
 
 /** Context before any cluster exists. Everything that must end with the sandbox is in `stack`. */
 export interface SandboxBase {
@@ -21,14 +17,9 @@ export interface SandboxBase {
   readonly stack: AsyncDisposableStack;
 }
 
-/** Context of Crossplane. */
-export interface ControlPlane extends SandboxBase {
-  readonly clusters: Pick<Clusters, "controlPlane">;
-}
-
 /** The running sandbox; its servers end with `stack`, its loops with `signal`. */
 export interface SandboxContext extends SandboxBase {
-  readonly clusters: Clusters;
+  readonly clusters: Readonly<Record<ClusterName, OwnCluster>>;
   readonly signal: AbortSignal;
 }
 

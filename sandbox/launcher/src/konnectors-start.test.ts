@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import type { KubeClient } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
-import { accountKubeconfig, type AdminCluster, ensureAccount } from "./accounts.ts";
+import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { type KonnectorContext, superviseKonnectors } from "./konnectors.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-konnectors-"));
@@ -65,9 +65,8 @@ test("a konnector whose account is not there yet is started when it is, without 
 });
 
 test("a token is for its owner's eyes only, stands beside the kubeconfig, and is never in it", async () => {
-  await using context = new Context();
   const cluster = clusterWith(async () => ({ status: { token: "hunter2", expirationTimestamp: "" } }));
-  const path = await accountKubeconfig(cluster, { namespace: "ns", name: "part" }, folder, context);
+  const path = await accountKubeconfig(cluster, { namespace: "ns", name: "part" }, folder);
   const text = await readFile(path, "utf8");
   assert.doesNotMatch(text, /hunter2/);
   assert.match(text, /app-a-part\.token/);
@@ -75,14 +74,4 @@ test("a token is for its owner's eyes only, stands beside the kubeconfig, and is
   const token = join(folder, "app-a-part.token");
   assert.equal(await readFile(token, "utf8"), "hunter2");
   for (const file of [path, token]) assert.equal((await stat(file)).mode & 0o777, 0o600);
-});
-
-test("an existing account is used as it is; any other refusal is an error", async () => {
-  const refused = (reason: string): KubeClient =>
-    fakeClient({
-      create: async () => {
-        throw Object.assign(new Error(reason), { reason });
-      },
-    });
-  await assert.rejects(ensureAccount(refused("Forbidden"), "ns", "part"), /Forbidden/);
 });

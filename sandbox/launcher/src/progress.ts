@@ -12,7 +12,10 @@ export interface Progress {
   elapsed(): number;
 }
 
-/** A step that runs when the signal aborts is given up at once; what it does in the background must not matter any more. */
+/** Room for the name of work that runs beside other work. */
+const nameWidth = 11;
+
+/** Gives up a running step at once when the signal aborts; what it does in the background must not matter any more. */
 export function createProgress(
   write: (line: string) => void,
   now: () => number,
@@ -20,41 +23,36 @@ export function createProgress(
 ): Progress {
   const started = now();
   const elapsed = (): number => (now() - started) / 1000;
-  const stamp = (): string => `[${elapsed().toFixed(1).padStart(6)} s]`;
-  const sayIn =
-    (whose: string) =>
-    (text: string): void => {
-      for (const line of text.split("\n")) write(`           ${whose}${line}`);
-    };
+  const stamped = (line: string): void => write(`[${elapsed().toFixed(1).padStart(6)} s] ${line}`);
   const timed = async <T>(run: () => Promise<T>, done: (seconds: string) => void): Promise<T> => {
     const begun = now();
     const result = await unlessAborted(signal, run);
     done(`${((now() - begun) / 1000).toFixed(1)} s`);
     return result;
   };
-  const besideOf = (name: string): Progress => {
-    const say = sayIn(`${name.padEnd(nameWidth)} `);
+  const sayAs = (whose: string, text: string): void => {
+    for (const line of text.split("\n")) write(`           ${whose}${line}`);
+  };
+  const beside = (name: string): Progress => {
+    const say = (text: string): void => sayAs(`${name.padEnd(nameWidth)} `, text);
     return {
       elapsed,
       say,
-      beside: besideOf,
+      beside,
       step: (step, run) => timed(run, (seconds) => say(`${step}: ${seconds}`)),
     };
   };
   return {
     elapsed,
-    say: sayIn(""),
-    beside: besideOf,
+    say: (text) => sayAs("", text),
+    beside,
     step(name, run) {
       // Nothing begins after Ctrl-C.
-      if (!signal.aborted) write(`${stamp()} ${name} …`);
-      return timed(run, (seconds) => write(`${stamp()} ${name}: done in ${seconds}`));
+      if (!signal.aborted) stamped(`${name} …`);
+      return timed(run, (seconds) => stamped(`${name}: done in ${seconds}`));
     },
   };
 }
-
-/** Room for the name of what runs beside other work. */
-const nameWidth = 11;
 
 async function unlessAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();

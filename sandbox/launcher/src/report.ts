@@ -1,11 +1,13 @@
 /** Words the report that the sandbox prints once it is up. */
 import { sandboxUser } from "./services/dex.ts";
 import type { CliFiles } from "./cli-files.ts";
+import type { ClusterName } from "./context.ts";
+import type { AdminCluster } from "./accounts.ts";
 
 /** Addresses and paths of the sandbox. */
 export interface Whereabouts {
   readonly folder: string;
-  readonly urls: Readonly<Record<keyof CliFiles["kubeconfigs"], string>>;
+  readonly clusters: Readonly<Record<ClusterName, AdminCluster>>;
   readonly cli: CliFiles;
   readonly backendUrl: string;
   readonly issuer: string;
@@ -15,18 +17,19 @@ export interface Whereabouts {
   readonly next: string;
 }
 
-/** The text. */
-export function report({ folder, urls, cli, backendUrl, issuer, authorities, next }: Whereabouts): string {
+/** Returns the text. */
+export function report(where: Whereabouts): string {
+  const { folder, clusters, cli, backendUrl, authorities } = where;
   const { controlPlane, appA, appB } = cli.kubeconfigs;
   const trusted = authorities === undefined ? "" : `\n  export NODE_EXTRA_CA_CERTS="${authorities}"`;
   return `
 Klutch is up.
 
   binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
-  identity provider    ${issuer}
-  control plane        ${urls.controlPlane}   ${controlPlane}
-  app cluster A        ${urls.appA}   ${appA}
-  app cluster B        ${urls.appB}   ${appB}
+  identity provider    ${where.issuer}
+  control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
+  app cluster A        ${clusters.appA.config.server}   ${appA}
+  app cluster B        ${clusters.appB.config.server}   ${appB}
   logs and data        ${folder}
 
 Try next, in another terminal:
@@ -39,6 +42,6 @@ Try next, in another terminal:
   kubectl get postgresqlinstances -n demo --watch
   KUBECONFIG="${controlPlane}" kubectl get managed
 
-${next}
+${where.next}
 `;
 }

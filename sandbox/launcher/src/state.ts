@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
-import { isRecord, recordAt } from "@klutch/kube-core";
+import { isRecord, textAt, valueAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [
@@ -24,18 +24,12 @@ const portNames = [
 ] as const;
 
 /** Fixed ports by purpose. */
-export type Ports = { readonly [K in (typeof portNames)[number]]: number };
-
-const secretMakers = {
-  postgresPassword: (): string => randomBytes(24).toString("base64url"),
-  brokerPassword: (): string => randomBytes(24).toString("base64url"),
-  brokerKey: (): string => randomBytes(32).toString("hex"),
-  oidcClientSecret: (): string => randomBytes(24).toString("base64url"),
-  cookieKey: (): string => randomBytes(32).toString("base64"),
-};
+export type Ports = Readonly<Record<(typeof portNames)[number], number>>;
 
 /** Passwords and keys of the sandbox's own servers. */
-export type SandboxSecrets = { readonly [K in keyof typeof secretMakers]: string };
+export type SandboxSecrets = Readonly<
+  Record<"postgresPassword" | "brokerPassword" | "brokerKey" | "oidcClientSecret" | "cookieKey", string>
+>;
 
 /** Folder and content of the state. The same folder gives the same ports and passwords. */
 export interface SandboxState {
@@ -48,6 +42,7 @@ export interface SandboxState {
 
 const stateFile = "sandbox.json";
 const lockFile = "sandbox.mutex";
+const remedy = "--reset deletes it and starts with an empty state";
 /** Servers of a sandbox that was killed end by themselves within this time. */
 const portsFreeWithinMs = 8_000;
 
@@ -69,10 +64,9 @@ export async function openState(
   const kept = await readKept(join(folder, stateFile));
   const ports = await completePorts(kept?.["ports"]);
   const secrets = completeSecrets(kept?.["secrets"]);
-  await writeFile(join(folder, `${stateFile}.new`), JSON.stringify({ ports, secrets }, undefined, 2), {
-    mode: 0o600,
-  });
-  await rename(join(folder, `${stateFile}.new`), join(folder, stateFile));
+  const fresh = join(folder, `${stateFile}.new`);
+  await writeFile(fresh, JSON.stringify({ ports, secrets }, undefined, 2), { mode: 0o600 });
+  await rename(fresh, join(folder, stateFile));
   await requireFreePorts(ports);
   return { folder, ports, secrets, isKept: kept !== undefined };
 }
@@ -83,10 +77,8 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     await chmod(folder, 0o700);
   } catch (cause) {
-    throw new Error(
-      `cannot use ${folder} for the sandbox's data: ${String(cause)}; name a folder of your own with --dir`,
-      { cause },
-    );
+    const text = `cannot use ${folder} for the sandbox's data: ${String(cause)}; name a folder of your own with --dir`;
+    throw new Error(text, { cause });
   }
 }
 
@@ -97,19 +89,16 @@ async function empty(folder: string): Promise<void> {
 }
 
 /** Returns the folder with the data of PostgreSQL, or a link to it. */
-export function postgresFolder(folder: string): string {
-  return join(folder, "postgres");
-}
+export const postgresFolder = (folder: string): string => join(folder, "postgres");
 
 /** Returns the folder in which the broker keeps the servers of single instances, or a link to it. */
-export function serversFolder(folder: string): string {
-  return join(folder, "servers");
-}
+export const serversFolder = (folder: string): string => join(folder, "servers");
 
-/** All data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
-export function dataHomes(folder: string): readonly string[] {
-  return [postgresFolder(folder), serversFolder(folder)];
-}
+/** Returns all data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
+export const dataHomes = (folder: string): readonly string[] => [
+  postgresFolder(folder),
+  serversFolder(folder),
+];
 
 async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
@@ -117,46 +106,35 @@ async function readKept(file: string): Promise<Readonly<Record<string, unknown>>
   try {
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
-  } catch (cause) {
-    throw new Error(`${file} is no state of a sandbox; --reset deletes it and starts with an empty state`, {
-      cause,
-    });
+  } catch {
+    // Text that is no JSON is no state either.
   }
-  throw new Error(`${file} is no state of a sandbox; --reset deletes it and starts with an empty state`);
+  throw new Error(`${file} is no state of a sandbox; ${remedy}`);
 }
 
 async function completePorts(kept: unknown): Promise<Ports> {
-  const known = recordAt(kept);
   await using reserved = await reservePorts(portNames.length);
   const ports = Object.fromEntries(
-    portNames.map((name, index) => [name, known[name] ?? reserved.ports[index]]),
+    portNames.map((name, index) => [name, valueAt(kept, name) ?? reserved.ports[index]]),
   );
-  if (!isPorts(ports))
-    throw new Error("the kept state has an invalid port; --reset deletes it and starts with an empty state");
-  return ports;
+  if (isPorts(ports)) return ports;
+  throw new Error(`the kept state has an invalid port; ${remedy}`);
 }
 
 function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
   return portNames.every((name) => Number.isInteger(value[name]));
 }
 
-/** Returns secrets for a sandbox that keeps nothing. */
-export function newSecrets(): SandboxSecrets {
-  return completeSecrets(undefined);
-}
-
-function completeSecrets(kept: unknown): SandboxSecrets {
-  const known = recordAt(kept);
-  const secret = (name: keyof SandboxSecrets): string => {
-    const value = known[name];
-    return typeof value === "string" ? value : secretMakers[name]();
-  };
+/** Returns the kept secrets, and new ones for those that are missing. Default: all are new. */
+export function completeSecrets(kept?: unknown): SandboxSecrets {
+  const secret = (name: keyof SandboxSecrets, encoding: BufferEncoding): string =>
+    textAt(kept, name) ?? randomBytes(32).toString(encoding);
   return {
-    postgresPassword: secret("postgresPassword"),
-    brokerPassword: secret("brokerPassword"),
-    brokerKey: secret("brokerKey"),
-    oidcClientSecret: secret("oidcClientSecret"),
-    cookieKey: secret("cookieKey"),
+    postgresPassword: secret("postgresPassword", "base64url"),
+    brokerPassword: secret("brokerPassword", "base64url"),
+    brokerKey: secret("brokerKey", "hex"),
+    oidcClientSecret: secret("oidcClientSecret", "base64url"),
+    cookieKey: secret("cookieKey", "base64"),
   };
 }
 
@@ -167,12 +145,11 @@ async function requireFreePorts(ports: Ports): Promise<void> {
     taken = portNames.flatMap((name, index) => (free[index] === true ? [] : [`${ports[name]} (${name})`]));
     return taken.length === 0;
   };
-  try {
-    await waitFor("the sandbox's ports to be free", areFree, { timeoutMs: portsFreeWithinMs });
-  } catch (cause) {
+  const options = { timeoutMs: portsFreeWithinMs };
+  await waitFor("the sandbox's ports to be free", areFree, options).catch((cause: unknown) => {
     throw new Error(
       `another program uses port ${taken.join(", ")} on loopback; stop it, or choose new ports with --reset`,
       { cause },
     );
-  }
+  });
 }

@@ -1,12 +1,19 @@
-/** Keeps the sandbox's servers running, as a cluster would: what ends by itself is reported and started again. */
+/** Keeps the sandbox's servers running, as a cluster would: a server that ends by itself is reported and started again. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessOptions, type RunningProcess, startProcess } from "@klutch/engines";
+import { konnectorRuntime } from "@klutch/api";
+import { ownProgram, type ProcessOptions, type RunningProcess, startProcess } from "@klutch/engines";
 import type { Progress } from "./progress.ts";
 
-/** Dependencies of every server of the sandbox. */
+/** Owner of the servers, and where they are reported. */
 export interface Supervision {
   readonly stack: AsyncDisposableStack;
   readonly progress: Pick<Progress, "say">;
+}
+
+/** Options of a server. */
+export interface ServerOptions extends Omit<ProcessOptions, "ready"> {
+  /** A URL that answers with success, or a question, once the server serves. Default: it is ready at once. */
+  readonly ready?: string | (() => Promise<boolean>) | undefined;
 }
 
 const restartDelayMs = 1_000;
@@ -15,8 +22,12 @@ const restartDelayMs = 1_000;
  * Starts a server, resolves when it is ready, and starts it again whenever it ends until the stack is disposed. Throws when the first
  * start fails; later ones are tried again.
  */
-export async function keepProcess(supervision: Supervision, options: ProcessOptions): Promise<void> {
-  const { stack, progress } = supervision;
+export async function keepProcess(
+  { stack, progress }: Supervision,
+  { ready, ...rest }: ServerOptions,
+): Promise<void> {
+  const answers = typeof ready === "string" ? async () => (await fetch(ready)).ok : ready;
+  const options: ProcessOptions = { ...rest, ready: answers };
   const stop = new AbortController();
   let current: RunningProcess | undefined = await startProcess(options);
   const watch = async (): Promise<void> => {
@@ -41,7 +52,23 @@ export async function keepProcess(supervision: Supervision, options: ProcessOpti
   });
 }
 
-/** Says so when a server ends that is not started again because its data needs a look first. */
+/** Keeps one of Klutch's own programs running, with the Node that runs the sandbox. */
+export async function keepApp(
+  supervision: Supervision,
+  app: string,
+  { name = app, args = [], env, ...rest }: Partial<ServerOptions> & { readonly logFile: string },
+): Promise<void> {
+  await keepProcess(supervision, {
+    ...rest,
+    name,
+    command: process.execPath,
+    // As in the shipped manifests: keeps memory close to the used amount.
+    env: { ...konnectorRuntime, ...env },
+    args: [ownProgram(app), ...args],
+  });
+}
+
+/** Reports the end of a server that is not started again, because its data needs a look first. */
 export function reportEnd({ stack, progress }: Supervision, running: RunningProcess): void {
   void running.exited.then((code) => {
     if (!stack.disposed) progress.say(endOf(running, code, "; stop the sandbox and start it again"));
@@ -49,9 +76,9 @@ export function reportEnd({ stack, progress }: Supervision, running: RunningProc
 }
 
 function endOf(
-  server: { readonly name: string; readonly logFile: string },
+  { name, logFile }: Pick<RunningProcess, "name" | "logFile">,
   code: number,
   next: string,
 ): string {
-  return `${server.name} ended with code ${code}, its log is ${server.logFile}${next}`;
+  return `${name} ended with code ${code}, its log is ${logFile}${next}`;
 }

@@ -1,10 +1,10 @@
-/** The cgroup hierarchies that this process is in (cgroups(7), version 1), and where a node's own cgroups are in them. */
+/** Finds the cgroup hierarchies of this process (cgroups(7), version 1), below which a node's own cgroups are. */
 import { readFile } from "node:fs/promises";
 import { NodeError } from "./errors.ts";
 
-/** One hierarchy. */
+/** A hierarchy. */
 export interface Hierarchy {
-  /** What `mount -t cgroup -o` takes: `cpu,cpuacct` or `none,name=systemd`. */
+  /** For `mount -t cgroup -o`: `cpu,cpuacct` or `none,name=systemd`. */
   readonly option: string;
   /** Folder below /sys/fs/cgroup by which programs find it: `cpu,cpuacct` or `systemd`. */
   readonly name: string;
@@ -12,10 +12,10 @@ export interface Hierarchy {
   readonly folder: string;
 }
 
-/** What kubelet and runc ask for. */
+/** Controllers that kubelet and runc need. */
 const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 
-/** Reads `/proc/self/cgroup` and `/proc/self/mountinfo`. Throws `NodeError` Unfit that names controllers that are not there. */
+/** Reads `/proc/self/cgroup` and `/proc/self/mountinfo`. Throws `NodeError` Unfit that names missing controllers. */
 export function hierarchiesOf(cgroup: string, mountinfo: string): readonly Hierarchy[] {
   const mounts = mountinfo.split("\n").flatMap((line) => mountOf(line) ?? []);
   const hierarchies = cgroup.split("\n").flatMap((line) => {
@@ -41,18 +41,18 @@ export function hierarchiesOf(cgroup: string, mountinfo: string): readonly Hiera
   return hierarchies;
 }
 
-/** Of this process. Throws `NodeError` Unfit. */
+/** Reads those of this process. Throws `NodeError` Unfit. */
 export async function ownHierarchies(): Promise<readonly Hierarchy[]> {
   const read = (file: string): Promise<string> => readFile(`/proc/self/${file}`, "utf8");
   return hierarchiesOf(await read("cgroup"), await read("mountinfo"));
 }
 
-/** Of a line of mountinfo (proc_pid_mountinfo(5)), if it is a hierarchy. */
+/** Reads a line of mountinfo (proc_pid_mountinfo(5)); undefined if it is no hierarchy. */
 function mountOf(
   line: string,
 ): { readonly root: string; readonly folder: string; readonly options: readonly string[] } | undefined {
-  const [place = "", system = ""] = line.split(" - ");
-  const [, , , root, folder] = place.split(" ");
+  const [mount = "", system = ""] = line.split(" - ");
+  const [, , , root, folder] = mount.split(" ");
   const [type, , options = ""] = system.split(" ");
   if (type !== "cgroup" || root === undefined || folder === undefined) return undefined;
   return { root, folder, options: options.split(",") };

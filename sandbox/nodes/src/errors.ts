@@ -1,15 +1,13 @@
-/** Why there is no node here. */
+/** Reason for the lack of a node. */
 export type NodeErrorCode =
   /** The machine lacks something; the message names it. */
   | "Unfit"
-  /** A program of the machine, such as `ip`, did not do what it was asked. */
+  /** A program of the machine, such as `ip`, failed. */
   | "CommandFailed"
-  /** An option cannot be used. */
-  | "BadOption"
   /** The node's namespaces ended. */
   | "Ended";
 
-/** What happened, and what to do about it. */
+/** Says what happened, and what to do about it. */
 export class NodeError extends Error {
   readonly code: NodeErrorCode;
 

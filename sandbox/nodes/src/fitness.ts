@@ -1,10 +1,10 @@
-/** Whether this machine can have nodes. */
+/** Tells whether this machine can have nodes. */
 import { tmpdir } from "node:os";
 import { whyNoNodes } from "@klutch/engines";
 import { ownHierarchies } from "./cgroups.ts";
 import { NodeError } from "./errors.ts";
 
-/** Everything that it lacks for so many clusters, default one, in one text; undefined when they can be started. Changes nothing. */
+/** Returns everything that it lacks for this number of clusters, default one, in one text; undefined when they can be started. Changes nothing. */
 export async function whyUnfit(clusters = 1): Promise<string | undefined> {
   const refusal = await whyNoNodes({ folder: tmpdir(), clusters });
   if (refusal !== undefined) return refusal;

@@ -2,7 +2,6 @@
 export { type NodeCluster, type NodeClusterOptions, startNodeCluster, startNodeClusters } from "./cluster.ts";
 export { NodeError, type NodeErrorCode } from "./errors.ts";
 export { whyUnfit } from "./fitness.ts";
-export type { ImageSource } from "./import-image.ts";
 export { type NodeNetwork, openNodeNetwork } from "./network.ts";
-export { type ClusterPrograms, resolveClusterPrograms } from "./programs.ts";
+export { resolveClusterPrograms } from "./programs.ts";
 export { type NodeRegistry, startNodeRegistry } from "./registry.ts";

@@ -1,32 +1,30 @@
 /**
  * Namespaces of a node: mounts, network, processes, host name and cgroups of its own. Everything in them ends with their first process, and
- * that ends with this one; then the shell outside removes the cgroups and, if it was temporary, the node's folder.
+ * that ends with this one; then the shell outside removes the cgroups and the node's folder.
  */
 import { ownHierarchies } from "./cgroups.ts";
 import type { Command } from "./command.ts";
-import { startLeashed } from "./leash.ts";
+import { home, nodeName } from "./facts.ts";
+import { startWatchdog } from "./watchdog.ts";
 
-/** What they are made of. */
+/** Parts of the machine that a node gets. */
 export interface NamespaceOptions {
-  /** Of the cgroups, and of the interface outside that `connect` makes; nobody else may have one of that name. */
+  /** Names the cgroups, and the interface outside that `connect` makes; it must be free. */
   readonly name: string;
-  readonly hostname: string;
-  /** Removed in the end. Default: nothing is. */
-  readonly temporaryFolder?: string | undefined;
-  /** A program that does nothing but wait for orphans and end at SIGTERM. */
+  /** The node sees it as `home`. Removed in the end. */
+  readonly folder: string;
+  /** A program that only waits for orphans and ends at SIGTERM. */
   readonly pause: string;
-  /** In which `ip` is found, and the programs of every Linux. */
+  /** Environment in which `ip` is found, and the programs of every Linux. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Namespaces that are there. Disposing ends every process in them, and waits until nothing is left. */
+/** Running namespaces. Disposing ends every process in them, and waits until nothing is left. */
 export interface Namespaces extends AsyncDisposable {
   /** A process in all of them, for `ip link add … netns`. */
   readonly pid: number;
-  /** Resolves when they have ended. */
-  readonly exited: Promise<number>;
-  /** The command that runs another one inside, in `folder`. */
-  enter(command: Command, folder?: string): Command;
+  /** Returns the command that runs another one inside, in `home`. */
+  readonly enter: (command: Command) => Command;
 }
 
 /**
@@ -36,7 +34,7 @@ export interface Namespaces extends AsyncDisposable {
 const outside = `
 trap '' PIPE
 exec 3<&0
-folders=$1 temporary=$2
+folders=$1 home=$2
 shift 2
 ip link delete "$0" 2>/dev/null
 IFS='
@@ -56,12 +54,12 @@ node=$!
   read -r _ <&3
   kill -KILL "$node"
 } >/dev/null &
-leash=$!
+watchdog=$!
 echo "$node"
 exec >/dev/null
 wait "$node"
 code=$?
-kill "$leash"
+kill "$watchdog"
 ip link delete "$0" 2>/dev/null
 for folder in $folders; do
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -70,22 +68,27 @@ for folder in $folders; do
     sleep 0.1
   done
 done
-[ -z "$temporary" ] || rm -rf -- "$temporary"
+rm -rf -- "$home"
 exit "$code"
 `;
 
 /**
- * Arguments: host name, program to become, then option and name of each hierarchy. What programs write to fixed places of the system goes
- * into memory, and what the kubelet would set for the whole machine is set in files that lie over the kernel's.
+ * Arguments: folder of the node, program to become, then option and name of each hierarchy. Files that programs write to fixed paths of the
+ * system go into memory, and settings that the kubelet would make for the whole machine are files that lie over the kernel's.
  */
 const inside = `
 set -eu
-hostname "$1"
+hostname ${nodeName}
+home=$1
 pause=$2
 shift 2
 mount --make-rshared /
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir /run/lock /run/klutch
+mkdir /run/lock /run/klutch ${home}
+# A peer of its own, or every mount of a Pod would appear under both paths.
+mount --bind "$home" ${home}
+mount --make-private ${home}
+mount --make-shared ${home}
 for place in lib log; do
   own=/run/klutch/$place
   mkdir "$own" "$own.work"
@@ -119,13 +122,11 @@ exec "$pause" > /dev/null
 
 const entered = `
 for file in /sys/fs/cgroup/*/runtime/cgroup.procs; do echo 0 > "$file"; done
-cd "$1"
-shift
+cd ${home}
 exec "$@"
 `;
 
-/** For `unshare`. */
-export const namespaceFlags: readonly string[] = [
+const namespaceFlags = [
   "--mount",
   "--propagation=private",
   "--net",
@@ -137,35 +138,34 @@ export const namespaceFlags: readonly string[] = [
   "--mount-proc",
 ];
 
-/** Makes them. Throws `NodeError` with the system's words. */
-export async function startNamespaces(options: NamespaceOptions): Promise<Namespaces> {
-  const { name, hostname, pause, temporaryFolder = "", env } = options;
+/** Starts them. Throws `NodeError` with the system's words. */
+export async function startNamespaces({ name, folder, pause, env }: NamespaceOptions): Promise<Namespaces> {
   const hierarchies = await ownHierarchies();
-  const folders = hierarchies.map(({ folder }) => `${folder}/${name}`);
-  const first = ["unshare", ...namespaceFlags, "/bin/sh", "-c", inside, name, hostname, pause];
+  const cgroups = hierarchies.map((each) => `${each.folder}/${name}`).join("\n");
   const pairs = hierarchies.flatMap((each) => [each.option, each.name]);
-  const args = [folders.join("\n"), temporaryFolder, ...first, ...pairs];
-  const leashed = startLeashed(name, outside, args, env);
+  const first = ["unshare", ...namespaceFlags, "/bin/sh", "-c", inside, name, folder, pause, ...pairs];
+  const watchdog = startWatchdog(name, outside, [cgroups, folder, ...first], env);
   try {
-    const pid = Number(await leashed.line());
-    await leashed.line();
+    const pid = Number(await watchdog.line());
+    await watchdog.line();
     return {
       pid,
-      exited: leashed.exited,
-      enter: (command, folder) => entering(pid, command, folder),
-      [Symbol.asyncDispose]: () => leashed[Symbol.asyncDispose](),
+      enter: (command) => entering(pid, command),
+      [Symbol.asyncDispose]: () => watchdog[Symbol.asyncDispose](),
     };
   } catch (error) {
-    await leashed[Symbol.asyncDispose]();
+    await watchdog[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-/** The process that made the namespaces is in all of them but the one of processes, which it made for its children. */
-function entering(pid: number, inner: Command, folder = "/"): Command {
-  const { command, args, env, shown = [command, ...args].join(" ") } = inner;
+/** Enters by the process that started the namespaces: it is in all but that of processes, which it created for its children. */
+function entering(
+  pid: number,
+  { command, args, env, shown = [command, ...args].join(" ") }: Command,
+): Command {
   const kinds = { mount: "mnt", net: "net", uts: "uts", cgroup: "cgroup", pid: "pid_for_children" };
   const targets = Object.entries(kinds).map(([flag, file]) => `--${flag}=/proc/${pid}/ns/${file}`);
-  const shell = ["/bin/sh", "-c", entered, "node", folder];
+  const shell = ["/bin/sh", "-c", entered, "node"];
   return { command: "nsenter", args: [...targets, ...shell, command, ...args], env, shown };
 }

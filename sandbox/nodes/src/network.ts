@@ -1,18 +1,70 @@
-/** A bridge of this machine that nodes are on, so that they reach each other and what listens on the machine's own address there. */
+/**
+ * Bridges of this machine that nodes are on, so that they reach each other and the servers at the machine's own address there. All names and
+ * addresses follow from two small numbers, so a name that is free gives a free address.
+ */
+import { BlockList, isIPv4 } from "node:net";
 import { resolveNodePrograms } from "@klutch/engines";
 import { recordsAt, textAt } from "@klutch/kube-core";
-import { type NetworkAddresses, networkAddresses, networkCount, overlaps } from "./addresses.ts";
 import { run } from "./command.ts";
 import { NodeError } from "./errors.ts";
-import { type Leashed, startLeashed } from "./leash.ts";
+import type { Namespaces } from "./namespaces.ts";
+import { startWatchdog, type Watchdog } from "./watchdog.ts";
+
+/** Number of networks that a machine can have. */
+export const networkCount = 256;
+
+/** A bridge and its /24, of RFC 1918 so that package managers speak HTTP to a registry there. */
+export interface NetworkAddresses {
+  readonly bridge: string;
+  /** Address of this machine. */
+  readonly host: string;
+  readonly subnet: string;
+  /** Returns the node with that number, from 0. Throws `RangeError` when the network is full. */
+  readonly node: (number: number) => NodeAddresses;
+}
+
+/** Names of a node outside of it. */
+export interface NodeAddresses {
+  readonly address: string;
+  /** Names the interface beside the bridge, and the cgroups. */
+  readonly name: string;
+}
 
 /** A network. Disposing removes it, as does the end of this process. */
 export interface NodeNetwork extends AsyncDisposable {
   readonly addresses: NetworkAddresses;
-  /** In which `ip` is found. */
+  /** Environment in which `ip` is found. */
   readonly env: Readonly<Record<string, string>>;
-  /** Numbers of nodes, none twice. */
-  nextNode(): number;
+  /** Returns a node that no one else got. */
+  nextNode(): NodeAddresses;
+}
+
+/** Returns the names of the network with that number. */
+export function networkAddresses(number: number): NetworkAddresses {
+  const prefix = `10.213.${number}`;
+  return {
+    bridge: `klutch-br${number}`,
+    host: `${prefix}.1`,
+    subnet: `${prefix}.0/24`,
+    node: (node) => {
+      if (node > 252) throw new RangeError(`the network ${prefix}.0/24 has no room for another node`);
+      return { address: `${prefix}.${node + 2}`, name: `klutch${number}-${node}` };
+    },
+  };
+}
+
+/** Returns true if two ranges of IPv4 addresses, `address` or `address/length`, have one in common. */
+export function overlaps(one: string, other: string): boolean {
+  return containsFirst(one, other) || containsFirst(other, one);
+}
+
+function containsFirst(range: string, other: string): boolean {
+  const [net = "", length = "32"] = range.split("/");
+  const [first = ""] = other.split("/");
+  if (!isIPv4(net) || !isIPv4(first)) return false;
+  const list = new BlockList();
+  list.addSubnet(net, Number(length));
+  return list.check(first);
 }
 
 const script = `
@@ -25,10 +77,13 @@ fi
 ip link delete "$1"
 `;
 
-/** Opens the first network that nobody has. The kernel gives a bridge's name once, so it decides who gets which. Throws `NodeError`. */
+/** Opens the first free network. The kernel gives a bridge's name once, so it decides who gets which. Throws `NodeError`. */
 export async function openNodeNetwork(): Promise<NodeNetwork> {
   const { env } = await resolveNodePrograms();
-  const taken = await takenRanges(env);
+  const printed: unknown = JSON.parse(
+    await run({ command: "ip", args: ["-4", "-json", "route", "show"], env }),
+  );
+  const taken = recordsAt({ printed }, "printed").flatMap((route) => textAt(route, "dst") ?? []);
   for (let number = 0; number < networkCount; number++) {
     const addresses = networkAddresses(number);
     if (taken.some((range) => overlaps(range, addresses.subnet))) continue;
@@ -38,31 +93,44 @@ export async function openNodeNetwork(): Promise<NodeNetwork> {
     return {
       addresses,
       env,
-      nextNode: () => nodes++,
+      nextNode: () => addresses.node(nodes++),
       [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose](),
     };
   }
   throw new NodeError("Unfit", "all of 10.213.0.0/16 is in use on this machine: see ip route and ip link");
 }
 
-/** Undefined when somebody else was first. */
+/** Returns undefined when another process was first. */
 async function openBridge(
   { bridge, host }: NetworkAddresses,
   env: NodeNetwork["env"],
-): Promise<Leashed | undefined> {
-  const leashed = startLeashed(bridge, script, [bridge, `${host}/24`], env);
+): Promise<Watchdog | undefined> {
+  const watchdog = startWatchdog(bridge, script, [bridge, `${host}/24`], env);
   try {
-    await leashed.line();
-    return leashed;
+    await watchdog.line();
+    return watchdog;
   } catch (error) {
     if (error instanceof NodeError && error.message.includes("File exists")) return undefined;
     throw error;
   }
 }
 
-async function takenRanges(env: NodeNetwork["env"]): Promise<readonly string[]> {
-  const routes: unknown = JSON.parse(
-    await run({ command: "ip", args: ["-4", "-json", "route", "show"], env }),
+/** Links a node to the bridge; both ends vanish with its namespaces. Its default route is this machine. Throws `NodeError`. */
+export async function connect(
+  { addresses, env }: NodeNetwork,
+  { address, name }: NodeAddresses,
+  { pid, enter }: Namespaces,
+): Promise<void> {
+  const ip = { command: "ip", args: ["-batch", "-"], env };
+  await run(
+    ip,
+    `link add ${name} type veth peer name eth0 netns ${pid}
+link set ${name} master ${addresses.bridge} up`,
   );
-  return recordsAt({ routes }, "routes").flatMap((route) => textAt(route, "dst") ?? []);
+  await run(
+    enter(ip),
+    `address add ${address}/24 dev eth0
+link set eth0 up
+route add default via ${addresses.host}`,
+  );
 }

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { resolveEngine } from "@klutch/engines";
 import { conditionsOf, deployments, type DynamicObject, isTrue, pods, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { pushImage, writeLayout } from "@klutch/oci";
+import { pushImage } from "@klutch/oci";
 import { ownHierarchies } from "./cgroups.ts";
 import { type NodeCluster, startNodeClusters } from "./cluster.ts";
 import { whyUnfit } from "./fitness.ts";
@@ -23,7 +23,7 @@ const options = { skip: (await whyUnfit(2)) ?? false };
 const released = "registry.klutch.example";
 
 test(
-  "Pods run as told, from imported and pulled images, and reach each other, the API and other clusters",
+  "Pods run as told, from pulled images, and reach each other, the API and other clusters",
   options,
   async () => {
     await using network = await openNodeNetwork();
@@ -35,10 +35,7 @@ test(
     assert.ok(provider !== undefined && consumer !== undefined);
     await using _provider = provider;
     await using _consumer = consumer;
-    const layout = join(provider.folder, "layout");
-    await writeLayout(layout, [{ name: "v1", image }]);
-    await provider.importImage({ path: layout, repository: "localhost/klutch/web" });
-    await applyWeb(provider, "localhost/klutch/web:v1");
+    await applyWeb(provider, `${registry.host}/klutch/client:v1`);
     const kubectl = await kubectlOf(provider);
 
     const page = await outputOf(provider, `${registry.host}/klutch/client:v1`, [

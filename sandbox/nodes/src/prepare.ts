@@ -1,109 +1,85 @@
-/** Writes everything that the servers of a cluster read: certificates, kubeconfigs, configurations. */
+/** Writes the files that the servers of a cluster read: certificates, kubeconfigs, configurations. */
 import { generateKeyPairSync } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
-import { type Authority, createAuthority, type KeyPair, type Subject } from "@klutch/certificates";
-import { type ClusterConfig, formatKubeconfig, formatYaml } from "@klutch/kube";
-import type { NodeAddresses } from "./addresses.ts";
-import { cniConflist, containerdToml, hostsToml } from "./config/containerd.ts";
-import { kubeletConfiguration, proxyConfiguration } from "./config/kubelet.ts";
-import { apiPort, type ClusterFiles, clusterDomain, ranges } from "./layout.ts";
-import type { ClusterPrograms } from "./programs.ts";
-import { systemImage } from "./system-images.ts";
-import { kubeletClientUser } from "./system-objects.ts";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createAuthority, type Subject } from "@klutch/certificates";
+import type { NodePrograms } from "@klutch/engines";
+import { type ClusterConfig, formatKubeconfig } from "@klutch/kube";
+import { apiPort, apiService, clusterDomain, configFolder, kubeletClientUser, nodeName } from "./facts.ts";
+import type { NodeAddresses } from "./network.ts";
 
-/** What a cluster is made from. */
+/** Parts of which a cluster is made. */
 export interface ClusterPlan {
   readonly name: string;
   readonly node: NodeAddresses;
-  readonly nodeName: string;
-  readonly files: ClusterFiles;
-  readonly programs: ClusterPrograms;
+  /** Path outside of the folder that is `home` inside. */
+  readonly folder: string;
+  readonly programs: NodePrograms;
   /** URL by the host that images name. */
   readonly registries: Readonly<Record<string, string>>;
   readonly now: Date;
 }
 
-/** How long certificates are good. */
+/** Validity of the certificates. */
 const days = 365;
 
-/** Writes the files, for our eyes only, and gives back how the administrator gets in. */
-export async function prepare(plan: ClusterPlan): Promise<ClusterConfig> {
-  const { files, now } = plan;
+/** Writes the files, readable for this user only, and returns the administrator's access. */
+export async function prepare({
+  name,
+  node,
+  folder,
+  programs,
+  registries,
+  now,
+}: ClusterPlan): Promise<ClusterConfig> {
+  const write = async (path: string, content: string | Buffer): Promise<void> => {
+    await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, path), content, { mode: 0o600 });
+  };
   // One for servers and clients, as cluster set-up tools make them (Kubernetes: PKI certificates and requirements).
-  const authority = await createAuthority(`klutch-${plan.name}`, { now, days });
+  const authority = await createAuthority(`klutch-${name}`, { now, days });
+  const access = async (subject: Omit<Subject, "use">): Promise<ClusterConfig> => {
+    const { certificate: cert, key } = await authority.issue({ ...subject, use: "client" }, { now, days });
+    const server = `https://${node.address}:${apiPort}`;
+    return { name, server, ca: authority.certificate, auth: { kind: "clientCertificate", cert, key } };
+  };
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  await write(files.ca, authority.certificate);
-  await write(files.accountKey, privateKey.export({ type: "pkcs1", format: "pem" }));
-  for (const [name, subject] of Object.entries(certificateSubjects(plan)))
-    await writePair(files, name, await authority.issue(subject, { now, days }));
-  for (const [name, subject] of Object.entries(users(plan.nodeName)))
-    await write(files.kubeconfig(name), formatKubeconfig(await access(plan, authority, subject)));
-  await writeConfigurations(plan);
-  return access(plan, authority, { use: "client", name: "admin", organization: "system:masters" });
+  await write("pki/ca.crt", authority.certificate);
+  await write("pki/service-account.key", privateKey.export({ type: "pkcs1", format: "pem" }));
+  for (const [file, subject] of Object.entries(certificates(node))) {
+    const { certificate, key } = await authority.issue(subject, { now, days });
+    await write(`pki/${file}.crt`, certificate);
+    await write(`pki/${file}.key`, key.reveal());
+  }
+  for (const [file, subject] of Object.entries(users))
+    await write(`kubeconfigs/${file}`, formatKubeconfig(await access(subject)));
+  for (const [host, url] of Object.entries(registries))
+    await write(`registries/${host}/hosts.toml`, hostsToml(url));
+  await cp(configFolder, folder, { recursive: true });
+  for (const name of ["kubelet", "pod-logs", "programs"]) await mkdir(join(folder, name));
+  await symlink(programs.path("runc"), join(folder, "programs/runc"));
+  await symlink(programs.pluginFolder, join(folder, "programs/cni"));
+  return access({ name: "admin", organization: "system:masters" });
 }
 
-function certificateSubjects({ node, nodeName }: ClusterPlan): Readonly<Record<string, Subject>> {
-  const service = ["kubernetes", "default", "svc", clusterDomain];
+function certificates({ address }: NodeAddresses): Readonly<Record<string, Subject>> {
+  const names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+  const hosts = ["localhost", ...names, `${names[2]}.${clusterDomain}`, "127.0.0.1", apiService, address];
   return {
-    apiserver: {
-      use: "server",
-      name: "kube-apiserver",
-      hosts: [
-        "localhost",
-        ...service.map((_, index) => service.slice(0, index + 1).join(".")),
-        "127.0.0.1",
-        ranges.apiService,
-        node.address,
-      ],
-    },
-    "kubelet-server": { use: "server", name: nodeName, hosts: [nodeName, node.address, "127.0.0.1"] },
+    apiserver: { use: "server", name: "kube-apiserver", hosts },
+    "kubelet-server": { use: "server", name: nodeName, hosts: [nodeName, address, "127.0.0.1"] },
     "kubelet-client": { use: "client", name: kubeletClientUser },
   };
 }
 
-function users(nodeName: string): Readonly<Record<string, Subject>> {
-  return {
-    "controller-manager": { use: "client", name: "system:kube-controller-manager" },
-    scheduler: { use: "client", name: "system:kube-scheduler" },
-    proxy: { use: "client", name: "system:kube-proxy" },
-    kubelet: { use: "client", name: `system:node:${nodeName}`, organization: "system:nodes" },
-  };
-}
+const users: Readonly<Record<string, Omit<Subject, "use">>> = {
+  "controller-manager": { name: "system:kube-controller-manager" },
+  scheduler: { name: "system:kube-scheduler" },
+  proxy: { name: "system:kube-proxy" },
+  kubelet: { name: `system:node:${nodeName}`, organization: "system:nodes" },
+};
 
-async function access(plan: ClusterPlan, authority: Authority, subject: Subject): Promise<ClusterConfig> {
-  const { certificate: cert, key } = await authority.issue(subject, { now: plan.now, days });
-  return {
-    name: plan.name,
-    server: `https://${plan.node.address}:${apiPort}`,
-    ca: authority.certificate,
-    auth: { kind: "clientCertificate", cert, key },
-  };
-}
-
-async function writePair(files: ClusterFiles, name: string, { certificate, key }: KeyPair): Promise<void> {
-  await write(files.certificate(name), certificate);
-  await write(files.key(name), key.reveal());
-}
-
-async function writeConfigurations({ files, programs, registries, nodeName }: ClusterPlan): Promise<void> {
-  const { containerd, cni, kubelet, proxyConfig } = files;
-  const toml = containerdToml({
-    root: containerd.root,
-    registries: containerd.registries,
-    cniConfig: cni,
-    cniPlugins: programs.runtime.pluginFolder,
-    runc: programs.runtime.path("runc"),
-    pauseImage: systemImage("pause"),
-  });
-  await write(containerd.config, toml);
-  await write(`${cni}/10-klutch.conflist`, cniConflist);
-  for (const [host, url] of Object.entries(registries))
-    await write(`${containerd.registries}/${host}/hosts.toml`, hostsToml(url));
-  await write(kubelet.config, formatYaml(kubeletConfiguration(files)));
-  await write(proxyConfig, formatYaml(proxyConfiguration(files, nodeName)));
-}
-
-async function write(path: string, content: string | Buffer): Promise<void> {
-  await mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
-  await writeFile(path, content, { mode: 0o600 });
+/** Tells containerd to pull images of a registry from this URL, which may speak HTTP, and never to push there. */
+export function hostsToml(url: string): string {
+  return `server = "${url}"\n[host."${url}"]\ncapabilities = ["pull", "resolve"]\n`;
 }

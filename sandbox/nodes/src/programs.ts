@@ -1,46 +1,22 @@
-/** The programs that a cluster runs: servers that are built from source, and Debian's container runtime. */
+/** Finds the programs that a cluster runs: servers that are built from source, and Debian's container runtime. */
 import { type NodePrograms, resolveEngines, resolveNodePrograms, type ResolveOptions } from "@klutch/engines";
 
-/** Paths of all of them. */
-export interface ClusterPrograms {
-  readonly etcd: string;
-  readonly kubeApiserver: string;
-  readonly kubeControllerManager: string;
-  readonly kubeScheduler: string;
-  readonly kubelet: string;
-  readonly kubeProxy: string;
-  readonly coredns: string;
-  readonly pause: string;
-  readonly runtime: NodePrograms;
-}
+const engines = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubelet",
+  "kube-proxy",
+  "coredns",
+  "pause",
+] as const;
 
-const names = {
-  etcd: "etcd",
-  kubeApiserver: "kube-apiserver",
-  kubeControllerManager: "kube-controller-manager",
-  kubeScheduler: "kube-scheduler",
-  kubelet: "kubelet",
-  kubeProxy: "kube-proxy",
-  coredns: "coredns",
-  pause: "pause",
-} as const;
-
-/** Those in the cache, else obtained, which takes minutes. Throws `EngineError`. */
+/** Takes them from the cache, else obtains them, which takes minutes; `path` knows all of them. Throws `EngineError`. */
 export async function resolveClusterPrograms(
   options: Pick<ResolveOptions, "progress" | "signal"> = {},
-): Promise<ClusterPrograms> {
+): Promise<NodePrograms> {
   const runtime = await resolveNodePrograms(options);
-  const engines = await resolveEngines(Object.values(names), options);
-  const path = (name: keyof typeof names): string => engines.get(names[name]) ?? "";
-  return {
-    etcd: path("etcd"),
-    kubeApiserver: path("kubeApiserver"),
-    kubeControllerManager: path("kubeControllerManager"),
-    kubeScheduler: path("kubeScheduler"),
-    kubelet: path("kubelet"),
-    kubeProxy: path("kubeProxy"),
-    coredns: path("coredns"),
-    pause: path("pause"),
-    runtime,
-  };
+  const built = new Map<string, string>(await resolveEngines(engines, options));
+  return { ...runtime, path: (program) => built.get(program) ?? runtime.path(program) };
 }

@@ -7,7 +7,7 @@ import type { NodeNetwork } from "./network.ts";
 
 /** A registry that runs, without TLS and without passwords. Disposing ends it and removes what was pushed. */
 export interface NodeRegistry extends AsyncDisposable {
-  /** As images are named: `10.213.0.1:20000`. Of RFC 1918, so that Crossplane's package manager speaks HTTP to it. */
+  /** First part of the images' names: `10.213.0.1:20000`. Of RFC 1918, so that Crossplane's package manager speaks HTTP to it. */
   readonly host: string;
   /** `http://` and the host. */
   readonly url: string;

@@ -1,102 +1,95 @@
 /** Starts the servers of a cluster in its namespaces. */
-import { type RunningProcess, startProcess } from "@klutch/engines";
-import type { KubeClient } from "@klutch/kube";
-import { askEtcd, etcdAddress, etcdArguments } from "@klutch/kube-testing";
-import { type Command, type Input, run } from "./command.ts";
-import { masqueradeRules } from "./config/containerd.ts";
-import {
-  apiServerArguments,
-  controllerManagerArguments,
-  kubeletArguments,
-  schedulerArguments,
-} from "./config/servers.ts";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startProcess } from "@klutch/engines";
+import { type KubeClient, parseYaml } from "@klutch/kube";
+import { listAt } from "@klutch/kube-core";
+import { askEtcd, etcdArguments } from "@klutch/kube-testing";
+import { buildImage, layoutArchive, plainLayerOf } from "@klutch/oci";
+import { type Command, run } from "./command.ts";
+import { configFolder, home, systemImages } from "./facts.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { ClusterPlan } from "./prepare.ts";
 
-/** Where, and for whom. */
+/** Cluster whose servers are started. */
 export interface ServerContext {
   readonly plan: ClusterPlan;
   readonly namespaces: Namespaces;
   readonly client: KubeClient;
-  readonly apiServerArgs: readonly string[];
 }
 
-/** etcd, then the API server; ready means that it answers as ready. */
-export async function startApi(context: ServerContext): Promise<readonly RunningProcess[]> {
-  const { plan, client, apiServerArgs } = context;
-  const { files, programs, node } = plan;
-  const etcd = await start(
-    context,
-    "etcd",
-    { command: programs.etcd, args: etcdArguments(false) },
-    async () => {
-      return (await askEtcd(files.folder, "/health")) !== "";
-    },
-  );
-  const args = apiServerArguments(files, { address: node.address, etcd: etcdAddress, more: apiServerArgs });
-  const command = { command: programs.kubeApiserver, args };
-  const apiServer = await start(context, "kube-apiserver", command, async () => {
+/** Programs that ask the API server for work. */
+const workers = ["kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"];
+
+/** Starts etcd, then the API server; resolves when it answers as ready. */
+export async function startApi(context: ServerContext): Promise<void> {
+  const { plan, client } = context;
+  const isHealthy = async (): Promise<boolean> => (await askEtcd(plan.folder, "/health")) !== "";
+  await start(context, "etcd", etcdArguments(false), isHealthy);
+  await start(context, "kube-apiserver", await argumentsOf(context, "kube-apiserver"), async () => {
     await client.request({ method: "GET", path: "/readyz" });
     return true;
   });
-  return [etcd, apiServer];
 }
 
-/** containerd; ready means that it answers. */
-export async function startContainerd(context: ServerContext): Promise<RunningProcess> {
-  const { files, programs } = context.plan;
-  const command = {
-    command: programs.runtime.path("containerd"),
-    args: ["--config", files.containerd.config],
-  };
-  return start(context, "containerd", command, async () => {
-    await runWith(context, { command: programs.runtime.path("ctr"), args: ["version"] });
+/** Starts containerd, and imports the images that a node has before it can pull any. */
+export async function startRuntime(context: ServerContext): Promise<void> {
+  const ctr = (args: readonly string[], input?: Uint8Array): Promise<string> =>
+    runInside(context, { command: context.plan.programs.path("ctr"), args }, input);
+  await start(context, "containerd", ["--config", `${home}/containerd.toml`], async () => {
+    await ctr(["version"]);
     return true;
   });
+  for (const name of systemImages.names) {
+    const base = `${systemImages.repository}/${name}`;
+    const args = ["--namespace", "k8s.io", "images", "import", "--base-name", base, "-"];
+    await ctr(args, await systemImage(context.plan.programs.path(name), name));
+  }
 }
 
-/** What asks the API server for work: controllers, scheduler, kubelet and the proxy of Services. */
-export async function startWorkers(context: ServerContext): Promise<readonly RunningProcess[]> {
-  const { files, programs, node, nodeName } = context.plan;
-  const nft = { command: programs.runtime.path("nft"), args: ["-f", "-"] };
-  await runWith(context, nft, masqueradeRules);
-  const commands: Readonly<Record<string, Command>> = {
-    "kube-controller-manager": {
-      command: programs.kubeControllerManager,
-      args: controllerManagerArguments(files),
-    },
-    "kube-scheduler": { command: programs.kubeScheduler, args: schedulerArguments(files) },
-    kubelet: {
-      command: programs.kubelet,
-      args: kubeletArguments(files, { name: nodeName, address: node.address }),
-    },
-    "kube-proxy": { command: programs.kubeProxy, args: [`--config=${files.proxyConfig}`] },
-  };
-  return Promise.all(Object.entries(commands).map(([name, command]) => start(context, name, command)));
+/** Starts what asks the API server for work: controllers, scheduler, kubelet and the proxy of Services. */
+export async function startWorkers(context: ServerContext): Promise<void> {
+  const nft = { command: context.plan.programs.path("nft"), args: ["-f", `${home}/masquerade.nft`] };
+  await runInside(context, nft);
+  await Promise.all(workers.map(async (name) => start(context, name, await argumentsOf(context, name))));
 }
 
-/** Runs a program of the node's inside. */
-export function runWith(
-  { plan, namespaces }: Pick<ServerContext, "plan" | "namespaces">,
-  { command, args }: Command,
-  input?: Input,
-): Promise<string> {
-  return run(namespaces.enter({ command, args, env: plan.programs.runtime.env }), input);
+async function argumentsOf({ plan }: ServerContext, program: string): Promise<readonly string[]> {
+  const text = await readFile(join(configFolder, "servers.yaml"), "utf8");
+  return listAt(parseYaml(text.replaceAll("ADDRESS", plan.node.address)), program).map(String);
 }
 
-function start(
+/** Returns the archive of an image with one static program, uncompressed because it stays on this machine. */
+async function systemImage(program: string, name: string): Promise<Uint8Array> {
+  const layer = plainLayerOf([{ path: name, content: await readFile(program), mode: 0o755 }]);
+  const image = buildImage({
+    architecture: process.arch === "arm64" ? "arm64" : "amd64",
+    layers: [layer],
+    config: { Entrypoint: [`/${name}`], User: "65532:65532" },
+  });
+  return layoutArchive([{ name: systemImages.tag, image }]);
+}
+
+function runInside(
   { plan, namespaces }: ServerContext,
-  name: string,
   command: Command,
+  input?: Uint8Array,
+): Promise<string> {
+  return run(namespaces.enter({ ...command, env: plan.programs.env }), input);
+}
+
+/** The end of the namespaces ends every server in them. */
+async function start(
+  { plan, namespaces }: ServerContext,
+  program: string,
+  args: readonly string[],
   ready?: () => Promise<boolean>,
-): Promise<RunningProcess> {
-  const entering = namespaces.enter(command, plan.files.folder);
-  return startProcess({
-    name: `${plan.name} ${name}`,
-    command: entering.command,
-    args: entering.args,
-    env: plan.programs.runtime.env,
-    logFile: plan.files.log(name),
+): Promise<void> {
+  await startProcess({
+    ...namespaces.enter({ command: plan.programs.path(program), args }),
+    name: `${plan.name} ${program}`,
+    env: plan.programs.env,
+    logFile: join(plan.folder, "logs", `${program}.log`),
     ready,
   });
 }

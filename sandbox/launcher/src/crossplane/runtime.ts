@@ -12,15 +12,16 @@ import {
   controllerReference,
   deployments,
   type DynamicObject,
-  isRecord,
   recordAt,
   type ResourceType,
   secrets,
+  textAt,
   wholeSeconds,
 } from "@klutch/kube-core";
+import { secretObject } from "@klutch/kube-testing";
 import type { CertificateFolders } from "../certificates.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
-import { conditionOf } from "../objects.ts";
+import { conditionOf, shippedManifests } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
@@ -31,54 +32,45 @@ const manager = { fieldManager: "klutch-package-runtime", force: true } as const
 const pollMs = 400;
 
 /** Runs revisions until the sandbox ends. */
-export function runPackageRuntime(context: SandboxContext, certificates: CertificateFolders): Promise<void> {
-  return loop(context, async () => {
-    const { client } = context.clusters.controlPlane;
-    const endpoint = `dns:///localhost:${context.state.ports.function}`;
-    for (const revision of (await client.list<DynamicObject>(functionRevisions)).items) {
+export async function runPackageRuntime(
+  { clusters, state, signal }: SandboxContext,
+  certificates: CertificateFolders,
+): Promise<void> {
+  const { client } = clusters.controlPlane;
+  const endpoint = `dns:///localhost:${state.ports.function}`;
+  const active = async (type: ResourceType): Promise<readonly DynamicObject[]> =>
+    (await client.list<DynamicObject>(type)).items.filter(
+      ({ spec }) => textAt(spec, "desiredState") === "Active",
+    );
+  const serveAll = async (): Promise<void> => {
+    for (const revision of await active(functionRevisions))
       await serveRevision(client, functionRevisions, revision, certificates, endpoint);
-    }
-    for (const revision of (await client.list<DynamicObject>(providerRevisions)).items) {
+    for (const revision of await active(providerRevisions)) {
       await serveRevision(client, providerRevisions, revision, certificates, undefined);
-      if (isActive(revision)) await applyStubDeployment(client, revision);
+      await applyStubDeployment(client, revision);
     }
-  });
-}
-
-async function loop(context: SandboxContext, once: () => Promise<void>): Promise<void> {
-  while (!context.signal.aborted) {
+  };
+  while (!signal.aborted) {
     // A conflict or a server that is just starting: the next round repairs it.
-    await once().catch(() => undefined);
-    await sleep(pollMs, undefined, { signal: context.signal }).catch(() => undefined);
+    await serveAll().catch(() => undefined);
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
   }
-}
-
-function isActive(revision: DynamicObject): boolean {
-  return isRecord(revision.spec) && revision.spec["desiredState"] === "Active";
 }
 
 async function serveRevision(
   client: KubeClient,
   type: ResourceType,
   revision: DynamicObject,
-  certificates: CertificateFolders,
+  { functionServer }: CertificateFolders,
   endpoint: string | undefined,
 ): Promise<void> {
   const { name = "", generation } = revision.metadata;
-  const status = recordAt(revision.status);
-  if (!isActive(revision)) return;
-  if (conditionOf(revision, "RuntimeHealthy") === "True" && status["endpoint"] === endpoint) return;
-  const secretName = `${name}-tls`;
-  const read = async (file: string): Promise<string> =>
-    (await readFile(join(certificates.functionServer, file))).toString("base64");
-  const [certificate, key, authority] = await Promise.all([read("tls.crt"), read("tls.key"), read("ca.crt")]);
-  const secret: DynamicObject = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace: crossplaneNamespace, name: secretName },
-    data: { "tls.crt": certificate, "tls.key": key, "ca.crt": authority },
-  };
-  await client.apply(secrets, secret, manager);
+  const isHealthy = conditionOf(revision, "RuntimeHealthy") === "True";
+  if (isHealthy && recordAt(revision.status)["endpoint"] === endpoint) return;
+  const read = async (file: string) => [file, await readFile(join(functionServer, file), "utf8")] as const;
+  const texts = Object.fromEntries(await Promise.all(["tls.crt", "tls.key", "ca.crt"].map(read)));
+  const tlsServerSecretName = `${name}-tls`;
+  await client.apply(secrets, secretObject(crossplaneNamespace, tlsServerSecretName, texts), manager);
   const condition = {
     type: "RuntimeHealthy",
     status: "True",
@@ -86,38 +78,17 @@ async function serveRevision(
     observedGeneration: generation,
     lastTransitionTime: wholeSeconds(systemClock.now()),
   };
-  const body: DynamicObject = {
-    apiVersion: revision.apiVersion,
-    kind: revision.kind,
-    metadata: { name },
-    status: { tlsServerSecretName: secretName, endpoint, conditions: [condition] },
-  };
+  const { apiVersion, kind } = revision;
+  const status = { tlsServerSecretName, endpoint, conditions: [condition] };
+  const body = { apiVersion, kind, metadata: { name }, status };
   await client.apply(type, body, { ...manager, subresource: "status" });
 }
 
 async function applyStubDeployment(client: KubeClient, revision: DynamicObject): Promise<void> {
-  const { name = "" } = revision.metadata;
-  if ((await client.find(deployments, { namespace: crossplaneNamespace, name })) !== undefined) return;
-  const labels = { "pkg.crossplane.io/revision": name };
-  const object: DynamicObject = {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: {
-      namespace: crossplaneNamespace,
-      name,
-      ownerReferences: [controllerReference(revision)],
-    },
-    spec: {
-      replicas: 0,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          serviceAccountName: providerAccount,
-          containers: [{ name: "package-runtime", image: "runs-as-a-process" }],
-        },
-      },
-    },
-  };
-  await client.apply(deployments, object, manager);
+  const ref = { namespace: crossplaneNamespace, name: revision.metadata.name ?? "" };
+  if ((await client.find(deployments, ref)) !== undefined) return;
+  for (const stub of await shippedManifests("provider-stub", { NAME: ref.name, ACCOUNT: providerAccount })) {
+    const ownerReferences = [controllerReference(revision)];
+    await client.apply(deployments, { ...stub, metadata: { ...stub.metadata, ownerReferences } }, manager);
+  }
 }

@@ -21,25 +21,20 @@ export class ScriptedBrowser {
   async submit(
     page: Page,
     markers: readonly string[],
-    values: Readonly<Record<string, string>>,
+    values: Readonly<Record<string, string>> = {},
   ): Promise<Page> {
     const forms = [...page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)];
     const form = forms.find((match) => markers.every((marker) => match[0].includes(marker)));
-    if (form === undefined)
-      throw new Error(
-        `no form with ${markers.join(" and ")} at ${page.url.origin}${page.url.pathname}: ${textOf(page.html)}`,
-      );
-    const action = attribute(form[1] ?? "", "action");
-    const fields = new URLSearchParams();
-    for (const [, input = ""] of (form[2] ?? "").matchAll(/<input\b([^>]*)>/g)) {
-      const name = attribute(input, "name");
-      if (name !== "") fields.set(name, attribute(input, "value"));
-    }
-    for (const [name, value] of Object.entries(values)) fields.set(name, value);
-    const target = action === "" ? page.url : new URL(action, page.url);
-    return this.#go(target, {
+    if (form === undefined) throw new Error(`no form with ${markers.join(" and ")} at ${textOf(page)}`);
+    const [, tag = "", content = ""] = form;
+    const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([input]) => input);
+    const fields = Object.fromEntries(
+      inputs.map((input) => [attribute(input, "name"), attribute(input, "value")]),
+    );
+    delete fields[""];
+    return this.#go(new URL(attribute(tag, "action"), page.url), {
       method: "POST",
-      body: fields.toString(),
+      body: new URLSearchParams({ ...fields, ...values }).toString(),
       headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
     });
   }
@@ -48,36 +43,25 @@ export class ScriptedBrowser {
     let current = url;
     let request = init;
     for (let step = 0; step < maxSteps; step++) {
+      const jar = this.#cookies.get(current.host) ?? new Map<string, string>();
+      this.#cookies.set(current.host, jar);
       const headers = new Headers(request.headers);
-      headers.set(
-        "cookie",
-        [...(this.#cookies.get(current.host) ?? [])].map(([name, value]) => `${name}=${value}`).join("; "),
-      );
+      headers.set("cookie", [...jar].map(([name, value]) => `${name}=${value}`).join("; "));
       const response = await fetch(current, { ...request, headers, redirect: "manual" });
-      this.#keepCookies(current, response);
+      for (const cookie of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=;]*)=([^;]*)/.exec(cookie) ?? [];
+        jar.set(name, value);
+      }
       const location = response.headers.get("location");
       if (location === null) {
-        const html = await response.text();
-        if (!response.ok)
-          throw new Error(
-            `${current.origin}${current.pathname} answered ${response.status}: ${textOf(html)}`,
-          );
-        return { url: current, html };
+        const page = { url: current, html: await response.text() };
+        if (!response.ok) throw new Error(`answer ${response.status} from ${textOf(page)}`);
+        return page;
       }
       current = new URL(location, current);
       request = { method: "GET" };
     }
     throw new Error(`more than ${maxSteps} redirects from ${url.origin}`);
-  }
-
-  #keepCookies(url: URL, response: Response): void {
-    const jar = this.#cookies.get(url.host) ?? new Map<string, string>();
-    this.#cookies.set(url.host, jar);
-    for (const cookie of response.headers.getSetCookie()) {
-      const [pair = ""] = cookie.split(";");
-      const split = pair.indexOf("=");
-      jar.set(pair.slice(0, split), pair.slice(split + 1));
-    }
   }
 }
 
@@ -86,12 +70,11 @@ function attribute(tag: string, name: string): string {
   return (match?.[1] ?? "").replaceAll("&amp;", "&").replaceAll("&quot;", '"');
 }
 
-/** The words of a page, for messages. */
-function textOf(html: string): string {
-  return html
+/** Returns the address of a page without its parameters, and its words. */
+function textOf({ url, html }: Page): string {
+  const words = html
     .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, " ")
     .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll(/\s+/g, " ")
-    .trim()
-    .slice(0, 300);
+    .replaceAll(/\s+/g, " ");
+  return `${url.origin}${url.pathname}: ${words.trim().slice(0, 300)}`;
 }

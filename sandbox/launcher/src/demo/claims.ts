@@ -1,77 +1,45 @@
-/** The claims of the demo, as a developer would write them. */
+/** The claims of the demo: the examples of the services that the sandbox offers, in a namespace of their own. */
+import { decodeObject, formatYaml } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { claimResource, exampleFilesOf, legacy } from "@klutch/services";
 
 /** Namespace in app cluster A. */
 export const demoNamespace = "demo";
 
-/** A data service of the demo. Its claims are all called `name`. */
-export interface DemoService {
-  /** `serviceInstanceType` of its bindings. */
-  readonly type: string;
-  readonly kind: string;
-  readonly service: string;
-  readonly plan: string;
-  readonly name: string;
+/** Data services that the sandbox's broker may offer. */
+export const demoTypes = ["postgresql", "mariadb", "keyvalue"] as const;
+
+/** One of them. */
+export type DemoType = (typeof demoTypes)[number];
+
+const operations = ["instance", "binding", "backup", "restore"] as const;
+
+/** A claim, and its file in the sandbox's folder. */
+export interface DemoClaim {
+  readonly file: string;
+  readonly manifest: DynamicObject;
+  readonly resource: ResourceType;
+  readonly ref: { readonly namespace: string; readonly name: string };
 }
 
-/** All that the sandbox's broker may offer. */
-export const demoServices: Readonly<Record<"postgresql" | "mariadb" | "keyvalue", DemoService>> = {
-  postgresql: {
-    type: "postgresql",
-    kind: "PostgresqlInstance",
-    service: "a9s-postgresql17",
-    plan: "postgresql-single-nano",
-    name: "my-postgresql",
-  },
-  mariadb: {
-    type: "mariadb",
-    kind: "MariadbInstance",
-    service: "a9s-mariadb1011",
-    plan: "mariadb-single-nano-ssl",
-    name: "my-mariadb",
-  },
-  keyvalue: {
-    type: "keyvalue",
-    kind: "KeyvalueInstance",
-    service: "a9s-keyvalue8",
-    plan: "keyvalue-single-nano-ssl",
-    name: "my-keyvalue",
-  },
-};
-
-/** The file with the claim of this operation on a service's instance. */
-export function claimFile({ type }: DemoService, operation: Operation): string {
-  return `${type}-${operation}.yaml`;
+/** Returns the claim of an operation on the demo's instance of a service. */
+export function demoClaim(type: DemoType, operation: (typeof operations)[number]): DemoClaim {
+  const name = `${type}-${operation}`;
+  const example = exampleFilesOf(legacy).find((each) => each.name === name);
+  const manifest = decodeObject<DynamicObject>(example?.manifest, `the example ${name}`);
+  const ref = { namespace: demoNamespace, name: manifest.metadata.name ?? "" };
+  const resource = claimResource(manifest.kind);
+  return { file: `${name}.yaml`, manifest: { ...manifest, metadata: ref }, resource, ref };
 }
-
-type Operation = "instance" | "binding" | "backup" | "restore";
 
 /** File that makes the namespace. */
 export const namespaceFile = "namespace.yaml";
 
+const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: demoNamespace } };
+const claims = demoTypes.flatMap((type) => operations.map((operation) => demoClaim(type, operation)));
+
 /** Text of each file for `kubectl apply`. */
 export const demoFiles: Readonly<Record<string, string>> = Object.fromEntries([
-  [namespaceFile, `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`],
-  ...Object.values(demoServices).flatMap(filesOf),
+  [namespaceFile, formatYaml(namespace)],
+  ...claims.map(({ file, manifest }) => [file, formatYaml(manifest)] as const),
 ]);
-
-function filesOf(demo: DemoService): readonly (readonly [name: string, text: string])[] {
-  const { kind, service, plan, type, name } = demo;
-  const reference = { instanceRef: name, serviceInstanceType: type };
-  return [
-    [claimFile(demo, "instance"), manifest(kind, name, { service, plan })],
-    [claimFile(demo, "binding"), manifest("ServiceBinding", name, reference)],
-    [claimFile(demo, "backup"), manifest("Backup", name, reference)],
-    [claimFile(demo, "restore"), manifest("Restore", name, { backupRef: name, ...reference })],
-  ];
-}
-
-function manifest(kind: string, name: string, spec: Readonly<Record<string, string>>): string {
-  const fields = Object.entries(spec).map(([field, value]) => `  ${field}: ${value}\n`);
-  return `apiVersion: anynines.com/v1
-kind: ${kind}
-metadata:
-  name: ${name}
-  namespace: ${demoNamespace}
-spec:
-${fields.join("")}`;
-}

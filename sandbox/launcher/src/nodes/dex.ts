@@ -1,15 +1,13 @@
 /** Dex in a Pod of the control plane, reached at its node. */
-import { restrictedContainer } from "@klutch/api";
 import type { KeyPair } from "@klutch/certificates";
 import { formatYaml } from "@klutch/kube";
 import { deployments } from "@klutch/kube-core";
+import { namespaceObject, secretObject } from "@klutch/kube-testing";
 import type { NodeCluster } from "@klutch/nodes";
-import { applyAll, waitForConditions } from "../objects.ts";
+import { applyAll, shippedManifests, waitForConditions } from "../objects.ts";
 import { dexConfig } from "../services/dex.ts";
 
 const name = "dex";
-const metadata = { name, namespace: name };
-const labels = { app: name };
 const port = 5556;
 
 /** Options of Dex on nodes. */
@@ -20,56 +18,23 @@ export interface NodeDexOptions {
   readonly backendUrl: string;
 }
 
-/** Starts it; gives back its issuer. */
+/** Starts it, and returns its issuer. */
 export async function startDexPod(
   { client, node }: NodeCluster,
   { image, certificate, clientSecret, backendUrl }: NodeDexOptions,
 ): Promise<string> {
   const issuer = `https://${node.address}:${port}/dex`;
   const web = { https: `0.0.0.0:${port}`, tlsCert: "/etc/dex/tls.crt", tlsKey: "/etc/dex/tls.key" };
-  const stringData = {
+  const files = {
     "config.yaml": formatYaml(dexConfig({ issuer, web, clientSecret, backendUrl })),
     "tls.crt": certificate.certificate,
     "tls.key": certificate.key.reveal(),
   };
   await applyAll(client, [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name } },
-    { apiVersion: "v1", kind: "Secret", metadata, stringData },
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata,
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec(image) } },
-    },
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata,
-      // No load balancer is here: the node itself takes what comes to its address.
-      spec: { selector: labels, ports: [{ port }], externalIPs: [node.address] },
-    },
+    namespaceObject(name),
+    secretObject(name, name, files),
+    ...(await shippedManifests("dex", { IMAGE: image, ADDRESS: node.address })),
   ]);
-  await waitForConditions(client, deployments, metadata, ["Available"]);
+  await waitForConditions(client, deployments, { name, namespace: name }, ["Available"]);
   return issuer;
-}
-
-function podSpec(image: string): object {
-  return {
-    automountServiceAccountToken: false,
-    securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
-    containers: [
-      {
-        name,
-        image,
-        ports: [{ containerPort: port }],
-        readinessProbe: {
-          httpGet: { path: "/dex/.well-known/openid-configuration", port, scheme: "HTTPS" },
-          periodSeconds: 1,
-        },
-        securityContext: restrictedContainer,
-        volumeMounts: [{ name: "config", mountPath: "/etc/dex" }],
-      },
-    ],
-    volumes: [{ name: "config", secret: { secretName: name } }],
-  };
 }

@@ -3,30 +3,25 @@ import { readdir, readFile } from "node:fs/promises";
 import { type DynamicObject, pods } from "@klutch/kube-core";
 import type { NodeCluster } from "@klutch/nodes";
 
-/** A process of the node itself, or all of a Pod's. */
-export interface MemoryUse {
-  /** `kubelet`, or `namespace/name` of a Pod. */
-  readonly name: string;
-  readonly isPod: boolean;
-  readonly kib: number;
-}
-
-/** Lists the processes on the node of a cluster, the largest first. */
-export async function memoryOf({ client, node }: NodeCluster): Promise<readonly MemoryUse[]> {
+/** Returns the lines of a table: each Pod and each process of the node itself, the largest first, and the sums. */
+export async function memoryTable({ client, node }: NodeCluster): Promise<readonly string[]> {
   const { items } = await client.list<DynamicObject>(pods);
   const names = new Map(
     items.map(({ metadata }) => [metadata.uid, `${metadata.namespace}/${metadata.name}`]),
   );
-  const uses = new Map<string, MemoryUse>();
-  for (const id of (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
-    const found = await processAt(`/proc/${id}`, node.name);
-    if (found === undefined) continue;
-    const { program, pod, kib } = found;
-    const name = pod === undefined ? program : (names.get(pod) ?? `a Pod that is gone`);
-    const before = uses.get(name)?.kib ?? 0;
-    uses.set(name, { name, isPod: pod !== undefined, kib: before + kib });
-  }
-  return [...uses.values()].toSorted((one, other) => other.kib - one.kib);
+  const processes = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const found = (await Promise.all(processes.map((id) => memoryOf(id, node.name)))).flat();
+  const uses = Map.groupBy(found, ({ pod, program }) =>
+    pod === undefined ? `    ${program}` : `Pod ${names.get(pod) ?? "a Pod that is gone"}`,
+  );
+  const sum = (of: readonly NodeProcess[]): number => of.reduce((total, { kib }) => total + kib, 0);
+  const line = (kib: number, name: string): string => `${(kib / 1024).toFixed(0).padStart(6)} MiB  ${name}`;
+  const rows = [...uses].map(([name, of]) => ({ name, kib: sum(of) }));
+  return [
+    ...rows.toSorted((one, other) => other.kib - one.kib).map(({ kib, name }) => line(kib, name)),
+    line(sum(found.filter(({ pod }) => pod !== undefined)), "all Pods"),
+    line(sum(found), "everything"),
+  ];
 }
 
 interface NodeProcess {
@@ -36,24 +31,11 @@ interface NodeProcess {
   readonly kib: number;
 }
 
-/** Reads one process. Returns undefined if it is not of the node, or ended meanwhile. */
-async function processAt(folder: string, node: string): Promise<NodeProcess | undefined> {
-  const read = (file: string): Promise<string> => readFile(`${folder}/${file}`, "utf8").catch(() => "");
+/** Reads one process. Returns nothing if it is not of the node, or ended meanwhile. */
+async function memoryOf(id: string, node: string): Promise<readonly NodeProcess[]> {
+  const read = (file: string): Promise<string> => readFile(`/proc/${id}/${file}`, "utf8").catch(() => "");
   const path = /:memory:(\S+)$/m.exec(await read("cgroup"))?.[1] ?? "";
-  if (!path.includes(`/${node}/`)) return undefined;
+  if (!path.includes(`/${node}/`)) return [];
   const kib = Number(/^Pss:\s+(\d+) kB$/m.exec(await read("smaps_rollup"))?.[1] ?? 0);
-  const program = (await read("comm")).trim();
-  return { program, pod: /\/pod([0-9a-f-]{36})\//.exec(path)?.[1], kib };
-}
-
-/** Lines of a table, with the sum. */
-export function memoryTable(uses: readonly MemoryUse[]): readonly string[] {
-  const mib = (kib: number): string => `${(kib / 1024).toFixed(0).padStart(6)} MiB`;
-  const sum = (of: readonly MemoryUse[]): number => of.reduce((total, { kib }) => total + kib, 0);
-  const isPod = (use: MemoryUse): boolean => use.isPod;
-  return [
-    ...uses.map(({ name, kib, isPod: pod }) => `${mib(kib)}  ${pod ? "Pod" : "   "} ${name}`),
-    `${mib(sum(uses.filter(isPod)))}  all Pods`,
-    `${mib(sum(uses))}  everything`,
-  ];
+  return [{ program: (await read("comm")).trim(), pod: /\/pod([0-9a-f-]{36})\//.exec(path)?.[1], kib }];
 }

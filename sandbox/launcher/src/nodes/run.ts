@@ -5,16 +5,15 @@ import { resolveClusterPrograms, whyUnfit } from "@klutch/nodes";
 import { legacy } from "@klutch/services";
 import type { SandboxConfig } from "../config.ts";
 import { runDemo } from "../demo/demo.ts";
-import { typed } from "../page/typed.ts";
 import type { Progress } from "../progress.ts";
 import { report } from "../report.ts";
 import { offerApis } from "../services/backend.ts";
-import { obtainDataServers } from "../services/data-servers.ts";
+import { obtainDataServers } from "../services/broker.ts";
 import { configureProvider } from "../services/packages.ts";
-import { useFirstDatabase } from "./application.ts";
+import { giveBack, useFirstDatabase } from "./first-database.ts";
 import { followInstallPage } from "./install.ts";
-import { memoryOf, memoryTable } from "./memory.ts";
-import { clusterCount, type NodeWorld, startNodeWorld } from "./world.ts";
+import { memoryTable } from "./memory.ts";
+import { broker, clusterCount, type NodeWorld, startNodeWorld } from "./world.ts";
 
 const engines = ["kubectl", "helm", "crane", "crossplane", "dex"] as const;
 
@@ -40,70 +39,42 @@ export async function runOnNodes(
   await using world = await startNodeWorld(progress, new Date());
   const begun = progress.elapsed();
   await followInstallPage(world, progress);
-  progress.say(
-    `from empty clusters to the first claim that is Ready: ${(progress.elapsed() - begun).toFixed(0)} s`,
-  );
+  const tookSeconds = (progress.elapsed() - begun).toFixed(0);
+  progress.say(`from empty clusters to the first claim that is Ready: ${tookSeconds} s`);
   const said = await progress.step("an application in a Pod of app cluster A", () => useFirstDatabase(world));
   progress.say(`its database says: ${said}`);
   await progress.step("give the first database back", () => giveBack(world));
   if (config.demo && !signal.aborted) await demonstrate(world, progress, signal);
-  await sayMemory(world, progress);
+  for (const cluster of Object.values(world.clusters)) {
+    progress.say(`memory of ${cluster.name}:`);
+    for (const line of await memoryTable(cluster)) progress.say(line);
+  }
   if (!config.exit) {
-    console.log(reportOf(world));
+    const next = "Ctrl-C ends every process, and nothing is kept.";
+    console.log(report({ ...world, authorities: world.person["AUTHORITIES"], next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");
 }
 
-/** Deletes the objects that the page created: the demo starts and ends with none. */
-async function giveBack({ work, person }: NodeWorld): Promise<void> {
-  const remove = 'kubectl --kubeconfig "$APP_CLUSTER" delete --timeout=5m';
-  // The login first: an instance stays while it has one.
-  await typed(`${remove} servicebindings/orders-app && ${remove} postgresqlinstances/orders`, work, person);
-}
-
 /** The page offers as little as it needs; the demo wants all services, and backups. */
 async function demonstrate(world: NodeWorld, progress: Progress, signal: AbortSignal): Promise<void> {
-  const { clusters, cli, folder, person } = world;
+  const { clusters, cli, folder, backendUrl, person, secrets } = world;
   const { client } = clusters.controlPlane;
   const servers = await obtainDataServers(progress, signal);
   await offerApis(client, [legacy]);
   await configureProvider(client, {
-    url: person["BROKER_URL"] ?? "",
-    username: person["BROKER_USER"] ?? "",
-    password: person["BROKER_PASSWORD"] ?? "",
+    url: broker.url,
+    username: broker.user,
+    password: secrets.brokerPassword,
     types: ["postgresql", ...Object.keys(servers)],
     generations: [legacy],
   });
   await runDemo({
     context: { state: { folder }, progress, clusters },
     cli,
-    backendUrl: `https://${person["BACKEND_HOST"]}`,
+    backendUrl,
     broker: { postgresUrl: undefined, hasBackups: true, servers },
     env: { NODE_EXTRA_CA_CERTS: person["AUTHORITIES"] ?? "" },
-  });
-}
-
-async function sayMemory({ clusters }: NodeWorld, progress: Progress): Promise<void> {
-  for (const cluster of Object.values(clusters)) {
-    progress.say(`memory of ${cluster.name}:`);
-    for (const line of memoryTable(await memoryOf(cluster))) progress.say(line);
-  }
-}
-
-function reportOf({ folder, clusters, cli, issuer, person }: NodeWorld): string {
-  const { controlPlane, appA, appB } = clusters;
-  return report({
-    folder,
-    urls: {
-      controlPlane: controlPlane.config.server,
-      appA: appA.config.server,
-      appB: appB.config.server,
-    },
-    cli,
-    backendUrl: `https://${person["BACKEND_HOST"]}`,
-    issuer,
-    authorities: person["AUTHORITIES"],
-    next: "Ctrl-C ends every process, and nothing is kept.",
   });
 }

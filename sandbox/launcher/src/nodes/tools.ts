@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ArtefactName, packageArtefacts } from "@klutch/api";
 import { cacheFolder, resolveEngine } from "@klutch/engines";
-import { inheritedEnvironment } from "../environment.ts";
+import { inheritedEnvironment as env } from "../environment.ts";
+import { architecture, repository } from "../machine.ts";
 
 /** Artefacts that are installed. */
 const artefacts: readonly ArtefactName[] = [
@@ -16,19 +17,16 @@ const artefacts: readonly ArtefactName[] = [
   packageArtefacts.configuration,
 ];
 
-const root = join(import.meta.dirname, "..", "..", "..", "..");
-
 /**
  * Replaces `npm run release:build`, which writes to the checkout and builds all platforms, most of which cannot run here. This one
  * builds the artefacts for this machine in the current folder, and `release:push` takes them from there.
  */
-function npmScript(env: NodeJS.ProcessEnv): string {
-  const architecture = process.arch === "arm64" ? "arm64" : "amd64";
+function npmScript(): string {
   const images = artefacts.map((name) => `--image=${name}`).join(" ");
   return `#!/bin/sh
 export PATH="${env["PATH"]}" HOME="${env["HOME"]}" KLUTCH_CACHE_DIR="${cacheFolder}" TMPDIR="${tmpdir()}"
 unset SSL_CERT_FILE
-node="${process.execPath}" tools="${root}/tools/release" release="$PWD/dist/release"
+node="${process.execPath}" tools="${repository}/tools/release" release="$PWD/dist/release"
 case "$1 $2 $3" in
 "run release:build --")
   shift 3
@@ -41,12 +39,12 @@ esac
 `;
 }
 
-/** Writes them; gives back their folder. */
+/** Writes them, and returns their folder. */
 export async function writeTools(folder: string): Promise<string> {
   const tools = join(folder, "tools");
   await mkdir(tools);
   await symlink(await resolveEngine("helm"), join(tools, "helm"));
-  await writeFile(join(tools, "npm"), npmScript(inheritedEnvironment), { mode: 0o755 });
+  await writeFile(join(tools, "npm"), npmScript(), { mode: 0o755 });
   // The person who is played has the browser.
   await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
   return tools;

@@ -1,63 +1,52 @@
 /** The backend of the control plane, with the rights of its shipped manifest. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeClient } from "@klutch/kube";
 import { type Generation, legacy } from "@klutch/services";
 import { accountKubeconfig } from "../accounts.ts";
-import { appProcess } from "../node-process.ts";
-import { applyAll, readManifests } from "../objects.ts";
-import { keepProcess } from "../supervise.ts";
 import type { SandboxContext } from "../context.ts";
+import { repository } from "../machine.ts";
+import { applyAll, readManifests } from "../objects.ts";
+import { keepApp } from "../supervise.ts";
 import { oidcClientId } from "./dex.ts";
 
-const repository = join(import.meta.dirname, "..", "..", "..", "..");
-
-/** Installs what the control plane needs of Klutch, and starts the backend; gives back its URL. */
+/** Installs the kinds and rights that Klutch needs in the control plane, starts the backend, and returns its URL. */
 export async function startBackend(context: SandboxContext, issuer: string): Promise<string> {
-  const { state, clusters } = context;
-  const { client } = clusters.controlPlane;
+  const { controlPlane } = context.clusters;
+  const { ports, secrets } = context.state;
   const crds = (await readManifests(join(repository, "deploy", "crds"))).filter(
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
   );
-  await applyAll(client, [
-    ...crds,
-    ...(await readManifests(join(repository, "deploy", "backend-rbac.yaml"))),
-  ]);
-  const folder = join(state.folder, "backend");
-  await mkdir(folder, { recursive: true });
+  const rights = await readManifests(join(repository, "deploy", "backend-rbac.yaml"));
+  await applyAll(controlPlane.client, [...crds, ...rights]);
+  const folder = join(context.state.folder, "backend");
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
-  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, context);
-  const { backend, backendProbe } = state.ports;
-  const url = `http://127.0.0.1:${backend}`;
-  await keepProcess(
-    context,
-    appProcess("backend", {
-      args: [
-        `--listen-address=127.0.0.1:${backend}`,
-        `--probe-port=${backendProbe}`,
-        "--pretty-name=Klutch Sandbox",
-        `--oidc-issuer-url=${issuer}`,
-        `--oidc-issuer-client-id=${oidcClientId}`,
-        `--oidc-callback-url=${url}/callback`,
-        `--oidc-authorize-url=${url}/authorize`,
-        `--external-address=${clusters.controlPlane.url}`,
-      ],
-      env: {
-        KUBECONFIG: kubeconfig,
-        OIDC_CLIENT_SECRET: state.secrets.oidcClientSecret,
-        COOKIE_SIGNING_KEY: state.secrets.cookieKey,
-      },
-      logFile: join(folder, "backend.log"),
-      ready: async () => (await fetch(`http://127.0.0.1:${backendProbe}/readyz`)).ok,
-    }),
-  );
+  const url = `http://127.0.0.1:${ports.backend}`;
+  await keepApp(context, "backend", {
+    args: [
+      `--listen-address=127.0.0.1:${ports.backend}`,
+      `--probe-port=${ports.backendProbe}`,
+      "--pretty-name=Klutch Sandbox",
+      `--oidc-issuer-url=${issuer}`,
+      `--oidc-issuer-client-id=${oidcClientId}`,
+      `--oidc-callback-url=${url}/callback`,
+      `--oidc-authorize-url=${url}/authorize`,
+      `--external-address=${controlPlane.url}`,
+    ],
+    env: {
+      KUBECONFIG: await accountKubeconfig(controlPlane, account, folder),
+      OIDC_CLIENT_SECRET: secrets.oidcClientSecret,
+      COOKIE_SIGNING_KEY: secrets.cookieKey,
+    },
+    logFile: join(folder, "backend.log"),
+    ready: `http://127.0.0.1:${ports.backendProbe}/readyz`,
+  });
   return url;
 }
 
 /** Offers our claims to app clusters. */
 export async function offerApis(client: KubeClient, generations: readonly Generation[]): Promise<void> {
   for (const generation of generations) {
-    const folder = generation === legacy ? [] : ["namespaced"];
-    await applyAll(client, await readManifests(join(repository, "configuration", ...folder, "templates")));
+    const folder = generation === legacy ? "templates" : "namespaced/templates";
+    await applyAll(client, await readManifests(join(repository, "configuration", folder)));
   }
 }

@@ -1,11 +1,11 @@
 /** The service broker, the PostgreSQL server whose databases it hands out, and the programs of the servers that it runs itself. */
 import { join } from "node:path";
-import { type PostgresServer, startPostgres } from "@klutch/engines";
+import { type DebianPrograms, EngineError, resolveDebian, startPostgres } from "@klutch/engines";
 import type { SandboxBase } from "../context.ts";
-import { appProcess } from "../node-process.ts";
+import { together } from "../machine.ts";
+import type { Progress } from "../progress.ts";
 import { postgresFolder, serversFolder } from "../state.ts";
-import { keepProcess, reportEnd } from "../supervise.ts";
-import type { DataServers } from "./data-servers.ts";
+import { keepApp, reportEnd } from "../supervise.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
@@ -13,9 +13,12 @@ export const brokerUser = "klutch";
 /** Path at which the broker serves its backup manager, which has the same user. */
 export const backupManagerPath = "/backup-manager";
 
+/** Programs by type of data service; unavailable ones are absent. */
+export type DataServers = Readonly<Partial<Record<"mariadb" | "keyvalue", DebianPrograms>>>;
+
 /** A broker that runs. */
 export interface SandboxBroker {
-  /** URL of the server's superuser, with which the demo checks that objects are really gone; undefined if it is reachable by the broker only. */
+  /** URL of the server's superuser, with which the demo checks that objects are really gone; undefined if only the broker reaches it. */
   readonly postgresUrl: string | undefined;
   /** True if programs for backups of that server are available. */
   readonly hasBackups: boolean;
@@ -23,45 +26,53 @@ export interface SandboxBroker {
   readonly servers: DataServers;
 }
 
-/** Starts the broker. It ends the servers of instances before itself, and writes their data to disk. */
-const stopTimeoutMs = 30_000;
+/** Downloads missing programs. Reports unavailable ones in one line, and the sandbox omits that service. `resolve`: for tests. */
+export async function obtainDataServers(
+  progress: Pick<Progress, "say">,
+  signal: AbortSignal,
+  resolve: typeof resolveDebian = resolveDebian,
+): Promise<DataServers> {
+  const obtain = async (name: "mariadb" | "redis", title: string): Promise<DebianPrograms | undefined> => {
+    try {
+      return await resolve(name, { progress: (line) => progress.say(line), signal });
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== "PackageMissing") throw error;
+      progress.say(`${title} is not offered: ${error.message}`);
+      return undefined;
+    }
+  };
+  const [mariadb, keyvalue] = await together([obtain("mariadb", "MariaDB"), obtain("redis", "KeyValue")]);
+  return { ...(mariadb && { mariadb }), ...(keyvalue && { keyvalue }) };
+}
 
 /** Starts the broker and its PostgreSQL server. */
 export async function startBroker(context: SandboxBase, servers: DataServers): Promise<SandboxBroker> {
-  const { state, stack } = context;
-  const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
-  const postgres = stack.use(
-    await startPostgres({ dataDir: postgresFolder(state.folder), port: state.ports.postgres, password }),
+  const { folder, ports, secrets } = context.state;
+  const dataDir = postgresFolder(folder);
+  const postgres = context.stack.use(
+    await startPostgres({ dataDir, port: ports.postgres, password: secrets.postgresPassword }),
   );
-  const address = `127.0.0.1:${state.ports.broker}`;
   reportEnd(context, postgres.process);
-  await keepProcess(
-    context,
-    appProcess("broker", {
-      env: {
-        BROKER_LISTEN: address,
-        BROKER_POSTGRES_URL: postgres.url,
-        BROKER_USERNAME: brokerUser,
-        BROKER_PASSWORD: brokerPassword,
-        BROKER_SECRET_KEY: brokerKey,
-        BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
-        BROKER_DATA_FOLDER: Object.keys(servers).length === 0 ? "" : serversFolder(state.folder),
-        ...programsFor(postgres),
-      },
-      // Servers of kept instances may have to recover first.
-      readyTimeoutMs: 180_000,
-      stopTimeoutMs,
-      logFile: join(state.folder, "broker.log"),
-      ready: async () => (await fetch(`http://${address}/healthz`)).ok,
-    }),
-  );
+  const address = `127.0.0.1:${ports.broker}`;
+  await keepApp(context, "broker", {
+    env: {
+      BROKER_LISTEN: address,
+      BROKER_POSTGRES_URL: postgres.url,
+      BROKER_USERNAME: brokerUser,
+      BROKER_PASSWORD: secrets.brokerPassword,
+      BROKER_SECRET_KEY: secrets.brokerKey,
+      BROKER_BACKUP_FOLDER: join(folder, "backups"),
+      BROKER_DATA_FOLDER: Object.keys(servers).length === 0 ? "" : serversFolder(folder),
+      // Without them the broker searches itself.
+      BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms ?? "",
+      BROKER_POSTGRES_LIBRARIES: postgres.dumpLibraries ?? "",
+    },
+    // Servers of kept instances may have to recover first.
+    readyTimeoutMs: 180_000,
+    // It ends the servers of instances before itself, and writes their data to disk.
+    stopTimeoutMs: 30_000,
+    logFile: join(folder, "broker.log"),
+    ready: `http://${address}/healthz`,
+  });
   return { postgresUrl: postgres.url, hasBackups: postgres.dumpPrograms !== undefined, servers };
-}
-
-/** Returns the path of `pg_dump` for the broker; without one it searches itself. */
-function programsFor({ dumpPrograms, dumpLibraries }: PostgresServer): Readonly<Record<string, string>> {
-  return {
-    BROKER_POSTGRES_PROGRAMS: dumpPrograms ?? "",
-    BROKER_POSTGRES_LIBRARIES: dumpLibraries ?? "",
-  };
 }

@@ -1,7 +1,7 @@
 /** A process that starts a cluster, says where, and waits to be killed. */
 import { startNodeCluster } from "../cluster.ts";
+import { openNodeNetwork } from "../network.ts";
 
-const cluster = await startNodeCluster({ name: "abandoned" });
-const { folder, network, node } = cluster;
+const network = await openNodeNetwork();
+const { folder, node } = await startNodeCluster({ name: "abandoned", network });
 process.stdout.write(`${JSON.stringify({ folder, bridge: network.addresses.bridge, node: node.name })}\n`);
-await cluster.exited;

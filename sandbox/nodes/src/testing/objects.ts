@@ -29,12 +29,11 @@ export const webService: DynamicObject = {
   spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
 };
 
-/** One web server of `webImage`, which has to be there already. */
+/** One web server of `webImage`. */
 export function webDeployment(image: string): DynamicObject {
   const container = {
     name: "web",
     image,
-    imagePullPolicy: "Never",
     args: ["httpd", "-f", "-vv", "-p", "8080", "-h", "/www"],
     readinessProbe: { httpGet: { path: "/", port: 8080 }, periodSeconds: 1 },
     securityContext,
