@@ -1,16 +1,16 @@
 /** `npm run build`: the bundles of all shipped apps and the commands for people, in `dist/`. `-- <app> <file>` writes one bundle somewhere else. */
 import { join, relative } from "node:path";
+import { repositoryRoot } from "../root.ts";
 import { bundleApp, bundledApps } from "./bundle.ts";
 import { buildCommands } from "./commands.ts";
 
-const root = join(import.meta.dirname, "..", "..");
+const dist = join(repositoryRoot, "dist");
 const [app, file] = process.argv.slice(2);
 if (app !== undefined && file !== undefined) await bundleApp(app, file);
 else {
   for (const name of bundledApps) {
-    await bundleApp(name, join(root, "dist", `${name}.mjs`));
+    await bundleApp(name, join(dist, `${name}.mjs`));
     console.log(`dist/${name}.mjs`);
   }
-  const dist = join(root, "dist");
-  for (const path of await buildCommands(join(dist, "bin"))) console.log(relative(root, path));
+  for (const path of await buildCommands(join(dist, "bin"))) console.log(relative(repositoryRoot, path));
 }

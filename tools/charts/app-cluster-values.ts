@@ -1,12 +1,13 @@
-/** The values of the chart for app clusters. */
+/** Lists the values of the chart for app clusters. */
 import { consumerNamespace, konnectorManifests, type Registry } from "@klutch/api";
 import { recordAt, recordsAt } from "@klutch/kube-core";
-import { disruptionValues, imageValues, monitorValues, namespaceValues, podValues } from "./shared-values.ts";
+import { firstValues, lastValues } from "./shared-values.ts";
 import {
   type JsonSchema,
   oneOf,
   optionalNumber,
   optionalToggle,
+  rows,
   toggle,
   type ValueTable,
   wholeNumber,
@@ -39,53 +40,37 @@ const bindingSchema: JsonSchema = {
 
 /** In the order of values.yaml; images come from `registry`. */
 export const appClusterValues = (registry: Registry): ValueTable => [
-  ...imageValues("konnector", registry),
-  ...namespaceValues(consumerNamespace),
-  wholeNumber({ path: "replicas", about: "How many Pods there are; one of them works." }, 2),
-  {
-    path: "bindings",
-    about:
-      "APIs that are bound without the plugin: for each an APIServiceBinding and the rights that it needs.",
-    kind: "list of bindings",
-    schema: { type: "array", items: bindingSchema },
-    default: [],
-  },
-  oneOf(
-    { path: "logLevel", flag: "log-level", about: "What is logged; `info` when it is empty." },
-    ["", "debug", "info", "warn", "error", "silent"],
-    "",
-  ),
-  optionalNumber(
-    {
-      path: "massDeletionLimit",
-      flag: "mass-deletion-limit",
+  ...firstValues("konnector", registry, consumerNamespace),
+  ...rows({
+    replicas: wholeNumber("How many Pods there are; one of them works.", 2),
+    bindings: {
       about:
-        "Deletions of one API within a minute after which the rest is held, when most claims go with them; 0 never holds, null is 100.",
+        "APIs that are bound without the plugin: for each an APIServiceBinding and the rights that it needs.",
+      kind: "list of bindings",
+      schema: { type: "array", items: bindingSchema },
+      default: [],
     },
-    0,
-  ),
-  optionalNumber(
-    {
-      path: "providerObjectsLimit",
-      flag: "provider-objects-limit",
-      about:
-        "Copies of one claimed resource that the provider may bring into a namespace; 0 is any number, null is 1000.",
-    },
-    0,
-  ),
-  {
-    path: "admissionPolicy",
-    about:
+    logLevel: oneOf(
+      "What is logged; `info` when it is empty.",
+      ["", "debug", "info", "warn", "error", "silent"],
+      "",
+      "log-level",
+    ),
+    massDeletionLimit: optionalNumber(
+      "Deletions of one API within a minute after which the rest is held, when most claims go with them; 0 never holds, null is 100.",
+      { flag: "mass-deletion-limit" },
+    ),
+    providerObjectsLimit: optionalNumber(
+      "Copies of one claimed resource that the provider may bring into a namespace; 0 is any number, null is 1000.",
+      { flag: "provider-objects-limit" },
+    ),
+    admissionPolicy:
       "The ValidatingAdmissionPolicy behind the konnector's roles, as the plugin writes it: the account writes only what is bound.",
-  },
-  optionalToggle({
-    path: "admissionPolicy.enabled",
-    about:
+    "admissionPolicy.enabled": optionalToggle(
       "Make it; null is yes where Helm sees the cluster or `bindings` binds something. Where only files are rendered, as Argo CD does, it does not know what the plugin has bound: set it to false there if the plugin binds, too.",
+    ),
+    networkPolicy: "Who reaches the Pods.",
+    "networkPolicy.enabled": toggle("Make a NetworkPolicy that lets only metrics be read."),
   }),
-  { path: "networkPolicy", about: "Who reaches the Pods." },
-  toggle({ path: "networkPolicy.enabled", about: "Make a NetworkPolicy that lets only metrics be read." }),
-  ...disruptionValues(),
-  ...monitorValues(),
-  ...podValues({ resources: recordAt(container, "resources"), spread: [] }),
+  ...lastValues({ resources: recordAt(container, "resources"), spread: [] }),
 ];

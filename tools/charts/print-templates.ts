@@ -1,25 +1,25 @@
-/** The parts of templates that follow from tables and manifests of the source. */
+/** Prints the parts of templates that follow from tables and manifests of the source. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatYaml } from "@klutch/kube";
 import { type ChartValue, type ValueTable, valuesIn } from "./value.ts";
 
-/** Manifests as a template that prints them as they are. */
+/** Returns manifests as a template that prints them as they are. */
 export function verbatim(manifests: readonly object[]): string {
   return manifests.map((manifest) => escaped(formatYaml(manifest))).join("---\n");
 }
 
-/** Text that the template language leaves alone. */
+/** Returns text that the template language leaves alone. */
 function escaped(yaml: string): string {
   return yaml.replaceAll("{{", '{{ "{{" }}');
 }
 
-/** A named template that gives a manifest, for templates that change it by values. */
+/** Returns a named template that gives a manifest, for templates that change it by values. */
 export function baseTemplate(name: string, manifest: object): string {
   return `{{- define "${name}" -}}\n${escaped(formatYaml(manifest))}{{- end }}\n`;
 }
 
-/** A named template with the program's arguments: a line for each value that has a flag and is set. */
+/** Returns a named template with the program's arguments: a line for each value that has a flag and is set. */
 export function flagsTemplate(name: string, table: ValueTable): string {
   const lines = valuesIn(table).flatMap((each) =>
     each.flag === undefined ? [] : [flagLines(each, each.flag)],
@@ -38,11 +38,8 @@ function flagLines({ path, schema }: ChartValue, flag: string): string {
   return `{{- if ${value} }}\n${line(`toString ${value}`)}{{- end }}\n`;
 }
 
-/** What both charts need, under the chart's own name: a file of this folder with the names of `words` put in. */
-export function sharedTemplates(words: Readonly<Record<"CHART" | "NAMESPACE", string>>): string {
-  const source = readFileSync(join(import.meta.dirname, "shared.tpl"), "utf8");
-  return Object.entries(words).reduce(
-    (template, [name, word]) => template.replaceAll(`%${name}%`, word),
-    source,
-  );
+/** Returns a file of this folder with the words in the places of their names, which stand as `%NAME%`. */
+export function filled(file: string, words: Readonly<Record<string, string>>): string {
+  const source = readFileSync(join(import.meta.dirname, file), "utf8");
+  return source.replaceAll(/%([A-Z]+)%/g, (place, name: string) => words[name] ?? place);
 }

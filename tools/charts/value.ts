@@ -1,4 +1,4 @@
-/** What a chart can be told, as data: values.yaml, its schema, the page about it and the arguments of the program are printed from it. */
+/** Describes the values of a chart as data: values.yaml, its schema, its page and the arguments of the program are printed from it. */
 
 /** A schema in JSON (draft 7, which every Helm 3 understands), without its description. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface ChartValue {
   readonly path: string;
   /** One sentence. */
   readonly about: string;
-  /** What it is, on the page. */
+  /** Names the type on the page. */
   readonly kind: string;
   readonly schema: JsonSchema;
   readonly default: unknown;
@@ -18,79 +18,89 @@ export interface ChartValue {
 }
 
 /** A heading over values whose paths begin with its own. */
-export interface ValueGroup {
-  readonly path: string;
-  readonly about: string;
-}
+export type ValueGroup = Pick<ChartValue, "path" | "about">;
 
-/** A table of values in the order in which they are printed. A group stands before its values. */
+/** Values in the order in which they are printed. A group stands before its values. */
 export type ValueTable = readonly (ChartValue | ValueGroup)[];
 
-type Words = Pick<ChartValue, "path" | "about" | "flag">;
+/** A value without its path. */
+export type Value = Omit<ChartValue, "path">;
 
-/** Values alone. */
+/** Makes a table of values by path; a sentence alone is a group. */
+export function rows(table: Readonly<Record<string, Value | string>>): ValueTable {
+  return Object.entries(table).map(([path, value]) =>
+    typeof value === "string" ? { path, about: value } : { path, ...value },
+  );
+}
+
+/** Returns the values without the groups. */
 export function valuesIn(table: ValueTable): readonly ChartValue[] {
   return table.filter((each) => "schema" in each);
 }
 
 /** A text; an empty one counts as not set. */
-export function text(words: Words, standard = ""): ChartValue {
-  return { ...words, kind: "text", schema: { type: "string" }, default: standard };
+export function text(about: string, standard = "", flag?: string): Value {
+  return { about, kind: "text", schema: { type: "string" }, default: standard, flag };
 }
 
 /** One of some words. */
-export function oneOf(words: Words, allowed: readonly string[], standard: string): ChartValue {
-  return { ...words, kind: allowed.join(", "), schema: { type: "string", enum: allowed }, default: standard };
+export function oneOf(about: string, allowed: readonly string[], standard: string, flag?: string): Value {
+  return {
+    about,
+    kind: allowed.join(", "),
+    schema: { type: "string", enum: allowed },
+    default: standard,
+    flag,
+  };
 }
 
 /** True or false. */
-export function toggle(words: Words, standard = false): ChartValue {
-  return { ...words, kind: "true or false", schema: { type: "boolean" }, default: standard };
+export function toggle(about: string, standard = false, flag?: string): Value {
+  return { about, kind: "true or false", schema: { type: "boolean" }, default: standard, flag };
 }
 
 /** True, false, or null for what the chart finds out. */
-export function optionalToggle(words: Words): ChartValue {
-  return { ...words, kind: "true, false or null", schema: { type: ["boolean", "null"] }, default: null };
+export function optionalToggle(about: string): Value {
+  return { about, kind: "true, false or null", schema: { type: ["boolean", "null"] }, default: null };
 }
 
-/** A whole number. */
-export function wholeNumber(words: Words, standard: number, minimum = 1): ChartValue {
-  return { ...words, kind: "number", schema: { type: "integer", minimum }, default: standard };
+/** A whole number of at least 1. */
+export function wholeNumber(about: string, standard: number, flag?: string): Value {
+  return { about, kind: "number", schema: { type: "integer", minimum: 1 }, default: standard, flag };
 }
 
 /** A whole number, or null for what the program does without it. */
-export function optionalNumber(words: Words, minimum: number, maximum?: number): ChartValue {
+export function optionalNumber(
+  about: string,
+  {
+    minimum = 0,
+    maximum,
+    flag,
+  }: { readonly minimum?: number; readonly maximum?: number; readonly flag?: string },
+): Value {
   const schema = { type: ["integer", "null"], minimum, maximum };
-  return { ...words, kind: "number or null", schema, default: null };
+  return { about, kind: "number or null", schema, default: null, flag };
 }
 
 /** Any number of texts. */
-export function texts(words: Words): ChartValue {
+export function texts(about: string, flag?: string): Value {
   const schema = { type: "array", items: { type: "string", minLength: 1 } };
-  return { ...words, kind: "list of texts", schema, default: [] };
+  return { about, kind: "list of texts", schema, default: [], flag };
 }
 
 /** Texts by name, such as labels. */
-export function textMap(words: Words): ChartValue {
+export function textMap(about: string): Value {
   const schema = { type: "object", additionalProperties: { type: "string" } };
-  return { ...words, kind: "map of texts", schema, default: {} };
+  return { about, kind: "map of texts", schema, default: {} };
 }
 
 /** A part of a Kubernetes object, which the API server judges; `of` is its type there. */
-export function part(words: Words, of: string, standard: object = {}): ChartValue {
-  return { ...words, kind: of, schema: { type: "object" }, default: standard };
+export function part(about: string, of: string, standard: object = {}): Value {
+  return { about, kind: of, schema: { type: "object" }, default: standard };
 }
 
 /** A list of such parts. */
-export function parts(words: Words, of: string, standard: readonly object[] = []): ChartValue {
+export function parts(about: string, of: string, standard: readonly object[] = []): Value {
   const schema = { type: "array", items: { type: "object" } };
-  return { ...words, kind: `list of ${of}`, schema, default: standard };
-}
-
-/** Names of objects, as Kubernetes writes them: a list of `{name: …}`. */
-export function references(words: Words): ChartValue {
-  const name = { type: "string", minLength: 1 };
-  const items = { type: "object", required: ["name"], additionalProperties: false, properties: { name } };
-  const kind = "list of LocalObjectReference";
-  return { ...words, kind, schema: { type: "array", items }, default: [] };
+  return { about, kind: `list of ${of}`, schema, default: standard };
 }

@@ -128,7 +128,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       "konnector",
       "provider-anynines",
     ],
-    thirdParty: ["@babel/parser", "esbuild", "vitepress"],
+    thirdParty: ["@babel/parser", "esbuild", "fflate", "vitepress"],
   },
   // The store of our broker is filled and read past it.
   // Worlds and traffic of the end-to-end tests are measured, too.

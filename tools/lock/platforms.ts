@@ -22,10 +22,8 @@ export function missingPlatforms(entries: LockEntries): ReadonlyMap<string, stri
   for (const [folder, { optionalDependencies = {} }] of Object.entries(entries)) {
     if (!folder.startsWith("node_modules/")) continue;
     for (const [name, version] of Object.entries(optionalDependencies)) {
-      const found = [`${folder}/node_modules/${name}`, `node_modules/${name}`].some(
-        (path) => path in entries,
-      );
-      if (!found) missing.set(`node_modules/${name}`, version);
+      const path = `node_modules/${name}`;
+      if (!(path in entries || `${folder}/${path}` in entries)) missing.set(path, version);
     }
   }
   return missing;
@@ -41,46 +39,22 @@ export function completeLock(entries: LockEntries): LockEntries {
   );
 }
 
-const systems = [
-  "aix",
-  "android",
-  "darwin",
-  "freebsd",
-  "linux",
-  "netbsd",
-  "openbsd",
-  "openharmony",
-  "sunos",
-  "win32",
-];
-const processors = [
-  "arm",
-  "arm64",
-  "ia32",
-  "loong64",
-  "mips64el",
-  "ppc64",
-  "riscv64",
-  "s390x",
-  "wasm32",
-  "x64",
-];
+const systems = "aix android darwin freebsd linux netbsd openbsd openharmony sunos win32".split(" ");
+const processors = "arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x wasm32 x64".split(" ");
+const libraries = [
+  ["musl", "musl"],
+  ["gnu", "glibc"],
+] as const;
 
 /** Reads the platform from the package's name, such as `@oxlint/binding-linux-x64-musl`, so that npm skips it elsewhere. */
 function platformOf(folder: string): Pick<LockEntry, "os" | "cpu" | "libc"> {
   const words = folder.split(/[/-]/);
   const os = words.filter((word) => systems.includes(word));
   const cpu = words.filter((word) => processors.includes(word));
-  const libc = os.includes("linux")
-    ? words.some((word) => word.startsWith("musl"))
-      ? ["musl"]
-      : words.some((word) => word.startsWith("gnu"))
-        ? ["glibc"]
-        : []
-    : [];
+  const [, libc] = libraries.find(([start]) => words.some((word) => word.startsWith(start))) ?? [];
   return {
     ...(os.length > 0 ? { os } : {}),
     ...(cpu.length > 0 ? { cpu } : {}),
-    ...(libc.length > 0 ? { libc } : {}),
+    ...(os.includes("linux") && libc !== undefined ? { libc: [libc] } : {}),
   };
 }

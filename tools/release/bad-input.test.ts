@@ -11,12 +11,12 @@ import { releaseRegistry } from "@klutch/api";
 import { AptFault, unpackForeign } from "@klutch/engines";
 import { buildIndex, buildXpkg } from "@klutch/oci";
 import { chartVersion } from "../charts/chart.ts";
-import { replace, replaceFile } from "./beside.ts";
+import { replace, replaceFile } from "./disk-full.ts";
 import { writeImage } from "./build-images.ts";
 import { packCharts } from "./charts.ts";
 import type { ReleasedImage } from "./released-image.ts";
 import { neededLibraries } from "./elf.ts";
-import { buildNodeLayer } from "./node-layer.ts";
+import { buildNodeLayer } from "./base-layer.ts";
 import { runSigner, signWith } from "./signing.ts";
 import { smallDisk } from "./testing/small-disk.ts";
 

@@ -1,21 +1,14 @@
 /**
- * The lowest layer of all images: what Node is linked to, out of Debian packages, and who runs. There is no shell and no package manager.
- * Node brings its own certificates of authorities, so there are none here.
+ * Builds the lowest layers of all images. The first has what Node is linked to, out of Debian packages, and who runs: no shell, no package
+ * manager, and no certificates, because Node brings its own. The second has Node, the same version for all programs.
  */
-import { readdir, readFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { runtimeUser } from "@klutch/api";
 import type { UnpackedPackage } from "@klutch/engines";
-import { type Layer, layerOf } from "@klutch/oci";
-import { entriesOf, type FileEntry, libraryEntry } from "./files.ts";
-
-/** A layer and what is in it. */
-export interface BaseLayer {
-  readonly layer: Layer;
-  readonly packages: readonly UnpackedPackage[];
-  /** Names of the libraries in it. */
-  readonly libraries: readonly string[];
-}
+import type { Architecture } from "@klutch/oci";
+import { buildLayer, type BuiltLayer, type FileEntry, filesIn, libraryEntry } from "./files.ts";
+import { fetchNpmArchive, type NpmArchiveOptions } from "./npm-archive.ts";
 
 /** Libraries that Node is linked to, by package; the loader is one of libc's. The last one has the licences of those before it. */
 const libraries: Readonly<Record<string, RegExp | undefined>> = {
@@ -26,42 +19,50 @@ const libraries: Readonly<Record<string, RegExp | undefined>> = {
   "gcc-12-base": undefined,
 };
 
-/** Packages that it is made of. */
+/** Packages that the lowest layer is made of. */
 export const basePackages: readonly string[] = Object.keys(libraries);
 
-/** Builds it of its packages, which are among these. */
-export async function buildBaseLayer(all: readonly UnpackedPackage[]): Promise<BaseLayer> {
-  const packages = all.filter(({ name }) => basePackages.includes(name));
-  const files = (await Promise.all(packages.map(filesOf))).flat();
+/** Builds the lowest layer of its packages, which are among these. */
+export async function buildBaseLayer(all: readonly UnpackedPackage[]): Promise<BuiltLayer> {
+  const debian = all.filter(({ name }) => basePackages.includes(name));
+  const files = (await Promise.all(debian.map(filesOf))).flat();
   const tmp = { path: "tmp", folder: true, mode: 0o1777 } as const;
-  return {
-    layer: layerOf(entriesOf([...files, ...accounts(), tmp])),
-    packages,
+  return buildLayer([...files, ...accounts, tmp], {
+    debian,
     libraries: files.map(({ path }) => basename(path)),
-  };
+  });
 }
 
 async function filesOf({ name, root }: UnpackedPackage): Promise<readonly FileEntry[]> {
-  const wanted = libraries[name];
   const found: FileEntry[] = [];
-  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-    if (entry.isDirectory()) continue;
-    const path = relative(root, join(entry.parentPath, entry.name));
-    if (wanted?.test(path) === true) found.push(await libraryEntry(root, path));
+  for (const path of await filesIn(root)) {
+    if (libraries[name]?.test(path) === true) found.push(await libraryEntry(root, path));
     if (path === `usr/share/doc/${name}/copyright`)
       found.push({ path, content: await readFile(join(root, path)) });
   }
   return found;
 }
 
-function accounts(): readonly FileEntry[] {
-  const text = (path: string, content: string): FileEntry => ({ path, content: Buffer.from(content) });
-  return [
-    text(
-      "etc/passwd",
-      `root:x:0:0:root:/:/sbin/nologin\nklutch:x:${runtimeUser}:${runtimeUser}:klutch:/:/sbin/nologin\n`,
-    ),
-    text("etc/group", `root:x:0:\nklutch:x:${runtimeUser}:\n`),
-    text("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+const accounts: readonly FileEntry[] = Object.entries({
+  "etc/passwd": `root:x:0:0:root:/:/sbin/nologin\nklutch:x:${runtimeUser}:${runtimeUser}:klutch:/:/sbin/nologin\n`,
+  "etc/group": `root:x:0:\nklutch:x:${runtimeUser}:\n`,
+  "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}).map(([path, text]) => ({ path, content: Buffer.from(text) }));
+
+/** Where Node is in an image. */
+export const nodePath = "usr/bin/node";
+
+/** Builds the layer with npm's Node in `folder`. Throws `ReleaseError` when it is another than the lock file names. */
+export async function buildNodeLayer(
+  architecture: Architecture,
+  folder: string,
+  options?: NpmArchiveOptions,
+): Promise<BuiltLayer> {
+  const name = `node-linux-${architecture === "amd64" ? "x64" : "arm64"}`;
+  const node = await fetchNpmArchive(name, folder, options);
+  const files = [
+    { path: nodePath, content: await node.read("bin/node"), mode: 0o755 },
+    { path: "usr/share/doc/node/LICENSE", content: await node.read("LICENSE") },
   ];
+  return buildLayer(files, { npm: [node.package] });
 }

@@ -2,7 +2,6 @@
 import { klutchVersion, runtimeUser } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
 import {
-  type Annotations,
   type Architecture,
   buildImage,
   buildReferrer,
@@ -12,13 +11,13 @@ import {
   jsonBlob,
   type Referrer,
 } from "@klutch/oci";
-import type { AppLayer } from "./app-layer.ts";
+import { programPath } from "./app-layer.ts";
+import { nodePath } from "./base-layer.ts";
+import type { BuiltLayer } from "./files.ts";
 import type { Foundation } from "./foundation.ts";
-import type { ImageDefinition } from "./images.ts";
-import { nodePath } from "./node-layer.ts";
+import type { ImageDefinition, ProgramDefinition } from "./images.ts";
 import { provenanceOf, type Source } from "./provenance.ts";
-import { type Contents, spdxDocument } from "./sbom.ts";
-import type { ServerLayer } from "./server-layer.ts";
+import { spdxDocument } from "./sbom.ts";
 
 /** An image of one platform. */
 export interface BuiltImage {
@@ -28,41 +27,17 @@ export interface BuiltImage {
   readonly referrers: readonly Referrer[];
 }
 
-/** The image of a definition; `app` is its program, if it has one. The same source and packages give the same digests. */
+/** Builds the image of a definition; `app` has its program, if it has one. The same source and packages give the same digests. */
 export function buildReleaseImage(
-  definition: ImageDefinition,
-  app: AppLayer | undefined,
+  { name, description, program, documents }: ImageDefinition,
+  app: BuiltLayer | undefined,
   foundation: Foundation,
   source: Source,
 ): BuiltImage {
-  const { architecture } = foundation;
-  const servers = serversOf(definition, foundation);
-  const annotations = annotationsOf(definition, source);
-  const parts: ImageParts = {
-    architecture,
-    layers: app === undefined ? [] : layersOf(app, servers, foundation),
-    config: { ...runtimeOf(definition, app), Labels: annotations },
-    annotations,
-  };
-  const { documents } = definition;
-  const image =
-    documents === undefined
-      ? buildImage(parts)
-      : buildXpkg(documents.map((document) => formatYaml(document)).join("---\n"), parts);
-  const { base, node } = foundation;
-  const contents: Contents = {
-    name: definition.name,
-    version: klutchVersion,
-    architecture,
-    debian: app === undefined ? [] : [...base.packages, ...servers.flatMap(({ packages }) => packages)],
-    npm: app === undefined ? [] : [node.package, ...app.packages],
-    created: source.committedAt,
-  };
-  return { architecture, image, referrers: referrersOf(image, contents, source) };
-}
-
-function annotationsOf({ name, description }: ImageDefinition, source: Source): Annotations {
-  return {
+  const { architecture, base, node } = foundation;
+  // Layers that several images have come first: a node keeps them once.
+  const layers = app === undefined ? [] : [base, node, ...serversOf(program, foundation), app];
+  const annotations = {
     "org.opencontainers.image.title": name,
     "org.opencontainers.image.description": description,
     "org.opencontainers.image.version": klutchVersion,
@@ -70,42 +45,47 @@ function annotationsOf({ name, description }: ImageDefinition, source: Source): 
     "org.opencontainers.image.created": source.committedAt,
     "org.opencontainers.image.licenses": "Apache-2.0",
   };
+  const parts: ImageParts = {
+    architecture,
+    layers: layers.map(({ layer }) => layer),
+    config: { ...(program === undefined ? {} : runtimeOf(program)), Labels: annotations },
+    annotations,
+  };
+  const image =
+    documents === undefined
+      ? buildImage(parts)
+      : buildXpkg(documents.map((document) => formatYaml(document)).join("---\n"), parts);
+  const contents = {
+    name,
+    version: klutchVersion,
+    architecture,
+    debian: layers.flatMap(({ debian }) => debian),
+    npm: layers.flatMap(({ npm }) => npm),
+    created: source.committedAt,
+  };
+  const statement = provenanceOf(image.manifest.digest, contents, source);
+  const referrers = [
+    jsonBlob(spdxDocument(contents), "application/spdx+json"),
+    jsonBlob(statement, "application/vnd.in-toto+json"),
+  ].map((document) => buildReferrer(image.manifest, document));
+  return { architecture, image, referrers };
 }
 
-/** Layers that several images have come first: a node keeps them once. */
-function layersOf(
-  app: AppLayer,
-  servers: readonly ServerLayer[],
-  { base, node }: Foundation,
-): ImageParts["layers"] {
-  return [base.layer, node.layer, ...servers.map(({ layer }) => layer), app.layer];
-}
-
-function runtimeOf({ program }: ImageDefinition, app: AppLayer | undefined): ImageParts["config"] {
-  if (app === undefined) return {};
-  const env = Object.entries(program?.env ?? {}).map(([name, value]) => `${name}=${value}`);
+function runtimeOf({ app, env = {} }: ProgramDefinition): ImageParts["config"] {
+  const own = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return {
-    Entrypoint: [`/${nodePath}`, `/${app.program}`],
+    Entrypoint: [`/${nodePath}`, `/${programPath(app)}`],
     User: `${runtimeUser}:${runtimeUser}`,
     WorkingDir: "/",
     // Whoever runs it as another user has no home in its accounts.
-    Env: ["PATH=/usr/bin:/bin", "HOME=/tmp", "NODE_ENV=production", ...env],
+    Env: ["PATH=/usr/bin:/bin", "HOME=/tmp", "NODE_ENV=production", ...own],
   };
 }
 
-function serversOf({ program }: ImageDefinition, foundation: Foundation): readonly ServerLayer[] {
+function serversOf(program: ProgramDefinition | undefined, { servers }: Foundation): readonly BuiltLayer[] {
   return (program?.servers ?? []).map((name) => {
-    const layer = foundation.servers.get(name);
+    const layer = servers.get(name);
     if (layer === undefined) throw new Error(`the layer of ${name} was not built`);
     return layer;
   });
-}
-
-function referrersOf(image: Image, contents: Contents, source: Source): readonly Referrer[] {
-  const { digest } = image.manifest;
-  const documents = [
-    jsonBlob(spdxDocument(contents), "application/spdx+json"),
-    jsonBlob(provenanceOf(digest, contents, source), "application/vnd.in-toto+json"),
-  ];
-  return documents.map((document) => buildReferrer(image.manifest, document));
 }

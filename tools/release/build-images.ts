@@ -1,29 +1,20 @@
-/** The part of the release that is images: those of programs, and the Crossplane packages. */
+/** Builds the part of the release that is images: those of programs, and the Crossplane packages. */
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
-import { type Architecture, buildIndex, writeLayout } from "@klutch/oci";
+import { buildIndex, writeLayout } from "@klutch/oci";
 import { buildAppLayer } from "./app-layer.ts";
-import { replace, replaceFile } from "./beside.ts";
 import { buildReleaseImage } from "./build-image.ts";
+import { replace, replaceFile } from "./disk-full.ts";
 import { buildFoundation } from "./foundation.ts";
-import type { ImageDefinition } from "./images.ts";
+import type { ReleaseOptions } from "./options.ts";
 import type { Source } from "./provenance.ts";
-import { referenceOf, type ReleasedImage } from "./released-image.ts";
+import { namedImages, referenceOf, type ReleasedImage, sizeTable } from "./released-image.ts";
 import type { Sign } from "./signing.ts";
-import { sizeTable } from "./sizes.ts";
 
-/** What is built, and where it goes. */
-export interface ImagesOptions {
-  /** Gets a layout for each image in `images` or `packages`, and `images.txt`. */
-  readonly out: string;
-  readonly architectures: readonly Architecture[];
-  readonly definitions: readonly ImageDefinition[];
-  readonly sign?: Sign | undefined;
-  /** Told what is done, a line each. */
-  readonly say: (line: string) => void;
-}
+/** `out` gets a layout for each image in `images` or `packages`, and `images.txt`. */
+export type ImagesOptions = Pick<ReleaseOptions, "out" | "architectures" | "definitions" | "sign" | "say">;
 
-/** How many MiB the folder has to have room for: for each platform apt's lists, the packages packed and unpacked, and Node's archive. */
+/** Returns how many MiB the folder has to have room for: for each platform apt's lists, the packages packed and unpacked, and Node's archive. */
 export function roomOfImages({ architectures, definitions }: ImagesOptions): number {
   const servers = definitions.some(({ program }) => program?.servers !== undefined);
   return architectures.length * (servers ? 450 : 150);
@@ -57,18 +48,10 @@ export async function buildImages(
 }
 
 /** Writes the layout of an image, and lets it be signed before it stands in its place. */
-export async function writeImage(
-  { definition, index, built }: ReleasedImage,
-  out: string,
-  sign: Sign | undefined,
-): Promise<void> {
-  const { folder, name } = definition;
-  const documents = built.flatMap(({ referrers }) => referrers);
+export async function writeImage(image: ReleasedImage, out: string, sign: Sign | undefined): Promise<void> {
+  const { folder, name } = image.definition;
   await replace(join(out, folder, name), async (layout) => {
-    await writeLayout(layout, [
-      { name: klutchVersion, image: index },
-      ...documents.map((image) => ({ image })),
-    ]);
-    await sign?.(layout, index.manifest.digest, name);
+    await writeLayout(layout, namedImages(image, klutchVersion));
+    await sign?.(layout, image.index.manifest.digest, name);
   });
 }

@@ -1,9 +1,7 @@
-/** The backend as a Deployment of the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
+/** Describes the backend in the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
 import { artefact, type ArtefactOptions, type Manifest } from "@klutch/api";
 import { listAt, recordAt, recordsAt } from "@klutch/kube-core";
 import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-deployment.ts";
-
-const metadata = { name: backendName, namespace: backendName, labels: backendLabels };
 
 /** Keys of the ConfigMap, by the variable of the Pod that they become. */
 export const backendSettings = {
@@ -23,7 +21,7 @@ export const backendSecrets = {
 export const backendService: Manifest = {
   apiVersion: "v1",
   kind: "Service",
-  metadata,
+  metadata: { name: backendName, namespace: backendName, labels: backendLabels },
   spec: {
     type: "ClusterIP",
     selector: backendLabels,
@@ -31,51 +29,40 @@ export const backendService: Manifest = {
   },
 };
 
-/** Its Deployment. */
+/** Returns its Deployment: the common one with image, arguments and variables. */
 export function backendDeployment(
   image: string,
   konnector: Pick<ArtefactOptions, "registry" | "digest">,
 ): Manifest {
   const spec = recordAt(backendDeploymentBase, "spec");
-  const pod = recordAt(spec, "template", "spec");
+  const template = recordAt(spec, "template");
+  const pod = recordAt(template, "spec");
   const [container = {}] = recordsAt(pod, "containers");
-  const ours = {
-    ...container,
-    image,
-    args: [...listAt(container, "args"), ...backendArguments(artefact("konnector", konnector))],
-    env: [...listAt(container, "env"), ...variables()],
-  };
-  return {
-    ...backendDeploymentBase,
-    spec: { ...spec, template: { ...recordAt(spec, "template"), spec: { ...pod, containers: [ours] } } },
-  };
-}
-
-/** A variable that the kubelet fills from a key of a ConfigMap or Secret; without it the Pod does not start and says why. */
-export function variable(
-  name: string,
-  source: "configMapKeyRef" | "secretKeyRef",
-  of: string,
-  key: string,
-): object {
-  return { name, valueFrom: { [source]: { name: of, key } } };
-}
-
-function backendArguments(konnectorImage: string): readonly string[] {
-  return [
-    `--konnector-image=${konnectorImage}`,
+  const args = [
+    ...listAt(container, "args"),
+    `--konnector-image=${artefact("konnector", konnector)}`,
     "--oidc-issuer-url=$(OIDC_ISSUER_URL)",
     "--oidc-issuer-client-id=$(OIDC_CLIENT_ID)",
     "--oidc-callback-url=$(PUBLIC_URL)/callback",
     "--external-address=$(API_SERVER_URL)",
   ];
+  const env = [
+    ...listAt(container, "env"),
+    ...variables("configMapKeyRef", backendName, backendSettings),
+    ...variables("secretKeyRef", backendName, backendSecrets),
+  ];
+  const containers = [{ ...container, image, args, env }];
+  return {
+    ...backendDeploymentBase,
+    spec: { ...spec, template: { ...template, spec: { ...pod, containers } } },
+  };
 }
 
-function variables(): readonly object[] {
-  return [
-    ...Object.entries(backendSettings).map(([name, key]) =>
-      variable(name, "configMapKeyRef", backendName, key),
-    ),
-    ...Object.entries(backendSecrets).map(([name, key]) => variable(name, "secretKeyRef", backendName, key)),
-  ];
+/** Returns variables that the kubelet fills from keys of a ConfigMap or Secret; without it the Pod does not start and says why. */
+export function variables(
+  source: "configMapKeyRef" | "secretKeyRef",
+  of: string,
+  keys: Readonly<Record<string, string>>,
+): readonly object[] {
+  return Object.entries(keys).map(([name, key]) => ({ name, valueFrom: { [source]: { name: of, key } } }));
 }

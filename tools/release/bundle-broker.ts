@@ -1,5 +1,5 @@
 /**
- * The broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. App
+ * Describes the broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. App
  * clusters reach its databases at node ports; why so: designs/0014.
  */
 import {
@@ -13,7 +13,7 @@ import {
   runtimeUser,
 } from "@klutch/api";
 import { backendName } from "../generate/backend-deployment.ts";
-import { variable } from "./bundle-backend.ts";
+import { variables } from "./bundle-backend.ts";
 import { dataFolder } from "./images.ts";
 
 const name = "klutch-broker";
@@ -23,7 +23,7 @@ const metadata = { name, namespace: backendName, labels };
 /** One for all PostgreSQL instances, and one for each instance of the other services. */
 const dataPorts: NodePorts = { first: 30_010, last: 30_049 };
 
-/** In the order in which they have to be applied; the namespace is the backend's. */
+/** Returns its objects in the order in which they have to be applied; the namespace is the backend's. */
 export function brokerManifests(image: string): readonly Manifest[] {
   return [
     {
@@ -64,9 +64,11 @@ function podSpec(image: string): Readonly<Record<string, unknown>> {
         name: "broker",
         image,
         env: [
-          variable("BROKER_USERNAME", "secretKeyRef", name, "username"),
-          variable("BROKER_PASSWORD", "secretKeyRef", name, "password"),
-          variable("BROKER_SECRET_KEY", "secretKeyRef", name, "secret-key"),
+          ...variables("secretKeyRef", name, {
+            BROKER_USERNAME: "username",
+            BROKER_PASSWORD: "password",
+            BROKER_SECRET_KEY: "secret-key",
+          }),
           { name: "BROKER_DATA_LISTEN", value: "0.0.0.0" },
           nodeAddress("BROKER_DATA_HOST"),
           { name: "BROKER_DATA_PORTS", value: `${dataPorts.first}-${dataPorts.last}` },

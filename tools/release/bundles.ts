@@ -1,5 +1,5 @@
 /**
- * The manifests of a release, to be applied by `kubectl apply -f` in an order that one pass is enough for. They say what the charts say, for
+ * Writes the manifests of a release, to be applied by `kubectl apply -f` in an order that one pass is enough for. They say what the charts say, for
  * those who have no Helm.
  */
 import { join } from "node:path";
@@ -21,34 +21,28 @@ import { type KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { released } from "../charts/chart.ts";
 import { backendRbac } from "../generate/backend-rbac.ts";
-import { replaceFile } from "./beside.ts";
+import { replaceFile } from "./disk-full.ts";
+import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./released-image.ts";
 import { backendDeployment, backendService } from "./bundle-backend.ts";
 import { brokerManifests } from "./bundle-broker.ts";
 import { configureObjects, variablesOf } from "./bundle-configure.ts";
 
-/** Where the artefacts are that the bundles name. */
-export interface BundleOptions {
-  /** Default: where releases live. */
-  readonly registry?: Registry | undefined;
-  /** Of the artefacts that are known; those are named by digest. Default: none. */
-  readonly digests?: ReadonlyMap<ArtefactName, string> | undefined;
-}
-
-/** Which bundles there are. */
+/** Names of the bundles. */
 export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
 
 /** One of them. */
 export type BundleName = (typeof bundleNames)[number];
 
-/** The objects of each bundle. */
-export function bundleObjects(
-  options: BundleOptions = {},
-): Readonly<Record<BundleName, readonly KubeObject[]>> {
-  const of = (name: ArtefactName): ArtefactOptions => ({
-    registry: options.registry,
-    digest: options.digests?.get(name),
-  });
+/** Returns the objects of each bundle, with artefacts out of `registry`; those whose digest is known are named by it. */
+export function bundleObjects({
+  registry,
+  digests,
+}: {
+  readonly registry?: Registry;
+  readonly digests?: ReadonlyMap<ArtefactName, string>;
+} = {}): Readonly<Record<BundleName, readonly KubeObject[]>> {
+  const of = (name: ArtefactName): ArtefactOptions => ({ registry, digest: digests?.get(name) });
   const image = (name: ArtefactName): string => artefact(name, of(name));
   const [deployment, packages] = [backendDeployment(image("backend"), of("konnector")), packagesOf(image)];
   const rights = backendRbac();
@@ -101,25 +95,21 @@ const about: Readonly<Record<BundleName, string>> = {
   konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
 };
 
-/** The text of a bundle. */
+/** Returns the text of a bundle. */
 export function bundleText(name: BundleName, objects: readonly KubeObject[]): string {
   const documents = objects.map(formatYaml).join("---\n");
-  const variables = variablesOf(documents);
-  const lines = [
-    `Klutch ${klutchVersion}: ${about[name]}.`,
-    ...(variables.length === 0 ? [] : ["", ...variables]),
-  ];
-  return `${lines.map((line) => `# ${line}`.trimEnd()).join("\n")}\n${documents}`;
+  const variables = variablesOf(documents).map((variable) => `# ${variable}\n`);
+  const head = `# Klutch ${klutchVersion}: ${about[name]}.\n`;
+  return [head, ...(variables.length === 0 ? [] : ["#\n", ...variables]), documents].join("");
 }
 
 /** Writes `bundles/<name>.yaml`; what was built is named by digest. */
 export async function writeBundles(
-  { out, registry }: { readonly out: string; readonly registry: Registry },
+  { out, registry }: Pick<ReleaseOptions, "out" | "registry">,
   images: readonly Pick<ReleasedImage, "definition" | "index">[],
 ): Promise<void> {
-  const folder = join(out, "bundles");
   const digests = new Map(images.map(({ definition, index }) => [definition.name, index.manifest.digest]));
   const objects = bundleObjects({ registry, digests });
   for (const name of bundleNames)
-    await replaceFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
+    await replaceFile(join(out, "bundles", `${name}.yaml`), bundleText(name, objects[name]));
 }

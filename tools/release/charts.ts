@@ -1,12 +1,10 @@
 /**
- * The charts: as archives for Helm, and as OCI layouts for registries. What Helm packs and pushes names the time; these do not, so the same source
- * gives the same bytes, and a chart has one digest wherever it is pushed.
+ * Packs the charts: as archives for Helm, and as OCI layouts for registries. What Helm packs and pushes names the time; these do not, so the same
+ * source gives the same bytes, and a chart has one digest wherever it is pushed.
  */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
-import type { Registry } from "@klutch/api";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parseYaml } from "@klutch/kube";
-import { isRecord, textAt } from "@klutch/kube-core";
 import {
   blob,
   buildArtifact,
@@ -19,21 +17,9 @@ import {
 import { type ChartDefinition, chartsFolder, chartVersion } from "../charts/chart.ts";
 import { chartDefinitions, printedFiles } from "../charts/charts.ts";
 import { repositoryRoot } from "../root.ts";
-import { replace } from "./beside.ts";
-import { ReleaseError } from "./errors.ts";
-import { entriesOf } from "./files.ts";
-import type { Sign } from "./signing.ts";
-
-/** Where the archives go, and what they name. */
-export interface ChartsOptions {
-  /** Gets a folder `charts` with `<name>-<version>.tgz`, and a layout `<name>`. */
-  readonly out: string;
-  /** Where the charts' images are had. */
-  readonly registry: Registry;
-  readonly sign?: Sign | undefined;
-  /** Told what is written, a line each. */
-  readonly say: (line: string) => void;
-}
+import { replace } from "./disk-full.ts";
+import { entriesOf, filesIn } from "./files.ts";
+import type { ReleaseOptions } from "./options.ts";
 
 /** Folder of the release, and the path below the registry. */
 export const chartsPath = "charts";
@@ -44,13 +30,13 @@ export interface PackedChart {
   readonly image: Required<NamedImage>;
 }
 
-/** Writes archive and layout of each chart, and nothing else stays in the folder. */
+/** Writes `<name>-<version>.tgz` and a layout `<name>` of each chart in the folder `charts`, in which nothing else stays. */
 export async function packCharts({
   out,
   registry,
   sign,
   say,
-}: ChartsOptions): Promise<readonly PackedChart[]> {
+}: Pick<ReleaseOptions, "out" | "registry" | "sign" | "say">): Promise<readonly PackedChart[]> {
   const folder = join(out, chartsPath);
   const packed: PackedChart[] = [];
   await replace(folder, async (target) => {
@@ -71,32 +57,26 @@ export async function packCharts({
   return packed;
 }
 
-/** As `helm push` would make it (Helm: OCI-based registries), without the time. */
+/** Builds what `helm push` would make (Helm: OCI-based registries), without the time. */
 function imageOf(chart: ChartDefinition, archive: Uint8Array): Image {
-  const metadata: unknown = parseYaml(printedFiles(chart)["Chart.yaml"] ?? "");
-  if (!isRecord(metadata)) throw new ReleaseError(`${chart.name}: Chart.yaml is no object`);
   return buildArtifact(
-    jsonBlob(metadata, "application/vnd.cncf.helm.config.v1+json"),
+    jsonBlob(parseYaml(printedFiles(chart)["Chart.yaml"] ?? ""), "application/vnd.cncf.helm.config.v1+json"),
     blob(archive, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"),
     {
       "org.opencontainers.image.title": chart.name,
       "org.opencontainers.image.version": chartVersion,
-      "org.opencontainers.image.description": textAt(metadata, "description") ?? "",
+      "org.opencontainers.image.description": chart.description,
     },
   );
 }
 
-/** What is printed is printed anew, for the registry; the rest is as it stands in the tree. */
+/** What is printed is printed again, for the registry; the rest is as it stands in the tree. */
 async function archiveOf(chart: ChartDefinition): Promise<Uint8Array> {
   const folder = join(repositoryRoot, chartsFolder, chart.name);
   const printed = printedFiles(chart);
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = found
-    .filter((each) => each.isFile())
-    .map((each) => relative(folder, join(each.parentPath, each.name)))
-    .map(async (path) => ({
-      path: `${chart.name}/${path}`,
-      content: Buffer.from(printed[path] ?? (await readFile(join(folder, path)))),
-    }));
+  const files = (await filesIn(folder)).map(async (path) => ({
+    path: `${chart.name}/${path}`,
+    content: Buffer.from(printed[path] ?? (await readFile(join(folder, path)))),
+  }));
   return layerOf(entriesOf(await Promise.all(files))).blob.bytes;
 }

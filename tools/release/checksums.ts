@@ -1,24 +1,21 @@
-/** `checksums.txt`: what every file of a release must be, in the form that `sha256sum --check` reads. */
-import { readdir, readFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+/** Writes and checks `checksums.txt`: what every file of a release must be, in the form that `sha256sum --check` reads. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { digestOfFile } from "@klutch/engines";
-import { replaceFile } from "./beside.ts";
+import { replaceFile } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
+import { filesIn } from "./files.ts";
 
-/** Of the file in a release's folder. */
+/** Name of the file in a release's folder. */
 export const checksumsName = "checksums.txt";
 
 /** SHA-256 in hexadecimal digits by path, which is below the release's folder and has slashes. */
 export type Checksums = ReadonlyMap<string, string>;
 
-/** Writes the checksums of everything in the folder, by path. */
+/** Writes the checksums of everything in the folder, a line for each file, by path. */
 export async function writeChecksums(folder: string): Promise<void> {
-  await replaceFile(join(folder, checksumsName), formatChecksums(await checksumsOf(folder)));
-}
-
-/** One line for each file. */
-function formatChecksums(sums: Checksums): string {
-  return [...sums].map(([path, sum]) => `${sum}  ${path}\n`).join("");
+  const lines = [...(await checksumsOf(folder))].map(([path, sum]) => `${sum}  ${path}\n`);
+  await replaceFile(join(folder, checksumsName), lines.join(""));
 }
 
 /**
@@ -42,10 +39,9 @@ export function parseChecksums(text: string): Checksums {
 
 /** Holds a folder against its `checksums.txt`. Throws `ReleaseError` that names each file which is another, missing, or too many. */
 export async function checkChecksums(folder: string): Promise<Checksums> {
-  const text = await readFile(join(folder, checksumsName), "utf8").catch((cause: unknown) => {
-    throw new ReleaseError(`${join(folder, checksumsName)} cannot be read; is this a release's folder?`, {
-      cause,
-    });
+  const path = join(folder, checksumsName);
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new ReleaseError(`${path} cannot be read; is this a release's folder?`, { cause });
   });
   const expected = parseChecksums(text);
   const problems = differences(expected, await checksumsOf(folder));
@@ -54,7 +50,7 @@ export async function checkChecksums(folder: string): Promise<Checksums> {
   return expected;
 }
 
-/** What is wrong, a line for each file, by path. */
+/** Says what is wrong, a line for each file, by path. */
 function differences(expected: Checksums, found: Checksums): readonly string[] {
   const paths = [...new Set([...expected.keys(), ...found.keys()])].toSorted();
   return paths.flatMap((path) => {
@@ -66,20 +62,15 @@ function differences(expected: Checksums, found: Checksums): readonly string[] {
   });
 }
 
-/** A path or line of a stranger, bounded. */
+/** Quotes a path or line of a stranger, bounded. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }
 
-/** Of every file in the folder but `checksums.txt`, by path. */
+/** Computes the checksum of every file in the folder but `checksums.txt`, by path. */
 export async function checksumsOf(folder: string): Promise<Checksums> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .filter((path) => path !== checksumsName)
-    .toSorted();
   const sums = new Map<string, string>();
-  for (const path of paths) sums.set(path, await digestOfFile(join(folder, path), "sha256"));
+  for (const path of await filesIn(folder))
+    if (path !== checksumsName) sums.set(path, await digestOfFile(join(folder, path), "sha256"));
   return sums;
 }

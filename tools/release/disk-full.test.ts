@@ -17,9 +17,8 @@ after(() => rm(folder, { recursive: true, force: true }));
 /** Runs these lines as a module whose temporary folder is this one; gives back what they throw. */
 async function thrown(temporary: string, lines: string, ...args: readonly string[]): Promise<string> {
   const script = `
-    const { blamingTemporaryFolder, inTemporaryFolder } = await import(${moduleOf("disk-full.ts")});
+    const { blamingTemporaryFolder, inTemporaryFolder, replace } = await import(${moduleOf("disk-full.ts")});
     const { buildExecutables } = await import(${moduleOf("executables.ts")});
-    const { replace } = await import(${moduleOf("beside.ts")});
     const { buildProgramFiles } = await import(${moduleOf("app-layer.ts")});
     await (async () => { ${lines} })().catch(({ name, message }) => console.log(name + ": " + message));`;
   const env = { ...process.env, TMPDIR: temporary };
@@ -35,7 +34,7 @@ test("when the temporary folder has too little room it is named, not where the r
   const out = join(folder, "out");
   await mkdir(join(out, "executables"), { recursive: true });
   await writeFile(join(out, "executables", "old"), "");
-  const lines = "await buildExecutables({ out: process.argv[1], say: () => undefined });";
+  const lines = "await buildExecutables({ out: process.argv[1], platforms: [], say: () => undefined });";
   assert.equal(
     await thrown(temporary, lines, out),
     `ReleaseError: the temporary folder ${temporary} has 0 MiB free, of which a release needs 700 while it is put together; ${advice}\n`,

@@ -1,13 +1,14 @@
-/** Errors of full disks, told with the folder that is full. */
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+/** Tells of full disks with the folder that is full, and never takes what is half-made for the whole. */
+import { mkdir, mkdtemp, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ReleaseError } from "./errors.ts";
 
 /** npm ends with the number of the system's error when it cannot write its result, and says nothing when it is to be silent. */
 const npmExitCode = 256 - constants.errno.ENOSPC;
+const removal = { recursive: true, force: true } as const;
 
-/** Whether it says that a disk is full, in the words of the system, of apt, or of another program that was run. */
+/** Returns true if the error says that a disk is full, in the words of the system, of apt, or of another program that was run. */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? error.code : undefined;
@@ -18,6 +19,31 @@ export function isDiskFull(error: unknown): boolean {
       [error.message, ...said.map(String)].join("\n"),
     )
   );
+}
+
+/**
+ * Makes a folder or a file anew by `write`, which is told where to; the folder that it is in is made, too. What stood there stays until the
+ * new one is whole, and nothing else is left when `write` fails. Throws `ReleaseError` when the disk is full, else what `write` throws.
+ */
+export async function replace(target: string, write: (path: string) => Promise<void>): Promise<void> {
+  const partial = `${target}.partial`;
+  const words = `${target} cannot be written: the disk is full. What was there before is as it was; make room, or name another folder with --out`;
+  await rm(partial, removal);
+  try {
+    await blaming(words, async () => {
+      await mkdir(dirname(target), { recursive: true });
+      await write(partial);
+      await rm(target, removal);
+      await rename(partial, target);
+    });
+  } finally {
+    await rm(partial, removal);
+  }
+}
+
+/** As `replace`, of a file with this text. */
+export function replaceFile(target: string, text: string): Promise<void> {
+  return replace(target, (path) => writeFile(path, text));
 }
 
 /**
@@ -40,21 +66,24 @@ export async function inTemporaryFolder<T>(
   try {
     return await blamingTemporaryFolder(() => use(folder));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, removal);
   }
 }
 
 const advice = "make room in it, or name another one with the environment variable TMPDIR";
 
-/** For work there whose caller writes elsewhere: a full disk is not the caller's. */
-export async function blamingTemporaryFolder<T>(work: () => Promise<T>): Promise<T> {
+/** Runs work there whose caller writes elsewhere: a full disk is not the caller's. */
+export function blamingTemporaryFolder<T>(work: () => Promise<T>): Promise<T> {
+  const words = `the temporary folder ${tmpdir()}, in which a release is put together, is full; ${advice}`;
+  return blaming(words, work);
+}
+
+/** Throws `ReleaseError` with these words when the work finds a full disk, unless it has already blamed another one. */
+async function blaming<T>(words: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     if (cause instanceof ReleaseError || !isDiskFull(cause)) throw cause;
-    throw new ReleaseError(
-      `the temporary folder ${tmpdir()}, in which a release is put together, is full; ${advice}`,
-      { cause },
-    );
+    throw new ReleaseError(words, { cause });
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
-import { archiveName, type ExecutableName, packExecutable, packProgram } from "./executables-archive.ts";
+import { archiveName, type ExecutableName, packExecutable } from "./executables-archive.ts";
 import type { Platform } from "./executables-platforms.ts";
 
 const run = promisify(execFile);
@@ -14,7 +14,7 @@ const program = Buffer.from("a program ".repeat(1000));
 const licences = [{ path: "LICENSE", content: Buffer.from("do as you like") }];
 
 async function pack(name: ExecutableName, os: Platform["os"]): Promise<Uint8Array> {
-  return packExecutable(name, await packProgram({ os }, program), licences);
+  return packExecutable(name, { os }, program, licences);
 }
 
 test("an archive has the name of what is in it and for what, and a program that may be started", async (t) => {

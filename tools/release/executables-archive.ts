@@ -1,10 +1,11 @@
-/** How an executable is handed out: tar for Unix, zip for Windows, with its licences. */
+/** Packs an executable with its licences as it is handed out: tar for Unix, zip for Windows. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { klutchVersion } from "@klutch/api";
-import { tarEnd, tarParts } from "@klutch/oci";
-import { type ArchivedFile, deflate, zip } from "./executables-zip.ts";
+import { tar } from "@klutch/oci";
+import { type ZippableFile, zipSync } from "fflate";
 import type { Platform } from "./executables-platforms.ts";
+import type { FileEntry } from "./files.ts";
 
 const compress = promisify(gzip);
 
@@ -14,12 +15,12 @@ export const executableNames = ["kubectl-bind", "klutch"] as const;
 /** One of them. */
 export type ExecutableName = (typeof executableNames)[number];
 
-/** Of the file that is started. */
+/** Returns the name of the file that is started. */
 export function programName(name: ExecutableName, { os }: Pick<Platform, "os">): string {
   return os === "windows" ? `${name}.exe` : name;
 }
 
-/** Of the file that is downloaded. */
+/** Returns the name of the file that is downloaded. */
 export function archiveName(
   name: ExecutableName,
   { os, architecture }: Pick<Platform, "os" | "architecture">,
@@ -27,34 +28,27 @@ export function archiveName(
   return `${name}_${klutchVersion}_${os}_${architecture}${os === "windows" ? ".zip" : ".tar.gz"}`;
 }
 
-/** A program that takes long to compress, and is handed out under several names. */
-export interface PackedProgram {
-  readonly platform: Pick<Platform, "os">;
-  readonly content: Uint8Array;
-  /** As a zip file has it, or as a part of a tar file. */
-  readonly packed: Uint8Array;
-}
-
-/** Compresses a program. */
-export async function packProgram(
-  platform: Pick<Platform, "os">,
-  content: Uint8Array,
-): Promise<PackedProgram> {
-  const isZip = platform.os === "windows";
-  const [, ...body] = tarParts({ path: "program", content });
-  return { platform, content, packed: await (isZip ? deflate(content) : compress(Buffer.concat(body))) };
-}
-
-/** The archive with the program under its name, and these files. Only regular files, because krew unpacks nothing else. */
+/** Packs the program under its name, and these files. Only regular files, because krew unpacks nothing else. Equal content gives equal bytes. */
 export async function packExecutable(
   name: ExecutableName,
-  { platform, content, packed }: PackedProgram,
-  licences: readonly ArchivedFile[],
+  platform: Pick<Platform, "os">,
+  program: Uint8Array,
+  licences: readonly FileEntry[],
 ): Promise<Uint8Array> {
-  const path = programName(name, platform);
-  if (platform.os === "windows") return zip([{ path, content, packed, mode: 0o755 }, ...licences]);
-  // What was compressed in parts is one stream to whoever reads it (RFC 1952, section 2.2).
-  const [header = tarEnd] = tarParts({ path, content, mode: 0o755 });
-  const rest = Buffer.concat([...licences.flatMap(tarParts), tarEnd]);
-  return Buffer.concat([await compress(header), packed, await compress(rest)]);
+  const files: readonly FileEntry[] = [
+    { path: programName(name, platform), content: program, mode: 0o755 },
+    ...licences,
+  ];
+  return platform.os === "windows" ? zip(files) : compress(tar(files));
+}
+
+/** Has the first day that the format knows instead of times, and permissions as Unix has them. */
+function zip(files: readonly FileEntry[]): Uint8Array {
+  const unix = 3;
+  const entries = files.map(({ path, content, mode = 0o644 }): [string, ZippableFile] => {
+    const attrs = ((0o100_000 | mode) << 16) >>> 0;
+    return [path, [content, { os: unix, attrs }]];
+  });
+  // Without a zone it is the same day everywhere.
+  return zipSync(Object.fromEntries(entries), { mtime: "1980-01-01T00:00:00" });
 }

@@ -1,5 +1,5 @@
 /**
- * The signature that macOS asks for: on arm64 it starts no program without one. This one is "ad hoc": it holds a hash of each page and says
+ * Makes the signature that macOS asks for: on arm64 it starts no program without one. This one is "ad hoc": it holds a hash of each page and says
  * nothing about who made the program, so Gatekeeper still warns of a file that a browser downloaded. For more a certificate is needed, and a
  * tool that signs with it.
  *
@@ -11,12 +11,12 @@ const segmentCommand = 0x19;
 const signatureCommand = 0x1d;
 const fileHeaderLength = 32;
 const commandLength = 16;
-const pageBits = 12;
+const pageLength = 4096;
 const hashLength = 32;
 const superBlobLength = 20;
 const directoryLength = 88;
 
-/** Of a Mach-O file; offsets are in bytes. */
+/** Parts of a Mach-O file; offsets are in bytes. */
 interface Layout {
   readonly text: Segment;
   readonly linkEdit: Segment;
@@ -33,7 +33,7 @@ interface Segment {
 }
 
 /**
- * The program with a signature of its own making, under this identifier. Throws when it is signed already, or is no 64-bit Mach-O file with a
+ * Returns the program with a signature of its own making, under this identifier. Throws when it is signed already, or is no 64-bit Mach-O file with a
  * place for a signature.
  */
 export function signMachO(program: Uint8Array, identifier: string): Uint8Array {
@@ -43,7 +43,7 @@ export function signMachO(program: Uint8Array, identifier: string): Uint8Array {
   if (commands.end + commandLength > contentStart)
     throw new Error("the Mach-O file has no place for one more load command");
   const start = roundUp(program.length, 16);
-  const pages = Math.ceil(start / 2 ** pageBits);
+  const pages = Math.ceil(start / pageLength);
   const length = superBlobLength + directoryLength + identifier.length + 1 + pages * hashLength;
   const signed = Buffer.alloc(start + length);
   signed.set(program);
@@ -58,31 +58,32 @@ export function signMachO(program: Uint8Array, identifier: string): Uint8Array {
   return signed;
 }
 
-/** One blob, the code directory: the hashes of the pages and what they are of. Everything in it is big-endian. */
+/** One blob, the code directory: the hashes of the pages and what they are of. */
 function superBlob(code: Buffer, identifier: string, text: Segment): Buffer {
-  const pageLength = 2 ** pageBits;
-  const pages = Math.ceil(code.length / pageLength);
-  const hashesAt = directoryLength + identifier.length + 1;
-  const directory = Buffer.alloc(hashesAt + pages * hashLength);
-  const adHocByLinker = 0x2_0002;
-  const numbers = [0xfade_0c02, directory.length, 0x2_0400, adHocByLinker, hashesAt, directoryLength];
-  for (const [index, value] of [...numbers, 0, pages, code.length].entries())
-    directory.writeUInt32BE(value, 4 * index);
-  const sha256 = 2;
-  directory.set([hashLength, sha256, 0, pageBits], 36);
-  const mainProgram = 1n;
-  for (const [index, value] of [BigInt(text.offset), BigInt(text.length), mainProgram].entries())
-    directory.writeBigUInt64BE(value, 64 + 8 * index);
-  directory.write(identifier, directoryLength, "latin1");
-  for (let page = 0; page < pages; page++) {
-    const content = code.subarray(page * pageLength, (page + 1) * pageLength);
-    directory.set(hash("sha256", content, "buffer"), hashesAt + page * hashLength);
-  }
-  const head = Buffer.alloc(superBlobLength);
-  const embeddedSignature = 0xfade_0cc0;
-  const fields = [embeddedSignature, head.length + directory.length, 1, 0, head.length];
-  for (const [index, value] of fields.entries()) head.writeUInt32BE(value, 4 * index);
-  return Buffer.concat([head, directory]);
+  const pages = Array.from({ length: Math.ceil(code.length / pageLength) }, (_, page) =>
+    hash("sha256", code.subarray(page * pageLength, (page + 1) * pageLength), "buffer"),
+  );
+  const name = Buffer.from(`${identifier}\0`, "latin1");
+  const hashesAt = directoryLength + name.length;
+  const length = hashesAt + pages.length * hashLength;
+  const [version, adHocByLinker, sha256, mainProgram] = [0x2_0400, 0x2_0002, 2, 1];
+  return Buffer.concat([
+    words(0xfade_0cc0, superBlobLength + length, 1, 0, superBlobLength),
+    words(0xfade_0c02, length, version, adHocByLinker, hashesAt, directoryLength),
+    words(0, pages.length, code.length),
+    Buffer.from([hashLength, sha256, 0, Math.log2(pageLength)]),
+    words(0, 0, 0, 0, 0, 0),
+    words(0, text.offset, 0, text.length, 0, mainProgram),
+    name,
+    ...pages,
+  ]);
+}
+
+/** Returns numbers of 32 bits, the highest byte first, as everything in a signature has it. */
+function words(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index);
+  return bytes;
 }
 
 function layoutOf(bytes: Buffer): Layout {
@@ -108,7 +109,7 @@ function layoutOf(bytes: Buffer): Layout {
   return { text, linkEdit, commands: { count, end: at }, contentStart };
 }
 
-/** Where the content of a segment's sections begins; some, such as those of zeros, have none. */
+/** Returns where the content of a segment's sections begins; some, such as those of zeros, have none. */
 function firstContent(bytes: Buffer, command: number): number {
   const sections = bytes.readUInt32LE(command + 64);
   const offsets = Array.from({ length: sections }, (_, index) =>
@@ -117,7 +118,7 @@ function firstContent(bytes: Buffer, command: number): number {
   return Math.min(...offsets.filter((offset) => offset > 0), Number.POSITIVE_INFINITY);
 }
 
-/** A name of at most 16 bytes, filled with zeros. */
+/** Reads a name of at most 16 bytes, filled with zeros. */
 function textOf(bytes: Buffer, at: number): string {
   return bytes.toString("latin1", at, at + 16).replace(/\0+$/, "");
 }

@@ -1,4 +1,4 @@
-/** What is taken from a Windows program before something is put into it. */
+/** Takes the signature from a Windows program before something is put into it. */
 
 const optionalHeader = 24;
 const checksumAt = optionalHeader + 64;
@@ -6,7 +6,7 @@ const checksumAt = optionalHeader + 64;
 const certificatesAt = optionalHeader + 112 + 4 * 8;
 
 /**
- * The program without the signature of whoever built it, which would not be of what it becomes: an unsigned program is better than one with
+ * Returns the program without the signature of whoever built it, which would not be of what it becomes: an unsigned program is better than one with
  * a wrong signature. Throws when it is no 64-bit PE file, or its signature is not its end. (Microsoft's PE format)
  */
 export function withoutCertificates(program: Uint8Array): Uint8Array {

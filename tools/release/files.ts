@@ -1,7 +1,9 @@
-/** Files as they will stand in an image: collected from folders, always in the same order. */
-import { readFile, readlink } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
-import type { TarEntry } from "@klutch/oci";
+/** Collects files and layers as they will stand in an image, always in the same order. */
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import type { UnpackedPackage } from "@klutch/engines";
+import { type Layer, layerOf, type TarEntry } from "@klutch/oci";
+import type { LockedPackage } from "./lock-file.ts";
 
 /** A regular file; `path` is below the image's root, without a slash in front. */
 export interface FileEntry {
@@ -11,7 +13,24 @@ export interface FileEntry {
   readonly mode?: number;
 }
 
-/** The entries of a layer, with the folders that they are in, by name. */
+/** A layer, and what it is made of. */
+export interface BuiltLayer {
+  readonly layer: Layer;
+  readonly debian: readonly UnpackedPackage[];
+  readonly npm: readonly LockedPackage[];
+  /** Names of the libraries in it, which the layers above do without. */
+  readonly libraries: readonly string[];
+}
+
+/** Builds a layer of these entries and of the folders that they are in. */
+export function buildLayer(
+  entries: readonly TarEntry[],
+  { debian = [], npm = [], libraries = [] }: Partial<Omit<BuiltLayer, "layer">>,
+): BuiltLayer {
+  return { layer: layerOf(entriesOf(entries)), debian, npm, libraries };
+}
+
+/** Returns the entries of a layer, with the folders that they are in, by name. */
 export function entriesOf(entries: readonly TarEntry[]): readonly TarEntry[] {
   const all = new Map<string, TarEntry>();
   for (const { path } of entries) {
@@ -25,7 +44,16 @@ export function entriesOf(entries: readonly TarEntry[]): readonly TarEntry[] {
   return [...all.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** A library of a package below `root`, under the name that programs ask for, whatever the file is called that the link leads to. */
+/** Lists everything below the folder that is no folder: paths with slashes, by name. */
+export async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .toSorted();
+}
+
+/** Reads a library of a package below `root`, under the name that programs ask for, wherever its link leads. */
 export async function libraryEntry(root: string, path: string): Promise<FileEntry> {
   const file = join(root, path);
   const link = await readlink(file).catch(() => undefined);

@@ -1,53 +1,44 @@
-/** What all images of a platform stand on: the lowest layer, Node, and the database servers. */
+/** Builds what all images of a platform stand on: the lowest layer, Node, and the database servers. */
 import { mkdir } from "node:fs/promises";
 import { unpackForeign } from "@klutch/engines";
 import type { Architecture } from "@klutch/oci";
-import { type BaseLayer, basePackages, buildBaseLayer } from "./base-layer.ts";
-import { buildNodeLayer, type NodeLayer } from "./node-layer.ts";
-import { buildServerLayer, type ServerLayer } from "./server-layer.ts";
-import { packagesOfSets, type ServerName, type ServerSet, serverSets } from "./server-sets.ts";
+import { basePackages, buildBaseLayer, buildNodeLayer } from "./base-layer.ts";
+import type { BuiltLayer } from "./files.ts";
+import { buildServerLayer } from "./server-layer.ts";
+import { type ServerName, serverSets } from "./server-sets.ts";
 
 /** The layers of one platform. */
 export interface Foundation {
   readonly architecture: Architecture;
-  readonly base: BaseLayer;
-  readonly node: NodeLayer;
+  readonly base: BuiltLayer;
+  readonly node: BuiltLayer;
   /** Those that were asked for. */
-  readonly servers: ReadonlyMap<ServerName, ServerLayer>;
+  readonly servers: ReadonlyMap<ServerName, BuiltLayer>;
 }
 
 /** Builds them in `folder`, which is made. Throws `AptFault` when Debian packages cannot be had. */
 export async function buildFoundation(
   architecture: Architecture,
-  servers: ReadonlySet<ServerName>,
+  names: ReadonlySet<ServerName>,
   folder: string,
   say: (line: string) => void,
 ): Promise<Foundation> {
   await mkdir(folder);
-  const sets = serverSets.filter(({ name }) => servers.has(name));
-  const wanted = [...basePackages, ...packagesOfSets(sets)];
-  const packages = await unpackForeign(wanted, folder, {
+  const sets = serverSets.filter(({ name }) => names.has(name));
+  const wanted = sets.flatMap(({ files, libraries }) => [...Object.keys(files), ...libraries]);
+  const packages = await unpackForeign([...new Set([...basePackages, ...wanted])], folder, {
     architecture,
     say: (line) => say(`${architecture}: ${line}`),
   });
   const base = await buildBaseLayer(packages);
-  const layers = await serverLayers(sets, packages, base);
-  say(`${architecture}: packing Node …`);
-  return { architecture, base, node: await buildNodeLayer(architecture, folder), servers: layers };
-}
-
-/** Each has what those below it lack; the sets come from the lowest. */
-async function serverLayers(
-  sets: readonly ServerSet[],
-  packages: Parameters<typeof buildServerLayer>[1],
-  base: BaseLayer,
-): Promise<ReadonlyMap<ServerName, ServerLayer>> {
+  // Each has what those below it lack; the sets come from the lowest.
   const below = new Set(base.libraries);
-  const layers = new Map<ServerName, ServerLayer>();
+  const servers = new Map<ServerName, BuiltLayer>();
   for (const set of sets) {
     const layer = await buildServerLayer(set, packages, below);
     for (const library of layer.libraries) below.add(library);
-    layers.set(set.name, layer);
+    servers.set(set.name, layer);
   }
-  return layers;
+  say(`${architecture}: packing Node …`);
+  return { architecture, base, node: await buildNodeLayer(architecture, folder), servers };
 }

@@ -1,11 +1,11 @@
-/** Which images there are. */
+/** Lists the images of a release. */
 import { type ArtefactName, packageArtefacts, type Registry } from "@klutch/api";
 import { generations, packagesOf } from "@klutch/services";
 import type { ServerName } from "./server-sets.ts";
 
 /** A program of ours in an image. */
 export interface ProgramDefinition {
-  /** Folder below `apps`. */
+  /** Name of the app, which `bundleApp` takes. */
   readonly app: string;
   /** Database servers beside it, lowest layer first. */
   readonly servers?: readonly ServerName[];

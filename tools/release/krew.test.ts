@@ -31,11 +31,6 @@ test("the manifest keeps krew's rules", () => {
   }
 });
 
-test("another place for downloads is taken as it is said", () => {
-  const [platform] = krewPlugin(sums, "https://mirror.example.org/klutch").spec.platforms;
-  assert.ok(platform?.uri.startsWith(`https://mirror.example.org/klutch/${klutchVersion}/`));
-});
-
 test("without an archive there is no manifest", () => {
   const some = new Map([...sums].filter(([path]) => !path.includes("kubectl-bind_v1.6.0_darwin_arm64")));
   assert.throws(() => krewPlugin(some), /needs kubectl-bind_\S+_darwin_arm64\S+ for darwin\/arm64/);

@@ -1,31 +1,23 @@
-/** The manifest by which krew, kubectl's manager of plugins, installs `kubectl bind`. */
+/** Writes the manifest by which krew, kubectl's manager of plugins, installs `kubectl bind`. */
 import { join } from "node:path";
 import { klutchVersion, releaseDownloads } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { replaceFile } from "./beside.ts";
 import { type Checksums, checksumsOf } from "./checksums.ts";
+import { replaceFile } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
 import { archiveName, programName } from "./executables-archive.ts";
-import { allPlatforms, platformName } from "./executables-platforms.ts";
+import { allPlatforms, type Platform, platformName } from "./executables-platforms.ts";
 
 const executable = "kubectl-bind";
 
-/** Of the file; krew wants it to be the plugin's name. */
-const krewManifestName = "bind.yaml";
-
 /** A Plugin of `krew.googlecontainertools.github.com/v1alpha2`. */
 export interface KrewPlugin {
-  readonly apiVersion: "krew.googlecontainertools.github.com/v1alpha2";
+  readonly apiVersion: string;
   readonly kind: "Plugin";
   readonly metadata: { readonly name: string };
-  readonly spec: {
-    readonly version: string;
-    readonly homepage: string;
-    readonly shortDescription: string;
-    readonly description: string;
-    readonly caveats: string;
-    readonly platforms: readonly KrewPlatform[];
-  };
+  readonly spec: Readonly<
+    Record<"version" | "homepage" | "shortDescription" | "description" | "caveats", string>
+  > & { readonly platforms: readonly KrewPlatform[] };
 }
 
 interface KrewPlatform {
@@ -36,43 +28,45 @@ interface KrewPlatform {
   readonly files: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** Made of the checksums of the archives. Throws `ReleaseError` when they lack an archive. `downloads` is an https address without a slash at its end. */
-export function krewPlugin(sums: Checksums, downloads: string = releaseDownloads): KrewPlugin {
+/** Makes the manifest of the archives' checksums. Throws `ReleaseError` when they lack an archive. */
+export function krewPlugin(sums: Checksums): KrewPlugin {
   return {
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",
     metadata: { name: "bind" },
     spec: {
       version: klutchVersion,
-      homepage: downloads,
+      homepage: releaseDownloads,
       shortDescription: "Use APIs of a control plane in your cluster",
       description: description.trim(),
       caveats: caveats.trim(),
-      platforms: allPlatforms.map((platform) => {
-        const archive = archiveName(executable, platform);
-        const sha256 = sums.get(archive);
-        if (sha256 === undefined)
-          throw new ReleaseError(
-            `the manifest for krew needs ${archive} for ${platformName(platform)}, which has no checksum: build all executables`,
-          );
-        const bin = programName(executable, platform);
-        return {
-          selector: { matchLabels: { os: platform.os, arch: platform.architecture } },
-          uri: `${downloads}/${klutchVersion}/executables/${archive}`,
-          sha256,
-          bin,
-          files: [bin, "LICENSE", "NODE-LICENSE", "THIRD-PARTY-LICENSES"].map((from) => ({ from, to: "." })),
-        };
-      }),
+      platforms: allPlatforms.map((platform) => platformOf(platform, sums)),
     },
   };
 }
 
-/** Writes it beside the archives in the folder of a release. */
+function platformOf(platform: Platform, sums: Checksums): KrewPlatform {
+  const archive = archiveName(executable, platform);
+  const sha256 = sums.get(archive);
+  if (sha256 === undefined)
+    throw new ReleaseError(
+      `the manifest for krew needs ${archive} for ${platformName(platform)}, which has no checksum: build all executables`,
+    );
+  const bin = programName(executable, platform);
+  return {
+    selector: { matchLabels: { os: platform.os, arch: platform.architecture } },
+    uri: `${releaseDownloads}/${klutchVersion}/executables/${archive}`,
+    sha256,
+    bin,
+    files: [bin, "LICENSE", "NODE-LICENSE", "THIRD-PARTY-LICENSES"].map((from) => ({ from, to: "." })),
+  };
+}
+
+/** Writes it beside the archives in the folder of a release; krew wants the file to have the plugin's name. */
 export async function writeKrewManifest(folder: string): Promise<void> {
   const archives = join(folder, "executables");
   const plugin = krewPlugin(await checksumsOf(archives));
-  await replaceFile(join(archives, krewManifestName), formatYaml(plugin));
+  await replaceFile(join(archives, `${plugin.metadata.name}.yaml`), formatYaml(plugin));
 }
 
 const description = `

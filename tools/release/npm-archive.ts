@@ -1,6 +1,6 @@
-/** A package as the registry has it, which is what the lock file pins; also for another platform, where npm would not install it. */
+/** Fetches a package as the registry has it, which is what the lock file pins; also for another platform, where npm would not install it. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -37,9 +37,8 @@ export async function fetchNpmArchive(
 ): Promise<NpmArchive> {
   const locked = await lockedPackage(`node_modules/${name}`);
   const digest = { algorithm: "sha512", hex: sha512Of(locked) } as const;
-  const kept = { path: join(folder, `${name}.tgz`), digest };
-  let archive = kept.path;
-  if (!(await takeKept(kept, options))) {
+  let archive = join(folder, `${name}.tgz`);
+  if (!(await takeKept({ path: archive, digest }, options))) {
     archive = await downloaded(locked, folder, options);
     await keepFiles([{ path: archive, digest }], options);
   }
@@ -56,9 +55,7 @@ async function downloaded(
   { download = npmPack }: NpmArchiveOptions,
 ): Promise<string> {
   const archive = await download(`${name}@${version}`, folder);
-  const digest = `sha512-${createHash("sha512")
-    .update(await readFile(archive))
-    .digest("base64")}`;
+  const digest = `sha512-${hash("sha512", await readFile(archive), "base64")}`;
   if (digest !== integrity)
     throw new ReleaseError(
       `${name}@${version} has the digest ${digest}, but package-lock.json names ${integrity}: somebody changed one of the two`,

@@ -1,7 +1,4 @@
-/**
- * The packages for npm: clients that are of use without the rest of Klutch, and what they stand on. Compiled JavaScript with its types, in the
- * form that npm installs.
- */
+/** Builds the packages for npm: clients that are of use without the rest of Klutch, and what they stand on, compiled, with types. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,49 +7,39 @@ import { klutchVersion } from "@klutch/api";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { oldestNode } from "../build/commands.ts";
 import { repositoryRoot } from "../root.ts";
-import { replace } from "./beside.ts";
-import { inTemporaryFolder, isDiskFull } from "./disk-full.ts";
+import { inTemporaryFolder, isDiskFull, replace } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
+import type { ReleaseOptions } from "./options.ts";
 
 const run = promisify(execFile);
 
 /** Folders below `packages`. The first four are for others to use; the rest is what those need. */
-export const npmPackages = [
-  "osb",
-  "backup-manager",
-  "kube",
-  "schema",
-  "kube-core",
-  "http-client",
-  "telemetry",
-] as const;
+export const npmPackages: readonly string[] =
+  "osb backup-manager kube schema kube-core http-client telemetry".split(" ");
 
-/** Of what is compiled and packed. */
+/** What is compiled and packed needs as much. */
 const roomMiB = 20;
 
-/** Of a release in npm's words: without a `v`. */
+/** Version of a release in npm's words: without a `v`. */
 const version = klutchVersion.replace(/^v/, "");
 
 /** Builds the archives in a folder `npm` of the release. Throws `ReleaseError` with the compiler's words. The same sources give the same bytes. */
-export async function buildNpmPackages(options: {
-  readonly out: string;
-  readonly say: (line: string) => void;
-}): Promise<void> {
+export async function buildNpmPackages({ out, say }: Pick<ReleaseOptions, "out" | "say">): Promise<void> {
   await inTemporaryFolder("npm", roomMiB, async (folder) => {
     const compiled = join(folder, "compiled");
     await compile(folder, compiled);
     for (const name of npmPackages) await assemble(name, join(compiled, name, "src"), join(folder, name));
-    await replace(join(options.out, "npm"), async (target) => {
+    await replace(join(out, "npm"), async (target) => {
       await mkdir(target, { recursive: true });
       const folders = npmPackages.map((name) => join(folder, name));
       const pack = ["pack", ...folders, "--silent", "--pack-destination", target];
       const { stdout } = await run("npm", pack, { cwd: folder });
-      for (const file of stdout.trim().split("\n")) options.say(`npm/${file}`);
+      for (const file of stdout.trim().split("\n")) say(`npm/${file}`);
     });
   });
 }
 
-/** What the packages' entries lead to, and nothing of tests. */
+/** Compiles what the packages' entries lead to, and nothing of tests. */
 async function compile(folder: string, outDir: string): Promise<void> {
   const packages = join(repositoryRoot, "packages");
   const entries = Object.fromEntries(
@@ -98,11 +85,11 @@ async function assemble(name: string, compiled: string, folder: string): Promise
   );
 }
 
-/** What npm is told of a package of the workspace. */
+/** Returns what npm is told of a package of the workspace. */
 function publishedManifest(manifest: unknown): object {
-  const dependencies: Record<string, unknown> = {};
-  for (const [name, wanted] of Object.entries(recordAt(manifest, "dependencies")))
-    dependencies[name] = name.startsWith("@klutch/") ? version : wanted;
+  const dependencies = Object.entries(recordAt(manifest, "dependencies")).map(
+    ([name, wanted]) => [name, name.startsWith("@klutch/") ? version : wanted] as const,
+  );
   return {
     name: textAt(manifest, "name"),
     version,
@@ -113,6 +100,6 @@ function publishedManifest(manifest: unknown): object {
     sideEffects: false,
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
     files: ["dist"],
-    dependencies,
+    dependencies: Object.fromEntries(dependencies),
   };
 }

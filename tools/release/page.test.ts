@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { repositoryRoot } from "../root.ts";
 import { archiveName } from "./executables-archive.ts";
-import { releaseFlagNames } from "./flags.ts";
+import { releaseFlags } from "./options.ts";
 
 const page = await readFile(join(repositoryRoot, "docs", "release.md"), "utf8");
 const header = join(import.meta.dirname, "main.ts");
 
 test("the table has every flag of release:build, and so has the line of the program itself", async () => {
-  const flags = releaseFlagNames.map((name) => `--${name}`);
+  const flags = Object.keys(releaseFlags).map((name) => `--${name}`);
   const rows = [...page.matchAll(/^\| `(--[a-z-]+) [^`]+` \|/gm)].map(([, flag]) => flag);
   assert.deepEqual(rows, flags);
   const [usage = ""] =

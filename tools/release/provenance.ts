@@ -1,4 +1,4 @@
-/** How an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
+/** Says how an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { repositoryRoot } from "../root.ts";
@@ -15,14 +15,14 @@ export interface Source {
   readonly committedAt: string;
 }
 
-/** The commit that is checked out. */
+/** Returns the commit that is checked out. */
 export async function sourceOfRelease(): Promise<Source> {
   const { stdout } = await run("git", ["log", "-1", "--format=%H %cI"], { cwd: repositoryRoot });
   const [revision = "", committedAt = ""] = stdout.trim().split(" ");
   return { revision, committedAt: new Date(committedAt).toISOString().replace(".000Z", "Z") };
 }
 
-/** The statement about the image of that digest. */
+/** Returns the statement about the image of that digest. */
 export function provenanceOf(digest: string, contents: Contents, source: Source): object {
   const { name, architecture, debian, npm } = contents;
   return {

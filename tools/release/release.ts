@@ -1,21 +1,17 @@
-/** Builds the release: a part for each kind of artefact, each in a folder of its own. */
-import type { Registry } from "@klutch/api";
+/** Builds the images of a release, and what names them: bundles, charts and the offline archive. */
 import { buildImages, type ImagesOptions, roomOfImages } from "./build-images.ts";
 import { writeBundles } from "./bundles.ts";
 import { packCharts } from "./charts.ts";
 import { inTemporaryFolder } from "./disk-full.ts";
 import { writeOffline } from "./offline.ts";
+import type { ReleaseOptions } from "./options.ts";
 import { sourceOfRelease } from "./provenance.ts";
 import type { ReleasedImage } from "./released-image.ts";
 
-/** What is built, and where it goes. */
-export interface ReleaseOptions extends ImagesOptions {
-  /** Where the artefacts are to be had once they are published. */
-  readonly registry: Registry;
-}
-
-/** Builds and writes everything, and gives back the images. Throws `AptFault` when Debian packages cannot be had. */
-export async function buildRelease(options: ReleaseOptions): Promise<readonly ReleasedImage[]> {
+/** Builds and writes them, and returns the images. Throws `AptFault` when Debian packages cannot be had. */
+export async function buildRelease(
+  options: ImagesOptions & Pick<ReleaseOptions, "registry">,
+): Promise<readonly ReleasedImage[]> {
   const source = await sourceOfRelease();
   const images = await inTemporaryFolder("release", roomOfImages(options), (folder) =>
     buildImages(options, source, folder),

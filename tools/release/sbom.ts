@@ -1,4 +1,4 @@
-/** What an image is made of, as SPDX 2.3 in JSON. */
+/** Lists what an image is made of, as SPDX 2.3 in JSON. */
 import type { UnpackedPackage } from "@klutch/engines";
 import { digestOf } from "@klutch/oci";
 import { type LockedPackage, sha512Of } from "./lock-file.ts";
@@ -15,7 +15,7 @@ export interface Contents {
   readonly created: string;
 }
 
-/** The document. Its namespace follows from its content, so no two different ones share one. */
+/** Returns the document. Its namespace follows from its content, so no two different ones share one. */
 export function spdxDocument(contents: Contents): object {
   const { name, version, architecture, created } = contents;
   const locator = `pkg:oci/${name.split("/").at(-1)}?arch=${architecture}&tag=${version}`;
@@ -39,18 +39,22 @@ export function spdxDocument(contents: Contents): object {
   };
 }
 
-/** What of Debian's and npm's packages is in the image. */
+/** Describes the packages of Debian and npm that are in the image. */
 function partsOf({ architecture, debian, npm }: Contents): readonly ReturnType<typeof packageOf>[] {
   return [
     ...debian.map(({ name, version }, index) => {
       const locator = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}`;
       return packageOf(`debian-${index}`, name, version, locator);
     }),
-    ...npm.map((each, index) => ({
-      ...packageOf(`npm-${index}`, each.name, each.version, `pkg:npm/${npmName(each.name)}@${each.version}`),
-      licenseDeclared: each.license ?? "NOASSERTION",
-      checksums: [{ algorithm: "SHA512", checksumValue: sha512Of(each) }],
-    })),
+    ...npm.map((each, index) => {
+      // A scope's `@` is written as `%40` in a package URL.
+      const locator = `pkg:npm/${each.name.replace(/^@/, "%40")}@${each.version}`;
+      return {
+        ...packageOf(`npm-${index}`, each.name, each.version, locator),
+        licenseDeclared: each.license ?? "NOASSERTION",
+        checksums: [{ algorithm: "SHA512", checksumValue: sha512Of(each) }],
+      };
+    }),
   ];
 }
 
@@ -72,9 +76,4 @@ function packageOf(id: string, name: string, versionInfo: string, locator: strin
 
 function relation(spdxElementId: string, relationshipType: string, relatedSpdxElement: string): object {
   return { spdxElementId, relationshipType, relatedSpdxElement };
-}
-
-/** A scope's `@` is written as `%40` in a package URL. */
-function npmName(name: string): string {
-  return name.replace(/^@/, "%40");
 }

@@ -40,7 +40,7 @@ test("what is wanted of a package is taken with its licence, links stay links, a
     assert.ok(paths.includes(path), String(paths));
   assert.ok(!paths.includes("usr/share/manual"));
   assert.deepEqual(
-    layer.packages.map(({ name }) => name),
+    layer.debian.map(({ name }) => name),
     ["server"],
     "a package of which nothing is needed is not named",
   );
@@ -56,7 +56,7 @@ test("a library that a program needs comes along unless it is below already, and
   assert.deepEqual(layer.libraries, ["libc.so.6"]);
   assert.ok(pathsIn(layer.layer.blob.bytes).includes("lib/x86_64-linux-gnu/libc.so.6"));
   assert.deepEqual(
-    layer.packages.map(({ name }) => name),
+    layer.debian.map(({ name }) => name),
     ["server", "library"],
   );
   const above = await buildServerLayer(set, [server, library], new Set(["libc.so.6"]));

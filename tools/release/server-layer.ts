@@ -1,20 +1,11 @@
-/** Layers with database servers out of Debian packages: their files, and the libraries that those are linked to and no lower layer has. */
+/** Builds layers with database servers out of Debian packages: their files, and the libraries that those are linked to and no lower layer has. */
 import { lstat, readdir, readFile, readlink } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import type { UnpackedPackage } from "@klutch/engines";
-import { type Layer, layerOf, type TarEntry } from "@klutch/oci";
+import type { TarEntry } from "@klutch/oci";
 import { neededLibraries } from "./elf.ts";
-import { entriesOf, libraryEntry } from "./files.ts";
+import { buildLayer, type BuiltLayer, filesIn, libraryEntry } from "./files.ts";
 import type { ServerSet } from "./server-sets.ts";
-
-/** A layer with one kind of server, and what is in it. */
-export interface ServerLayer {
-  readonly layer: Layer;
-  /** Those of which something is in it. */
-  readonly packages: readonly UnpackedPackage[];
-  /** Names of the libraries in it. */
-  readonly libraries: readonly string[];
-}
 
 /** A file of a package. */
 interface Found {
@@ -22,32 +13,26 @@ interface Found {
   readonly entry: TarEntry;
 }
 
-/** Builds it. `below` names the libraries of lower layers. Throws when a library or a licence is in none of the packages. */
+/** Builds the layer of one set. `below` names the libraries of lower layers. Throws when a library or a licence is in none of the packages. */
 export async function buildServerLayer(
   set: ServerSet,
   packages: readonly UnpackedPackage[],
   below: ReadonlySet<string>,
-): Promise<ServerLayer> {
-  const own = packages.filter(({ name }) => set.files[name] !== undefined || set.libraries.includes(name));
-  const files = (await Promise.all(own.map((from) => filesOf(from, set.files[from.name])))).flat();
+): Promise<BuiltLayer> {
+  const files = (await Promise.all(packages.map((from) => filesOf(from, set.files[from.name])))).flat();
   const libraries = await librariesOf(files, packages, below);
   const found = [...files, ...libraries];
   const used = packages.filter((each) => found.some(({ from }) => from === each));
   const licences = await Promise.all(used.map((each) => licenceOf(each, packages)));
-  return {
-    layer: layerOf(entriesOf([...found.map(({ entry }) => entry), ...licences])),
-    packages: used,
+  return buildLayer([...found.map(({ entry }) => entry), ...licences], {
+    debian: used,
     libraries: libraries.map(({ entry }) => basename(entry.path)),
-  };
+  });
 }
 
 async function filesOf(from: UnpackedPackage, wanted: RegExp | undefined): Promise<readonly Found[]> {
   if (wanted === undefined) return [];
-  const entries = await readdir(from.root, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(from.root, join(entry.parentPath, entry.name)))
-    .filter((path) => wanted.test(path));
+  const paths = (await filesIn(from.root)).filter((path) => wanted.test(path));
   if (paths.length === 0) throw new Error(`the Debian package ${from.name} has no file ${wanted.source}`);
   return Promise.all(paths.map(async (path) => ({ from, entry: await entryOf(from.root, path) })));
 }
@@ -60,30 +45,25 @@ async function entryOf(root: string, path: string): Promise<TarEntry> {
   return { path, content: await readFile(file), mode: (found.mode & 0o111) === 0 ? 0o644 : 0o755 };
 }
 
-/** What the files ask for, and what that asks for. */
+/** Finds what the files are linked to, and what that is linked to. */
 async function librariesOf(
   files: readonly Found[],
   packages: readonly UnpackedPackage[],
   below: ReadonlySet<string>,
 ): Promise<readonly Found[]> {
-  const found = new Map<string, Found>();
-  for (let open = files; open.length > 0; ) {
-    const next: Found[] = [];
-    for (const { entry } of open) {
-      const names = "content" in entry ? neededLibraries(entry.content) : [];
-      for (const name of names.filter((each) => !below.has(each) && !found.has(each))) {
-        const library = await libraryIn(packages, name);
-        if (library === undefined)
-          throw new Error(
-            `${entry.path} needs ${name}, which is in none of the Debian packages that are read`,
-          );
-        found.set(name, library);
-        next.push(library);
-      }
+  const libraries = new Map<string, Found>();
+  const open = [...files];
+  for (const { entry } of open)
+    for (const name of "content" in entry ? neededLibraries(entry.content) : []) {
+      if (below.has(name) || libraries.has(name)) continue;
+      const library = await libraryIn(packages, name);
+      if (library === undefined)
+        throw new Error(`${entry.path} needs ${name}, which is in none of the Debian packages that are read`);
+      libraries.set(name, library);
+      // The loop goes on to it.
+      open.push(library);
     }
-    open = next;
-  }
-  return [...found.values()];
+  return [...libraries.values()];
 }
 
 async function libraryIn(packages: readonly UnpackedPackage[], name: string): Promise<Found | undefined> {

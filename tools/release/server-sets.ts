@@ -12,33 +12,19 @@ export interface ServerSet {
 /** Names of all of them. */
 export type ServerName = "postgresql" | "mariadb" | "redis";
 
-const sharedLibraries = ["libssl3", "zlib1g", "libzstd1", "liblz4-1", "liblzma5", "libtinfo6"];
+const sharedLibraries = names("libssl3 zlib1g libzstd1 liblz4-1 liblzma5 libtinfo6");
 /** Each of the servers tells systemd when it is ready, if there is one. */
-const systemdLibraries = ["libsystemd0", "libgcrypt20", "libgpg-error0", "libcap2"];
+const systemdLibraries = names("libsystemd0 libgcrypt20 libgpg-error0 libcap2");
 
-/** What libldap brings, to which PostgreSQL is linked. */
-const ldapLibraries = [
-  "libldap-2.5-0",
-  "libsasl2-2",
-  "libgnutls30",
-  "libp11-kit0",
-  "libffi8",
-  "libidn2-0",
-  "libunistring2",
-  "libtasn1-6",
-  "libnettle8",
-  "libhogweed6",
-  "libgmp10",
-];
+/** Libraries that libldap brings, to which PostgreSQL is linked. */
+const ldapLibraries = names(
+  "libldap-2.5-0 libsasl2-2 libgnutls30 libp11-kit0 libffi8 libidn2-0 libunistring2 libtasn1-6",
+  "libnettle8 libhogweed6 libgmp10",
+);
 
-const kerberosLibraries = [
-  "libgssapi-krb5-2",
-  "libkrb5-3",
-  "libk5crypto3",
-  "libkrb5support0",
-  "libcom-err2",
-  "libkeyutils1",
-];
+const kerberosLibraries = names(
+  "libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libcom-err2 libkeyutils1",
+);
 
 /**
  * From the lowest layer. A shell is in the first: `initdb` starts the server by `popen`, which runs `/bin/sh`, and our own programs start
@@ -58,15 +44,7 @@ export const serverSets: readonly ServerSet[] = [
     libraries: [
       ...sharedLibraries,
       ...systemdLibraries,
-      "libpq5",
-      "libicu72",
-      "libxml2",
-      "libxslt1.1",
-      "libuuid1",
-      "libreadline8",
-      "libpam0g",
-      "libaudit1",
-      "libcap-ng0",
+      ...names("libpq5 libicu72 libxml2 libxslt1.1 libuuid1 libreadline8 libpam0g libaudit1 libcap-ng0"),
       ...kerberosLibraries,
       ...ldapLibraries,
     ],
@@ -79,18 +57,9 @@ export const serverSets: readonly ServerSet[] = [
       "mariadb-client-core": /^usr\/bin\/mariadb$/,
       "mariadb-client": /^usr\/bin\/mariadb-dump$/,
     },
-    libraries: [
-      "libaio1",
-      "liburing2",
-      "libcrypt1",
-      "libpcre2-8-0",
-      "libncurses6",
-      "libedit2",
-      "libbsd0",
-      "libmd0",
-      "libnuma1",
-      "libsnappy1v5",
-    ],
+    libraries: names(
+      "libaio1 liburing2 libcrypt1 libpcre2-8-0 libncurses6 libedit2 libbsd0 libmd0 libnuma1 libsnappy1v5",
+    ),
   },
   {
     name: "redis",
@@ -98,11 +67,11 @@ export const serverSets: readonly ServerSet[] = [
       "redis-server": /^usr\/bin\/redis-server$/,
       "redis-tools": /^usr\/bin\/(?:redis-cli|redis-check-rdb)$/,
     },
-    libraries: ["libjemalloc2", "liblzf1"],
+    libraries: names("libjemalloc2 liblzf1"),
   },
 ];
 
-/** All packages of these sets, each once. */
-export function packagesOfSets(sets: readonly ServerSet[]): readonly string[] {
-  return [...new Set(sets.flatMap(({ files, libraries }) => [...Object.keys(files), ...libraries]))];
+/** Splits lines of names. */
+function names(...lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => line.split(" "));
 }

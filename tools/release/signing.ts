@@ -1,4 +1,4 @@
-/** Signatures are made by programs that whoever releases names: keys are no business of this tool. */
+/** Runs the programs that sign, which whoever releases names: keys are no business of this tool. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { ReleaseError } from "./errors.ts";
@@ -8,18 +8,9 @@ const run = promisify(execFile);
 /** Signs what stands in an OCI layout under that digest. Throws when it does not. */
 export type Sign = (layout: string, digest: string, name: string) => Promise<void>;
 
-/**
- * Runs the program with the layout's folder, the digest and the image's name as its arguments. It may add signatures to the layout. Throws
- * `ReleaseError` when it fails.
- */
+/** Returns what runs the program with the layout's folder, the digest and the image's name. It may add signatures to the layout. */
 export function signWith(program: string): Sign {
-  return (layout, digest, name) =>
-    runSigner({
-      flag: "--sign-command",
-      program,
-      args: [layout, digest, name],
-      signed: `${name}@${digest}`,
-    });
+  return (...args) => runSigner({ flag: "--sign-command", program, args, signed: `${args[2]}@${args[1]}` });
 }
 
 /** A program that signs one thing. */
