@@ -44,7 +44,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
   "packages/program": { parts: ["kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "proof/osb-conformance": { parts: ["program", "osb", "osb/internal", "http-client"], thirdParty: [] },
-  "proof/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
+  "proof/kube-testing": { parts: ["kube", "kube-core", "schema", "engines"], thirdParty: [] },
   "packages/http-client": { parts: [], thirdParty: ["undici"] },
   "packages/osb": { parts: ["http-client"], thirdParty: [] },
   "packages/backup-manager": { parts: ["kube-core", "http-client"], thirdParty: [] },

@@ -111,7 +111,7 @@ function schemaFault(schema: unknown): string | undefined {
   return /"\$ref":"[^#"]/.test(text) ? "refers to something outside of itself" : undefined;
 }
 
-/** What identifies an offering or a plan. */
+/** Checks the fields that identify an offering or a plan. */
 function checkTexts(
   expect: Expect,
   rule: "offering-fields" | "plan-fields",
