@@ -18,7 +18,7 @@ export {
   type ValuesOf,
   wholeNumber,
 } from "./flag.ts";
-export { type ProgramDescription, titleOfFlag } from "./help.ts";
+export { helpText, type ProgramDescription, titleOfFlag } from "./help.ts";
 export { collectGarbage } from "./memory.ts";
 export { kubeconfigFlag, ownCluster } from "./own-cluster.ts";
 export { ConfigError, type FlagSource, readFlags, requireFlags } from "./read-flags.ts";

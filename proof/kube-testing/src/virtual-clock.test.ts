@@ -18,7 +18,6 @@ test("time stands still until it is advanced, and then timers fire in order of t
   assert.equal(clock.nextDueAt, 30);
   await clock.advance(100);
   assert.deepEqual(fired, ["a 10", "b 10", "c 30"]);
-  assert.equal(clock.fired, 3);
   assert.equal(clock.nextDueAt, undefined);
 });
 

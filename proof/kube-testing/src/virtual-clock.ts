@@ -42,7 +42,6 @@ export class VirtualClock implements Clock {
   #monotonic = 0;
   #skewMs = 0;
   #sequence = 0;
-  #fired = 0;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#startMs = options.startMs ?? defaultStartMs;
@@ -55,11 +54,6 @@ export class VirtualClock implements Clock {
 
   monotonic(): number {
     return this.#monotonic;
-  }
-
-  /** Timers that fired so far. */
-  get fired(): number {
-    return this.#fired;
   }
 
   /** `monotonic()` time of the next timer; undefined when none is set. */
@@ -110,7 +104,6 @@ export class VirtualClock implements Clock {
       }
       this.#heap.takeFirst();
       this.#monotonic = Math.max(this.#monotonic, timer.dueAt);
-      this.#fired++;
       timer.callback();
     }
     this.#monotonic = Math.max(this.#monotonic, options.untilMs);

@@ -54,68 +54,53 @@ const planTypes: Readonly<Record<string, (value: unknown) => boolean>> = {
   maintenance_info: isObject,
 };
 
+type Expect = (rule: RuleId, holds: boolean, why: string) => void;
+
+/** Lists the faults of a catalog. */
 export function catalogFaults(body: unknown): readonly CatalogFault[] {
+  const faults: CatalogFault[] = [];
+  const expect: Expect = (rule, holds, why) => {
+    if (!holds) faults.push({ rule, why });
+  };
   const { services } = objectOf(body);
-  if (!Array.isArray(services)) return [{ rule: "catalog-services", why: "services is not a list" }];
-  const offerings = services.map(objectOf);
+  expect("catalog-services", Array.isArray(services), "services is not a list");
+  const offerings = listOf(services).map(objectOf);
   const plans = offerings.flatMap((offering) => listOf(offering["plans"]).map(objectOf));
-  return [
-    ...offerings.flatMap((offering, index) => offeringFaults(offering, `services[${index}]`)),
-    ...repeated("offering-names", "name", offerings),
-    ...repeated("catalog-ids", "id", [...offerings, ...plans]),
-  ];
+  for (const [index, offering] of offerings.entries()) checkOffering(expect, offering, `services[${index}]`);
+  checkUnique(expect, "offering-names", "name", offerings);
+  checkUnique(expect, "catalog-ids", "id", [...offerings, ...plans]);
+  return faults;
 }
 
-function offeringFaults(offering: Json, place: string): readonly CatalogFault[] {
-  const plans = listOf(offering["plans"]);
-  return [
-    ...textFaults("offering-fields", offering, place),
-    ...(isFlag(offering["bindable"])
-      ? []
-      : [{ rule: "offering-fields", why: `${place}.bindable is missing or no truth value` } as const]),
-    ...(plans.length > 0
-      ? []
-      : [{ rule: "offering-plans", why: `${place}.plans is empty or no list` } as const]),
-    ...typeFaults(offering, offeringTypes, place),
-    ...nameFaults(offering, place),
-    ...plans.flatMap((plan, index) => planFaults(objectOf(plan), `${place}.plans[${index}]`)),
-    ...repeated("plan-names", "name", plans.map(objectOf)),
-  ];
+function checkOffering(expect: Expect, offering: Json, place: string): void {
+  const plans = listOf(offering["plans"]).map(objectOf);
+  checkTexts(expect, "offering-fields", offering, place);
+  const { bindable } = offering;
+  expect("offering-fields", isFlag(bindable), `${place}.bindable is missing or no truth value`);
+  expect("offering-plans", plans.length > 0, `${place}.plans is empty or no list`);
+  checkTypes(expect, offering, offeringTypes, place);
+  for (const [index, plan] of plans.entries()) checkPlan(expect, plan, `${place}.plans[${index}]`);
+  checkUnique(expect, "plan-names", "name", plans);
 }
 
-function planFaults(plan: Json, place: string): readonly CatalogFault[] {
-  const { maintenance_info: maintenance, schemas } = plan;
-  const version = objectOf(maintenance)["version"];
-  const hasVersion = typeof version === "string" && semanticVersion.test(version);
-  return [
-    ...textFaults("plan-fields", plan, place),
-    ...typeFaults(plan, planTypes, place),
-    ...nameFaults(plan, place),
-    ...(maintenance === undefined || hasVersion
-      ? []
-      : [
-          {
-            rule: "catalog-maintenance",
-            why: `${place}.maintenance_info.version is no semantic version`,
-          } as const,
-        ]),
-    ...schemaFaults(objectOf(schemas), `${place}.schemas`),
-  ];
-}
-
-function schemaFaults(schemas: Json, place: string): readonly CatalogFault[] {
+function checkPlan(expect: Expect, plan: Json, place: string): void {
+  checkTexts(expect, "plan-fields", plan, place);
+  checkTypes(expect, plan, planTypes, place);
+  const hasVersion = isOptional(plan["maintenance_info"], (info) =>
+    semanticVersion.test(String(objectOf(info)["version"])),
+  );
+  expect("catalog-maintenance", hasVersion, `${place}.maintenance_info.version is no semantic version`);
   const places = [
     ["service_instance", "create"],
     ["service_instance", "update"],
     ["service_binding", "create"],
   ] as const;
-  return places.flatMap(([object, verb]) => {
-    const { parameters } = objectOf(objectOf(schemas[object])[verb]);
+  for (const [object, verb] of places) {
+    const { parameters } = objectOf(objectOf(objectOf(plan["schemas"])[object])[verb]);
     const why = parameters === undefined ? undefined : schemaFault(parameters);
-    return why === undefined
-      ? []
-      : [{ rule: "catalog-schemas", why: `${place}.${object}.${verb}.parameters ${why}` } as const];
-  });
+    const where = `${place}.schemas.${object}.${verb}.parameters`;
+    expect("catalog-schemas", why === undefined, `${where} ${why}`);
+  }
 }
 
 function schemaFault(schema: unknown): string | undefined {
@@ -126,45 +111,37 @@ function schemaFault(schema: unknown): string | undefined {
   return /"\$ref":"[^#"]/.test(text) ? "refers to something outside of itself" : undefined;
 }
 
-function textFaults(
+/** Checks the fields that identify an offering or a plan. */
+function checkTexts(
+  expect: Expect,
   rule: "offering-fields" | "plan-fields",
   object: Json,
   place: string,
-): readonly CatalogFault[] {
-  return ["name", "id", "description"].flatMap((field) =>
-    isText(object[field]) ? [] : [{ rule, why: `${place}.${field} is missing, empty or no text` }],
-  );
+): void {
+  for (const field of ["name", "id", "description"])
+    expect(rule, isText(object[field]), `${place}.${field} is missing, empty or no text`);
+  const { name, id } = object;
+  expect("catalog-names", !isText(name) || cliFriendly.test(name), `${place}.name is hard to type`);
+  expect("catalog-guids", !isText(id) || guid.test(id), `${place}.id is no GUID`);
 }
 
-function typeFaults(
+function checkTypes(
+  expect: Expect,
   object: Json,
   types: Readonly<Record<string, (value: unknown) => boolean>>,
   place: string,
-): readonly CatalogFault[] {
-  return Object.entries(types).flatMap(([field, is]) =>
-    isOptional(object[field], is)
-      ? []
-      : [{ rule: "catalog-types", why: `${place}.${field} is not what it is defined as` } as const],
-  );
+): void {
+  for (const [field, is] of Object.entries(types))
+    expect("catalog-types", isOptional(object[field], is), `${place}.${field} is not what it is defined as`);
 }
 
-function nameFaults({ name, id }: Json, place: string): readonly CatalogFault[] {
-  return [
-    ...(isText(name) && !cliFriendly.test(name)
-      ? [{ rule: "catalog-names", why: `${place}.name is hard to type` } as const]
-      : []),
-    ...(isText(id) && !guid.test(id)
-      ? [{ rule: "catalog-guids", why: `${place}.id is no GUID` } as const]
-      : []),
-  ];
-}
-
-function repeated(
+function checkUnique(
+  expect: Expect,
   rule: "offering-names" | "plan-names" | "catalog-ids",
   field: "name" | "id",
   objects: readonly Json[],
-): readonly CatalogFault[] {
+): void {
   const values = objects.map((object) => object[field]).filter(isText);
   const twice = values.find((value, index) => values.indexOf(value) !== index);
-  return twice === undefined ? [] : [{ rule, why: `two have the ${field} ${JSON.stringify(twice)}` }];
+  expect(rule, twice === undefined, `two have the ${field} ${JSON.stringify(twice)}`);
 }

@@ -1,6 +1,6 @@
 /** Deletes what the checks made, until the broker says that it is gone. */
-import { type PollClock, isObject, nextPoll } from "@klutch/osb/internal";
-import { answerOf, incomplete, operationOfBody, pathOf } from "./context.ts";
+import { type PollClock, isObject } from "@klutch/osb/internal";
+import { incomplete, lastOperation, operationOf, pathOf, planFields, poll } from "./context.ts";
 import type { Exchange, RawRequest } from "./exchange.ts";
 import type { Ledger, LedgerEntry } from "./ledger.ts";
 
@@ -52,7 +52,7 @@ async function remove(
   until: number,
 ): Promise<string | undefined> {
   const { send, clock, signal } = options;
-  const query = { ...incomplete, service_id: entry.serviceId, plan_id: entry.planId };
+  const query = { ...incomplete, ...planFields(entry) };
   for (;;) {
     const exchange = await send({ method: "DELETE", path: pathOf(entry), query });
     if (isDeleted(exchange, entry)) return undefined;
@@ -71,26 +71,15 @@ function isDeleted({ status, body, text }: Exchange, { state }: LedgerEntry): bo
   return state === "refused" && status >= 400 && status < 500 && status !== 401;
 }
 
-/** Whether an asynchronous deletion ended well. */
+/** Returns true if an asynchronous deletion ended well. */
 async function endsDeleted(
   entry: LedgerEntry,
   accepted: Exchange,
   { send, clock, signal }: CleanupOptions,
   until: number,
 ): Promise<boolean> {
-  const operation = operationOfBody(accepted);
-  const query = {
-    service_id: entry.serviceId,
-    plan_id: entry.planId,
-    operation: typeof operation === "string" && operation !== "" ? operation : undefined,
-  };
-  let errors = 0;
-  for (;;) {
-    const answer = answerOf(await send({ method: "GET", path: `${pathOf(entry)}/last_operation`, query }));
-    errors = "error" in answer ? errors + 1 : 0;
-    const maximumMs = until - clock.now();
-    const step = nextPoll({ answer, deletes: true, elapsedMs: 0, maximumMs, intervalMs, errors });
-    if (step.kind !== "wait") return step.kind !== "failed";
-    await clock.sleep(step.ms, signal);
-  }
+  const request = lastOperation(operationOf(entry, accepted, true), entry);
+  const maximumMs = until - clock.now();
+  const { end } = await poll(() => send(request), { clock, signal, deletes: true, maximumMs });
+  return end.kind !== "failed";
 }

@@ -67,10 +67,14 @@ test("certificates come from files", () => {
 
 const faults: readonly (readonly [readonly string[], Readonly<Record<string, string>>, readonly string[]])[] =
   [
-    [[], {}, ["--url is missing"]],
-    [["--url", "broker"], {}, ["--url is not an http or https URL"]],
-    [["--url", "https://u:p@b"], {}, ["--url has credentials; give them as --username and OSB_PASSWORD"]],
-    [["--url", "https://b/?x=1"], {}, ["--url has a query or a fragment"]],
+    [[], {}, ["--url is required: URL of the broker, without /v2"]],
+    [["--url", "broker"], {}, ["--url: must be an http or https URL"]],
+    [
+      ["--url", "https://u:p@b"],
+      {},
+      ["--url: must not have credentials; give them as --username and OSB_PASSWORD"],
+    ],
+    [["--url", "https://b/?x=1"], {}, ["--url: must not have a query or a fragment"]],
     [[...url, "--username", "u"], {}, ["--username needs the environment variable OSB_PASSWORD"]],
     [
       [...url, "--username", "u"],
@@ -83,17 +87,17 @@ const faults: readonly (readonly [readonly string[], Readonly<Record<string, str
       ["--token-url and --client-id belong together"],
     ],
     [[...url, "--ca-file", "none"], {}, ["--ca-file: the file cannot be read"]],
-    [[...url, "--timeout", "0"], {}, ["--timeout must be a whole number of seconds from 1 to 86400"]],
-    [[...url, "--parameters", "[]"], {}, ["--parameters must be a JSON object"]],
+    [[...url, "--timeout", "0"], {}, ['--timeout: "0" must be a whole number from 1 to 86400']],
+    [[...url, "--parameters", "[]"], {}, ["--parameters: must be a JSON object"]],
     [
       ["--timeout", "x", "--bind-parameters", "{", "--cert-file", "c"],
       {},
       [
-        "--url is missing",
+        "--url is required: URL of the broker, without /v2",
+        "--bind-parameters: must be a JSON object",
+        '--timeout: "x" must be a whole number from 1 to 86400',
         "--cert-file: the file cannot be read",
         "--cert-file and --key-file belong together",
-        "--timeout must be a whole number of seconds from 1 to 86400",
-        "--bind-parameters must be a JSON object",
       ],
     ],
     [

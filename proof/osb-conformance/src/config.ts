@@ -1,7 +1,16 @@
 /** Flags and environment of `npm run osb:check`. Secrets come by the environment only: flags are seen by every process. */
-import { parseArgs } from "node:util";
-import type { TlsSettings } from "@klutch/http-client";
+import { parsedJson, type TlsSettings } from "@klutch/http-client";
 import { type BrokerAuth, type Json, isObject } from "@klutch/osb/internal";
+import {
+  type Flag,
+  FlagFault,
+  helpText,
+  optionalText,
+  readFlags,
+  text,
+  toggle,
+  wholeNumber,
+} from "@klutch/program";
 import type { CheckOptions } from "./run.ts";
 
 /** What the command does. */
@@ -16,162 +25,133 @@ export type CheckCommand =
       readonly verbose: boolean;
     };
 
-export const usage = `Checks a service broker against the Open Service Broker API 2.17.
-
-It provisions, updates, binds and deletes instances of one plan, which may cost money, and deletes everything it made.
-
-  npm run osb:check -- --url https://broker.example --username admin
-
-  --url URL                 of the broker, without /v2
-  --username NAME           for basic authentication; the password is in OSB_PASSWORD
-  --token-url URL           for OAuth client credentials, with
-  --client-id ID              whose secret is in OSB_CLIENT_SECRET
-  --scope SCOPE
-                            for a bearer token: OSB_TOKEN
-  --ca-file, --cert-file, --key-file FILE
-                            PEM: whom to trust, and the client certificate
-  --server-name NAME        that the broker's certificate has
-  --insecure-skip-verify    trusts every certificate
-  --service, --plan NAME    what to provision; the first of the catalog
-  --other-plan NAME         for changing the plan; the first other one
-  --parameters JSON         of the instance
-  --bind-parameters JSON    of the bindings
-  --organization, --space ID  (osb-check)
-  --api-version 2.N         the newest that the broker does not refuse
-  --timeout SECONDS         of one request (60)
-  --cleanup-timeout SECONDS for deleting everything at the end (900)
-  --json                    the report as JSON
-  --verbose                 what was sent and what came for every rule
-
-It ends with 0; with 1 when a MUST failed or something could not be deleted; with 2 when not everything could be tested.`;
+const name = (help: string): Flag<string | undefined> => optionalText({ value: "name", help });
+const file = (help: string): Flag<string | undefined> => optionalText({ value: "file", help });
+const secret = (env: string, help: string): Flag<string | undefined> =>
+  optionalText({ env, envOnly: true, secret: true, help });
+const seconds = (defaultValue: string, help: string): Flag<number> =>
+  wholeNumber({ value: "seconds", default: defaultValue, help }, { least: 1, most: 86_400 });
 
 const flags = {
-  url: { type: "string" },
-  username: { type: "string" },
-  "token-url": { type: "string" },
-  "client-id": { type: "string" },
-  scope: { type: "string" },
-  "ca-file": { type: "string" },
-  "cert-file": { type: "string" },
-  "key-file": { type: "string" },
-  "server-name": { type: "string" },
-  "insecure-skip-verify": { type: "boolean" },
-  service: { type: "string" },
-  plan: { type: "string" },
-  "other-plan": { type: "string" },
-  parameters: { type: "string" },
-  "bind-parameters": { type: "string" },
-  organization: { type: "string" },
-  space: { type: "string" },
-  "api-version": { type: "string" },
-  timeout: { type: "string" },
-  "cleanup-timeout": { type: "string" },
-  json: { type: "boolean" },
-  verbose: { type: "boolean" },
-  help: { type: "boolean" },
+  url: { ...text({ value: "url", help: "URL of the broker, without /v2" }), read: readUrl },
+  username: name("User of basic authentication, with OSB_PASSWORD"),
+  password: secret("OSB_PASSWORD", "Password of --username"),
+  token: secret("OSB_TOKEN", "Bearer token"),
+  "token-url": optionalText({ value: "url", help: "Where OAuth gives out tokens, with --client-id" }),
+  "client-id": optionalText({ value: "id", help: "Client of OAuth, with OSB_CLIENT_SECRET" }),
+  "client-secret": secret("OSB_CLIENT_SECRET", "Secret of --client-id"),
+  scope: optionalText({ value: "scope", help: "Scope of OAuth" }),
+  "ca-file": file("Certificates to trust, as PEM"),
+  "cert-file": file("Client certificate, as PEM"),
+  "key-file": file("Key of --cert-file, as PEM"),
+  "server-name": name("Name that the broker's certificate has"),
+  "insecure-skip-verify": toggle({ help: "Trust every certificate" }),
+  service: name("Offering to provision; the first of the catalog"),
+  plan: name("Plan to provision; the first of the offering"),
+  "other-plan": name("Plan to change to; the first other one"),
+  parameters: jsonObject("Parameters of the instance"),
+  "bind-parameters": jsonObject("Parameters of the bindings"),
+  organization: text({ value: "id", default: "osb-check", help: "organization_guid of the instance" }),
+  space: text({ value: "id", default: "osb-check", help: "space_guid of the instance" }),
+  "api-version": optionalText({ value: "2.N", help: "Version; the newest that the broker does not refuse" }),
+  timeout: seconds("60", "Limit of one request"),
+  "cleanup-timeout": seconds("900", "Limit for deleting everything at the end"),
+  json: toggle({ help: "Print the report as JSON" }),
+  verbose: toggle({ help: "Print what was sent and what came for every rule" }),
 } as const;
 
-/** Flags that people try first, and where that belongs. */
-const secretFlags: Readonly<Record<string, string>> = {
-  password: "OSB_PASSWORD",
-  token: "OSB_TOKEN",
-  "client-secret": "OSB_CLIENT_SECRET",
-};
+/** Text of `--help`. */
+export const usage: string = helpText({
+  name: "npm run osb:check --",
+  version: "2.17",
+  summary: `checks a service broker against the Open Service Broker API.
 
-type Texts = Readonly<Record<string, string | boolean | undefined>>;
+It provisions, updates, binds and deletes instances of one plan, which may cost money, and deletes everything it made.
+It ends with 0; with 1 when a MUST failed or something could not be deleted; with 2 when not everything could be tested.`,
+  flags,
+});
+
+type Values = ReturnType<typeof readFlags<typeof flags>>["values"];
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads everything and lists every fault at once. */
+/** Reads everything and lists every fault at once. No fault shows a secret, even one that was typed as a flag. */
 export function readCheckCommand(
   args: readonly string[],
   env: Environment,
   readFile: (path: string) => string,
 ): CheckCommand {
-  const faults: string[] = [];
-  let values: Texts;
-  try {
-    ({ values } = parseArgs({ args: [...args], options: flags, strict: true }));
-  } catch (error) {
-    return { kind: "faults", faults: [wordsOf(error, args)] };
+  if (args.includes("--help") || args.includes("-h")) return { kind: "help" };
+  for (const [flag, { env: variable, envOnly }] of Object.entries<Flag<unknown>>(flags)) {
+    const isTyped = args.some((argument) => argument === `--${flag}` || argument.startsWith(`--${flag}=`));
+    if (envOnly !== true || !isTyped) continue;
+    const why = `--${flag} is not a flag, because flags can be seen by every process; set ${variable}`;
+    return { kind: "faults", faults: [why] };
   }
-  if (values["help"] === true) return { kind: "help" };
-  const text = (flag: keyof typeof flags): string | undefined => {
-    const value = values[flag];
-    return typeof value === "string" ? value : undefined;
-  };
-  const url = urlOf(text("url"), faults);
+  const { values, faults } = readFlags(flags, { args, env });
   const options: CheckOptions = {
-    url,
-    auth: authOf(text, env, faults),
-    tls: tlsOf(text, values["insecure-skip-verify"] === true, readFile, faults),
-    ...(text("api-version") === undefined ? {} : { apiVersion: text("api-version") }),
-    timeoutMs: secondsOf("timeout", text("timeout"), 60, faults) * 1000,
-    cleanupMs: secondsOf("cleanup-timeout", text("cleanup-timeout"), 900, faults) * 1000,
-    choice: { service: text("service"), plan: text("plan"), otherPlan: text("other-plan") },
+    url: values.url,
+    auth: authOf(values, faults),
+    tls: tlsOf(values, readFile, faults),
+    apiVersion: values["api-version"],
+    timeoutMs: values.timeout * 1000,
+    cleanupMs: values["cleanup-timeout"] * 1000,
+    choice: { service: values.service, plan: values.plan, otherPlan: values["other-plan"] },
     wishes: {
-      organizationGuid: text("organization") ?? "osb-check",
-      spaceGuid: text("space") ?? "osb-check",
-      parameters: jsonOf("parameters", text("parameters"), faults),
-      bindParameters: jsonOf("bind-parameters", text("bind-parameters"), faults),
+      organizationGuid: values.organization,
+      spaceGuid: values.space,
+      parameters: values.parameters,
+      bindParameters: values["bind-parameters"],
     },
   };
   if (faults.length > 0) return { kind: "faults", faults };
-  return { kind: "check", options, json: values["json"] === true, verbose: values["verbose"] === true };
+  return { kind: "check", options, json: values.json, verbose: values.verbose };
 }
 
-type Text = (flag: keyof typeof flags) => string | undefined;
-
-function urlOf(value: string | undefined, faults: string[]): string {
-  const url = value === undefined ? null : URL.parse(value);
-  if (value === undefined) faults.push("--url is missing");
-  else if (url === null || !["http:", "https:"].includes(url.protocol))
-    faults.push("--url is not an http or https URL");
-  else if (url.username !== "" || url.password !== "")
-    faults.push("--url has credentials; give them as --username and OSB_PASSWORD");
-  else if (url.search !== "" || url.hash !== "") faults.push("--url has a query or a fragment");
-  return value ?? "";
+function readUrl([given = ""]: readonly string[]): string {
+  const url = URL.parse(given);
+  const fault = (message: string): FlagFault => new FlagFault(message, { showsValue: false });
+  if (url === null || !["http:", "https:"].includes(url.protocol))
+    throw fault("must be an http or https URL");
+  if (url.username !== "" || url.password !== "")
+    throw fault("must not have credentials; give them as --username and OSB_PASSWORD");
+  if (url.search !== "" || url.hash !== "") throw fault("must not have a query or a fragment");
+  return given;
 }
 
-function authOf(text: Text, env: Environment, faults: string[]): BrokerAuth | undefined {
-  const username = text("username");
-  const tokenUrl = text("token-url");
-  const clientId = text("client-id");
-  const token = env["OSB_TOKEN"];
-  const kinds = [
-    username !== undefined,
-    tokenUrl !== undefined || clientId !== undefined,
-    token !== undefined,
-  ];
-  if (kinds.filter(Boolean).length > 1) {
-    faults.push("--username, --token-url and OSB_TOKEN exclude each other");
-    return undefined;
-  }
-  if (username !== undefined)
-    return { kind: "basic", username, password: needed(env, "OSB_PASSWORD", "--username", faults) };
-  if (token !== undefined) return { kind: "bearer", token };
-  if (tokenUrl === undefined && clientId === undefined) return undefined;
-  if (tokenUrl === undefined || clientId === undefined) {
-    faults.push("--token-url and --client-id belong together");
-    return undefined;
-  }
-  const clientSecret = needed(env, "OSB_CLIENT_SECRET", "--client-id", faults);
-  return { kind: "oauth", tokenUrl, clientId, clientSecret, scope: text("scope") };
+function jsonObject(help: string): Flag<Json | undefined> {
+  const fault = new FlagFault("must be a JSON object", { showsValue: false });
+  return {
+    value: "json",
+    help,
+    read([given]) {
+      if (given === undefined) return undefined;
+      const parsed = parsedJson(given);
+      if (!isObject(parsed)) throw fault;
+      return parsed;
+    },
+  };
 }
 
-function needed(env: Environment, name: string, flag: string, faults: string[]): string {
-  const value = env[name];
-  if (value === undefined || value === "") faults.push(`${flag} needs the environment variable ${name}`);
-  return value ?? "";
+function authOf(values: Values, faults: string[]): BrokerAuth | undefined {
+  const { username, password, token, scope } = values;
+  const { "token-url": tokenUrl, "client-id": clientId, "client-secret": clientSecret } = values;
+  const kinds = [username, token, tokenUrl ?? clientId].filter((kind) => kind !== undefined);
+  if (kinds.length > 1) faults.push("--username, --token-url and OSB_TOKEN exclude each other");
+  else if (username !== undefined) {
+    if (password === undefined) faults.push("--username needs the environment variable OSB_PASSWORD");
+    return { kind: "basic", username, password: password ?? "" };
+  } else if (token !== undefined) return { kind: "bearer", token };
+  else if (tokenUrl !== undefined && clientId !== undefined) {
+    if (clientSecret === undefined)
+      faults.push("--client-id needs the environment variable OSB_CLIENT_SECRET");
+    return { kind: "oauth", tokenUrl, clientId, clientSecret: clientSecret ?? "", scope };
+  } else if (kinds.length > 0) faults.push("--token-url and --client-id belong together");
+  return undefined;
 }
 
-function tlsOf(
-  text: Text,
-  insecureSkipVerify: boolean,
-  readFile: (path: string) => string,
-  faults: string[],
-): TlsSettings {
+function tlsOf(values: Values, readFile: (path: string) => string, faults: string[]): TlsSettings {
   const pem = (flag: "ca-file" | "cert-file" | "key-file"): string | undefined => {
-    const path = text(flag);
+    const path = values[flag];
     if (path === undefined) return undefined;
     try {
       return readFile(path);
@@ -181,37 +161,10 @@ function tlsOf(
     }
   };
   const [ca, cert, key] = [pem("ca-file"), pem("cert-file"), pem("key-file")];
-  if ((text("cert-file") === undefined) !== (text("key-file") === undefined))
+  const insecureSkipVerify = values["insecure-skip-verify"];
+  if ((values["cert-file"] === undefined) !== (values["key-file"] === undefined))
     faults.push("--cert-file and --key-file belong together");
   if (insecureSkipVerify && ca !== undefined)
     faults.push("--ca-file and --insecure-skip-verify exclude each other");
-  return { ca, cert, key, serverName: text("server-name"), insecureSkipVerify };
-}
-
-function secondsOf(flag: string, value: string | undefined, otherwise: number, faults: string[]): number {
-  if (value === undefined) return otherwise;
-  const seconds = Number(value);
-  if (Number.isInteger(seconds) && seconds > 0 && seconds <= 86_400) return seconds;
-  faults.push(`--${flag} must be a whole number of seconds from 1 to 86400`);
-  return otherwise;
-}
-
-function jsonOf(flag: string, value: string | undefined, faults: string[]): Json | undefined {
-  if (value === undefined) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    if (isObject(parsed)) return parsed;
-  } catch {
-    // Said below.
-  }
-  faults.push(`--${flag} must be a JSON object`);
-  return undefined;
-}
-
-/** Of a flag that is not known. The value of one that looks like a secret is not repeated. */
-function wordsOf(error: unknown, args: readonly string[]): string {
-  for (const [flag, variable] of Object.entries(secretFlags))
-    if (args.some((argument) => argument === `--${flag}` || argument.startsWith(`--${flag}=`)))
-      return `--${flag} is not a flag, because flags can be seen by every process; set ${variable}`;
-  return error instanceof Error ? error.message : String(error);
+  return { ca, cert, key, serverName: values["server-name"], insecureSkipVerify };
 }

@@ -8,6 +8,8 @@ import {
   type PollEnd,
   decodeLastOperation,
   isObject,
+  isOptional,
+  isText,
   nextPoll,
   objectOf,
 } from "@klutch/osb/internal";
@@ -90,27 +92,45 @@ export async function create(
   return exchange;
 }
 
-/** The `operation` of an answer. */
-export function operationOfBody({ body }: Exchange): unknown {
-  return objectOf(body)["operation"];
+/** An operation that a broker began. */
+export interface Operation {
+  readonly ids: LedgerIds;
+  /** As the broker named it. */
+  readonly name: unknown;
+  readonly deletes: boolean;
+}
+
+/** Returns the operation that an answer began. */
+export function operationOf(ids: LedgerIds, { body }: Exchange, deletes: boolean): Operation {
+  return { ids, name: objectOf(body)["operation"], deletes };
+}
+
+/** Tests that the status is one of these, and returns whether it is. */
+export function expectStatus(
+  { report }: Pick<CheckContext, "report">,
+  rule: RuleId,
+  exchange: Exchange,
+  ...wanted: readonly number[]
+): boolean {
+  const why = `the status is ${wanted.length > 1 ? "neither" : "not"} ${wanted.join(" nor ")}`;
+  return report.expect(rule, exchange, wanted.includes(exchange.status), why);
 }
 
 /** Tests `operation` of an answer of 202. */
 export function expectOperation(context: CheckContext, rule: RuleId, exchange: Exchange): void {
   if (exchange.status !== 202) return;
-  const operation = operationOfBody(exchange);
-  const holds =
-    operation === undefined ||
-    operation === null ||
-    (typeof operation === "string" && operation.length <= 10_000);
-  context.report.expect(rule, exchange, holds, "operation is something else");
+  const { operation } = objectOf(exchange.body);
+  const isName = (value: unknown): boolean =>
+    value === null || (typeof value === "string" && value.length <= 10_000);
+  context.report.expect(rule, exchange, isOptional(operation, isName), "operation is something else");
 }
 
+/** Returns true if the answer has this error code. */
 export function hasError({ body }: Exchange, error: string): boolean {
   return objectOf(body)["error"] === error;
 }
 
-/** Asked for without `accepts_incomplete`: done at once, or refused with AsyncRequired. */
+/** Tests an answer to a request without `accepts_incomplete`: done at once, or refused with AsyncRequired. */
 export function expectAsyncRequired(
   context: CheckContext,
   rule: RuleId,
@@ -119,82 +139,117 @@ export function expectAsyncRequired(
 ): void {
   const { status } = exchange;
   const holds = done.includes(status) || (status === 422 && hasError(exchange, "AsyncRequired"));
-  const why =
-    status === 202
-      ? "it was begun asynchronously, which nobody asked for"
-      : status === 422
-        ? "the error is not AsyncRequired"
-        : `the status is neither ${done.join(" nor ")} nor 422`;
-  context.report.expect(rule, exchange, holds, why);
+  const others: Readonly<Record<number, string>> = {
+    202: "it was begun asynchronously, which nobody asked for",
+    422: "the error is not AsyncRequired",
+  };
+  context.report.expect(
+    rule,
+    exchange,
+    holds,
+    others[status] ?? `the status is neither ${done.join(" nor ")} nor 422`,
+  );
 }
 
-/** One question for the operation, tested by its rules. */
-export async function askOperation(
+/** Tests that what cannot be done during another operation is refused by the code for that. */
+export function expectConcurrency(
   context: CheckContext,
-  ids: LedgerIds,
-  options: { readonly operation: unknown; readonly planId?: string | undefined; readonly deletes: boolean },
-): Promise<Exchange> {
+  exchange: Exchange,
+  possible: readonly number[],
+): void {
+  const { status } = exchange;
+  const holds = possible.includes(status) || (status === 422 && hasError(exchange, "ConcurrencyError"));
+  const why = status === 422 ? "the error is not ConcurrencyError" : "the status is not 422";
+  context.report.expect("concurrency-error", exchange, holds, why);
+}
+
+/** Tests the answer to a request that was sent again during its own operation: it is the first answer, or that it is busy where allowed. */
+export async function expectResent(
+  context: CheckContext,
+  rule: RuleId,
+  operation: Operation,
+  resent: Exchange,
+  { mayBeBusy = false }: { readonly mayBeBusy?: boolean } = {},
+): Promise<void> {
+  const { report } = context;
+  if (!(await goesOn(context, operation))) {
+    report.skip("the operation ended before it could be asked again", rule);
+    return;
+  }
+  const isSame = resent.status === 202 && objectOf(resent.body)["operation"] === operation.name;
+  const isBusy = mayBeBusy && resent.status === 422 && hasError(resent, "ConcurrencyError");
+  const why = resent.status === 202 ? "the operation is another" : "the status is not 202";
+  report.expect(rule, resent, isSame || isBusy, why);
+}
+
+/** Returns true if the operation is seen to go on. What came before counts only then: else the operation may have ended unseen. */
+export async function goesOn(context: CheckContext, operation: Operation): Promise<boolean> {
+  const { status, body } = await askOperation(context, operation);
+  return status === 200 && objectOf(body)["state"] === "in progress";
+}
+
+/** Returns the question for an operation. */
+export function lastOperation(
+  { ids, name }: Operation,
+  plan: Pick<CheckedPlan, "serviceId" | "planId">,
+): RawRequest {
+  const operation = isText(name) ? name : undefined;
+  return { method: "GET", path: `${pathOf(ids)}/last_operation`, query: { ...planFields(plan), operation } };
+}
+
+/** Asks once for the operation, and tests the answer by its rules. */
+async function askOperation(context: CheckContext, operation: Operation): Promise<Exchange> {
   const { report, plan } = context;
-  const { operation, deletes, planId = plan.planId } = options;
-  const exchange = await context.send({
-    method: "GET",
-    path: `${pathOf(ids)}/last_operation`,
-    query: {
-      service_id: plan.serviceId,
-      plan_id: planId,
-      operation: typeof operation === "string" && operation !== "" ? operation : undefined,
-    },
-  });
+  const exchange = await context.send(lastOperation(operation, plan));
   const { status, body, headers } = exchange;
   if (status === 503) return exchange;
   const { state, description } = objectOf(body);
-  const isState = state === "in progress" || state === "succeeded" || state === "failed";
+  const isState = ["in progress", "succeeded", "failed"].some((known) => state === known);
+  const isEnd = operation.deletes && status === 410;
   const why = status === 200 ? "state is none of the three" : "the status is another";
-  report.expect("last-operation", exchange, (status === 200 && isState) || (deletes && status === 410), why);
+  report.expect("last-operation", exchange, (status === 200 && isState) || isEnd, why);
   if (status !== 200) return exchange;
-  const isDescribed = description === undefined || typeof description === "string";
+  const isDescribed = isOptional(description, (value) => typeof value === "string");
   report.expect("last-operation-description", exchange, isDescribed, "description is no text");
-  const retryAfter = headers["retry-after"];
-  const isDuration = retryAfter === undefined || /^\d+$/.test(retryAfter);
+  const isDuration = isOptional(headers["retry-after"], (value) => /^\d+$/.test(String(value)));
   report.expect("retry-after", exchange, isDuration, "Retry-After is no number of seconds");
   return exchange;
 }
 
-/** Whether an answer to `last_operation` says that the operation goes on. */
-export function isRunning({ status, body }: Exchange): boolean {
-  return status === 200 && objectOf(body)["state"] === "in progress";
+/** Waits for the end of an operation, no longer than its plan says, or a day. A text says why it failed. */
+export async function failureOf(context: CheckContext, operation: Operation): Promise<string | undefined> {
+  const { clock, signal, report, plan } = context;
+  const maximumMs = (plan.maximumPollingSeconds ?? longestPollingSeconds) * 1000;
+  const ask = (): Promise<Exchange> => askOperation(context, operation);
+  const { end, exchange } = await poll(ask, { clock, signal, deletes: operation.deletes, maximumMs });
+  const timedOut = end.kind === "failed" && end.timedOut;
+  if (plan.maximumPollingSeconds !== undefined)
+    report.expect("polling-duration", exchange, !timedOut, "it goes on after the longest time of the plan");
+  if (end.kind === "failed") return end.description;
+  return end.kind === "gone" && !operation.deletes ? "it is gone" : undefined;
 }
 
-/** Waits for the end of an operation, no longer than its plan says, or a day. */
-export async function untilEnded(
-  context: CheckContext,
-  ids: LedgerIds,
-  options: { readonly operation: unknown; readonly planId?: string | undefined; readonly deletes: boolean },
-): Promise<PollEnd> {
-  const { clock, signal, report, plan } = context;
+/** Asks until an operation ends or the time is over; also returns the last answer. */
+export async function poll(
+  ask: () => Promise<Exchange>,
+  options: Pick<CheckContext, "clock" | "signal"> & { readonly deletes: boolean; readonly maximumMs: number },
+): Promise<{ readonly end: PollEnd; readonly exchange: Exchange }> {
+  const { clock, signal, deletes, maximumMs } = options;
   const startedAt = clock.now();
-  const maximumMs = (plan.maximumPollingSeconds ?? longestPollingSeconds) * 1000;
   let errors = 0;
   for (;;) {
-    const exchange = await askOperation(context, ids, options);
+    const exchange = await ask();
     const answer = answerOf(exchange);
     errors = "error" in answer ? errors + 1 : 0;
     const elapsedMs = clock.now() - startedAt;
-    const observed = { answer, deletes: options.deletes, elapsedMs, maximumMs, intervalMs: 1_000, errors };
-    const step = nextPoll(observed);
-    if (step.kind === "wait") {
-      await clock.sleep(step.ms, signal);
-      continue;
-    }
-    const timedOut = step.kind === "failed" && step.timedOut;
-    if (plan.maximumPollingSeconds !== undefined)
-      report.expect("polling-duration", exchange, !timedOut, "it goes on after the longest time of the plan");
-    return step;
+    const end = nextPoll({ answer, deletes, elapsedMs, maximumMs, intervalMs: 1_000, errors });
+    if (end.kind !== "wait") return { end, exchange };
+    await clock.sleep(end.ms, signal);
   }
 }
 
 /** An exchange as polling judges it. */
-export function answerOf(exchange: Exchange): PollAnswer {
+function answerOf(exchange: Exchange): PollAnswer {
   const { status, body, retryAfterMs } = exchange;
   const action = "last_operation";
   if (status !== 200) {

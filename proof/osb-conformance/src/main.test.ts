@@ -83,7 +83,10 @@ test("Ctrl-C deletes what was made", async (t) => {
 test("faults are told at once, with 2", async (t) => {
   const { code, err } = await start(t, ["--username", "u"], {}).ended;
   assert.equal(code, 2);
-  assert.match(err, /--url is missing\n--username needs the environment variable OSB_PASSWORD\n/);
+  assert.match(
+    err,
+    /--url is required: URL of the broker, without \/v2\n--username needs the environment variable OSB_PASSWORD\n/,
+  );
   const tls = await start(t, ["--url", "http://127.0.0.1:1"], { OSB_TOKEN: "two words" }).ended;
   assert.equal(tls.code, 2);
   assert.match(tls.err, /^the bearer token is empty or has characters/);

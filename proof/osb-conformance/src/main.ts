@@ -13,7 +13,7 @@ switch (command.kind) {
     break;
   case "faults":
     for (const fault of command.faults) console.error(fault);
-    console.error("\nnpm run osb:check -- --help tells what there is.");
+    console.error("\nnpm run osb:check -- --help prints the flags.");
     process.exitCode = 2;
     break;
   case "check": {

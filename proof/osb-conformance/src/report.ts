@@ -1,6 +1,6 @@
 /** What was found for each rule. */
 import type { Exchange } from "./exchange.ts";
-import { type Rule, type RuleId, ruleIds, rules } from "./rules.ts";
+import { type Rule, type RuleId, rules } from "./rules.ts";
 
 /** A request and its answer, in words that have no secrets. */
 export interface Evidence {
@@ -31,10 +31,10 @@ export class Report {
   expect(id: RuleId, exchange: Exchange, holds: boolean, why: string): boolean {
     const present = this.#entries.get(id);
     const tested = (present?.tested ?? 0) + 1;
-    const { sent, came } = exchange;
-    if (present?.result === "failed") this.#entries.set(id, { ...present, tested });
-    else if (holds) this.#entries.set(id, { result: "passed", tested, why: "", evidence: { sent, came } });
-    else this.#entries.set(id, { result: "failed", tested, why, evidence: { sent, came } });
+    const evidence = { sent: exchange.sent, came: exchange.came };
+    const result = holds ? "passed" : "failed";
+    const entry = { result, tested, why: holds ? "" : why, evidence } as const;
+    this.#entries.set(id, present?.result === "failed" ? { ...present, tested } : entry);
     return holds;
   }
 
@@ -50,7 +50,7 @@ export class Report {
 
   /** All rules, in their order. `unreached` is why those were not tested that nothing was said of. */
   findings(unreached: string): readonly Finding[] {
-    return ruleIds.map((id) => ({ id, ...rules[id], ...(this.#entries.get(id) ?? skipped(unreached)) }));
+    return rules.map((rule) => ({ ...rule, ...(this.#entries.get(rule.id) ?? skipped(unreached)) }));
   }
 }
 

@@ -10,7 +10,7 @@ import {
   nextVersion,
 } from "@klutch/osb/internal";
 import { checkBindings } from "./checks/bind.ts";
-import { checkDeprovision } from "./checks/deprovision.ts";
+import { checkDeletion } from "./checks/deletion.ts";
 import { checkCatalog, checkHeaders, expectWellFormed } from "./checks/headers.ts";
 import { checkProvision, checkRefusedProvisions, checkSynchronousProvision } from "./checks/provision.ts";
 import { checkFetchInstance, checkUpdate } from "./checks/update.ts";
@@ -145,7 +145,7 @@ async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promi
   const bound = await cleanUp({ ...cleanup, bindingsOnly: true });
   if (bound.length > 0) return `a binding could not be deleted: ${bound[0]?.came}`;
   tell("deprovisioning");
-  return (await checkDeprovision(now, instance)) ?? unbound;
+  return (await checkDeletion(now, instance)) ?? unbound;
 }
 
 /** The newest version that the broker does not refuse with 412. */

@@ -10,30 +10,25 @@ import type { Clock, KubeClient, Random, WatchOptions } from "@klutch/kube";
 import { namespaces, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { builtinResources } from "./builtin.ts";
 import { createModelClient, type ModelClientOptions } from "./client.ts";
-import { collectGarbage, type ControllerOptions, emptyNamespace, startControllers } from "./controllers.ts";
-import { remove } from "./deletes.ts";
+import { collectGarbage, type ControllerOptions, startControllers } from "./controllers.ts";
 import { discover } from "./discovery.ts";
 import { Endpoints } from "./endpoints.ts";
 import { seededRandom } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import { familyOf, type ResourceDefinition, ResourceTable } from "./resources.ts";
-import { notServed } from "./status-errors.ts";
 import { Store } from "./store.ts";
 import { WatchConnection } from "./watch-connection.ts";
 
 /** Options of a model. */
 export interface ApiServerModelOptions {
   readonly clock: Clock;
-  /** Generated names, and the fate of requests that were given up. Default: from `uidSeed`. */
-  readonly random?: Random | undefined;
-  /** Two models with different seeds never give out the same uid. */
+  /**
+   * Two models with different seeds never give out the same uid. Also decides generated names, and the fate of requests that were
+   * given up.
+   */
   readonly uidSeed: number;
-  /** From the acceptance of a definition's names until it is served. Default 0. */
-  readonly establishDelayMs?: number | undefined;
   /** Whether the namespace controller runs, so that deleted namespaces are emptied and go. Default true. */
   readonly endsNamespaces?: boolean | undefined;
-  /** Default 60 000. */
-  readonly bookmarkIntervalMs?: number | undefined;
 }
 
 const minWatchMs = 1_800_000;
@@ -47,13 +42,13 @@ export class ApiServerModel {
   readonly #resources = new ResourceTable();
   readonly #endpoints: Endpoints;
   readonly #controllers: ControllerOptions;
-  readonly #connections = new Map<WatchConnection, string>();
+  readonly #connections = new Set<WatchConnection>();
   #uids = 0;
 
   constructor(options: ApiServerModelOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#random = options.random ?? seededRandom(options.uidSeed);
+    this.#random = seededRandom(options.uidSeed);
     const context = {
       store: this.#store,
       now: () => wholeSeconds(this.#clock.now()),
@@ -64,9 +59,7 @@ export class ApiServerModel {
     for (const definition of builtinResources) this.register(definition);
     this.#controllers = {
       ...context,
-      clock: this.#clock,
       resources: this.#resources,
-      establishDelayMs: options.establishDelayMs ?? 0,
       endsNamespaces: options.endsNamespaces ?? true,
       onSchemaChange: (family) => this.#endWatches(family),
     };
@@ -114,24 +107,15 @@ export class ApiServerModel {
     return this.#store.list(familyOf(type));
   }
 
-  /** Forgets the history up to a version: later watches and pages from before it are answered 410. Default: up to now. */
-  compact(resourceVersion?: string): void {
-    this.#store.compact(resourceVersion === undefined ? undefined : Number(resourceVersion));
+  /** Forgets the history: later watches and pages from before now are answered 410. */
+  compact(): void {
+    this.#store.compact();
   }
 
   /** Breaks the open watches, all or those of one client name, as a restart of the server does. */
   disconnect(clusterName?: string): void {
-    for (const [connection, cluster] of this.#connections) {
-      if (clusterName === undefined || clusterName === cluster) connection.cut();
-    }
-  }
-
-  /** Deletes a namespace with all that is in it; it goes once nothing holds its content. Needs no running controller. */
-  deleteNamespace(name: string): void {
-    const resource = this.#resources.find(namespaces);
-    if (resource === undefined) throw notServed();
-    remove(this.#controllers, resource, { name }, {});
-    emptyNamespace(this.#controllers, name);
+    for (const connection of this.#connections)
+      if (clusterName === undefined || clusterName === connection.cluster) connection.cut();
   }
 
   /** Deletes what has lost all its owners, until nothing is left to delete. */
@@ -148,15 +132,14 @@ export class ApiServerModel {
       cluster: client.clusterName,
       faults: client.faults,
       options: watchOptions,
-      bookmarkIntervalMs: this.#options.bookmarkIntervalMs ?? 60_000,
       defaultTimeoutMs: minWatchMs * (1 + this.#random()),
     });
-    this.#connections.set(connection, client.clusterName);
+    this.#connections.add(connection);
     return connection;
   }
 
   #endWatches(family: string): void {
-    for (const connection of this.#connections.keys()) if (connection.family === family) connection.end();
+    for (const connection of this.#connections) if (connection.family === family) connection.end();
   }
 
   #newUid(): string {

@@ -1,13 +1,13 @@
 /** The built-in kinds that our agents use, with the schemas that matter for merging. More can be registered. */
+import { customResourceDefinitions, isDnsLabel, namespaces as namespaceType } from "@klutch/kube-core";
 import {
   at,
-  isList,
-  isObject,
   type Json,
   type JsonObject,
   objectAt,
   objectsAt,
   textAt,
+  textsAt,
   withFields,
   withMeta,
 } from "./json.ts";
@@ -81,16 +81,15 @@ function immutableProblems(
   return next["immutable"] === true ? problems : [`immutable: ${rule}`, ...problems];
 }
 
+const namespaceSchema = root({
+  spec: root({ finalizers: textList }),
+  status: root({ phase: text, conditions: byKey("type") }),
+});
 const namespaces: ResourceDefinition = {
-  type: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  ...core("Namespace", "namespaces", namespaceSchema),
+  type: namespaceType,
   statusSubresource: true,
-  isCompiled: true,
-  allowsUnconditionalUpdate: true,
-  nameRule: "label",
-  schema: root({
-    spec: root({ finalizers: textList }),
-    status: root({ phase: text, conditions: byKey("type") }),
-  }),
+  nameRule: isDnsLabel,
   decode: (object) => {
     const name = textAt(object, "metadata", "name");
     if (name === "") return object;
@@ -133,20 +132,11 @@ const leases: ResourceDefinition = {
   }),
 };
 
-const events: ResourceDefinition = {
-  ...core("Event", "events", root({ involvedObject: open, source: open })),
-  schema: { ...open },
-};
+const events: ResourceDefinition = core("Event", "events", open);
 
-/** The definition of definitions. Its own validation covers what a mistake in a test would look like, not everything. */
-export const definitions: ResourceDefinition = {
-  type: {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    plural: "customresourcedefinitions",
-    kind: "CustomResourceDefinition",
-    namespaced: false,
-  },
+/** The definition of definitions. Of their validation only that of names is modelled. */
+const definitions: ResourceDefinition = {
+  type: customResourceDefinitions,
   statusSubresource: true,
   isCompiled: true,
   schema: root({
@@ -172,28 +162,15 @@ export const definitions: ResourceDefinition = {
       conversion: at(next, "spec", "conversion") ?? { strategy: "None" },
     });
     const storage = objectsAt(spec, "versions").find((version) => version["storage"] === true);
-    const stored = at(previous, "status", "storedVersions");
-    const before: readonly Json[] = isList(stored) ? stored : [];
+    const before = textsAt(previous, "status", "storedVersions");
     const name = textAt(storage, "name");
     const storedVersions = name === "" || before.includes(name) ? before : [...before, name];
     const status = { ...objectAt(next, "status"), storedVersions };
     return withFields(next, { spec, status });
   },
   validate: (next) => {
-    const names = objectAt(next, "spec", "names");
-    const wanted = `${textAt(names, "plural")}.${textAt(next, "spec", "group")}`;
-    const versions = objectsAt(next, "spec", "versions");
-    const problems: string[] = [];
-    if (textAt(next, "metadata", "name") !== wanted) problems.push(`metadata.name: must be ${wanted}`);
-    if (versions.filter(({ storage }) => storage === true).length !== 1) {
-      problems.push("spec.versions: must have exactly one version marked as storage version");
-    }
-    if (versions.some((version) => !isObject(at(version, "schema", "openAPIV3Schema")))) {
-      problems.push("spec.versions.schema.openAPIV3Schema: Required value: schemas are required");
-    }
-    if (!["Namespaced", "Cluster"].includes(textAt(next, "spec", "scope")))
-      problems.push("spec.scope: Required value");
-    return problems;
+    const wanted = `${textAt(next, "spec", "names", "plural")}.${textAt(next, "spec", "group")}`;
+    return textAt(next, "metadata", "name") === wanted ? [] : [`metadata.name: must be ${wanted}`];
   },
 };
 

@@ -2,7 +2,6 @@
  * The controllers inside the model: CustomResourceDefinitions become served and, when deleted, take their objects with them; a
  * namespace that ends is emptied. They act when a write is complete, before anybody else can.
  */
-import type { Clock } from "@klutch/kube";
 import { crdCleanupFinalizer, remove } from "./deletes.ts";
 import {
   at,
@@ -24,10 +23,7 @@ import { finishUpdate, keyOfRef, refOf, type ServerContext, writeContext } from 
 
 /** What the controllers need. */
 export interface ControllerOptions extends ServerContext {
-  readonly clock: Clock;
   readonly resources: ResourceTable;
-  /** From the acceptance of a definition's names until it is served. */
-  readonly establishDelayMs: number;
   /** Whether namespaces that end are emptied. */
   readonly endsNamespaces: boolean;
   /** Called when a resource is no longer served as before: its watches end. */
@@ -61,12 +57,8 @@ function onDefinition(options: ControllerOptions, { object, previous }: Change):
     return;
   }
   if (!hasCondition(object, "NamesAccepted")) acceptNames(options, object);
-  else if (!hasCondition(object, "Established")) {
-    const name = textAt(object, "metadata", "name");
-    if (options.establishDelayMs > 0) {
-      options.clock.schedule(options.establishDelayMs, () => establish(options, name));
-    } else establish(options, name);
-  } else if (specOf(object) !== specOf(previous)) serve(options, object);
+  else if (!hasCondition(object, "Established")) establish(options, object);
+  else if (specOf(object) !== specOf(previous)) serve(options, object);
 }
 
 function specOf(object: JsonObject | undefined): string {
@@ -84,10 +76,7 @@ function acceptNames(options: ControllerOptions, crd: JsonObject): void {
   writeStatus(options, crd, condition, { acceptedNames: objectAt(crd, "spec", "names") });
 }
 
-/** Reads the definition again: much may have happened during the delay. */
-function establish(options: ControllerOptions, name: string): void {
-  const crd = options.store.get(crdFamily, name);
-  if (crd === undefined || isEnding(crd) || hasCondition(crd, "Established")) return;
+function establish(options: ControllerOptions, crd: JsonObject): void {
   serve(options, crd);
   const condition = {
     type: "Established",

@@ -1,7 +1,7 @@
 /** Deleting: preconditions, finalizers, and the special ends of namespaces and CustomResourceDefinitions. */
 import type { DeleteOptions } from "@klutch/kube";
 import type { ObjectRef } from "@klutch/kube-core";
-import { at, type JsonObject, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
+import { at, type JsonObject, objectAt, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
 import type { Served } from "./resources.ts";
 import { conflict, notFound, unfulfilled } from "./status-errors.ts";
 import { keyOfRef, type ServerContext } from "./writes.ts";
@@ -107,13 +107,6 @@ function markedDefinition(context: ServerContext, crd: JsonObject): JsonObject {
     message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
   };
   const others = objectsAt(crd, "status", "conditions").filter(({ type }) => type !== "Terminating");
-  const status = withFields(statusOf(crd), { conditions: [...others, condition] });
+  const status = withFields(objectAt(crd, "status"), { conditions: [...others, condition] });
   return withFields(withMeta(crd, { finalizers, deletionTimestamp: context.now() }), { status });
-}
-
-function statusOf(object: JsonObject): JsonObject {
-  const status = object["status"];
-  return typeof status === "object" && status !== null && !Array.isArray(status)
-    ? (status as JsonObject)
-    : {};
 }

@@ -4,19 +4,20 @@
  * annotation, ownership across versions with conversion webhooks, and changes of a list's type while it is owned.
  */
 import { jsonEqual } from "@klutch/kube-core";
-import { FieldSet, printPath } from "./field-set.ts";
+import {
+  below,
+  type FieldSet,
+  fieldsFromJson,
+  fieldsToJson,
+  printPath,
+  withNamedFields,
+  withoutBelow,
+} from "./field-set.ts";
 import { at, isObject, type Json, type JsonObject, objectAt, objectsAt, textAt, withMeta } from "./json.ts";
 import type { Atom } from "./merge-schema.ts";
 import { conflict } from "./status-errors.ts";
 import { merge } from "./typed-merge.ts";
-import {
-  assertTyped,
-  compare,
-  type Comparison,
-  fieldSetOf,
-  removeFields,
-  TypedError,
-} from "./typed-values.ts";
+import { assertTyped, compare, fieldSetOf, removeFields, TypedError } from "./typed-values.ts";
 
 /** One entry. */
 export interface ManagedEntry {
@@ -45,10 +46,10 @@ export interface WriteContext {
 }
 
 /** Never owned by anybody. */
-const unowned = FieldSet.of(
-  ["f:apiVersion"],
-  ["f:kind"],
-  ["f:metadata"],
+const unowned: FieldSet = new Set([
+  "f:apiVersion",
+  "f:kind",
+  "f:metadata",
   ...[
     "name",
     "namespace",
@@ -59,8 +60,8 @@ const unowned = FieldSet.of(
     "generation",
     "managedFields",
     "resourceVersion",
-  ].map((name) => ["f:metadata", `f:${name}`]),
-);
+  ].map((name) => below("f:metadata", `f:${name}`)),
+]);
 
 function identity(entry: Pick<ManagedEntry, "manager" | "operation" | "apiVersion" | "subresource">): string {
   const version = entry.operation === "Apply" ? "" : entry.apiVersion;
@@ -77,7 +78,7 @@ function decodeManaged(object: JsonObject): Managed | undefined {
       apiVersion: textAt(item, "apiVersion"),
       subresource: textAt(item, "subresource"),
       time: time === "" ? undefined : time,
-      fields: FieldSet.fromJson(objectAt(item, "fieldsV1")),
+      fields: fieldsFromJson(objectAt(item, "fieldsV1")),
     };
   });
   if (entries.length === 0) return undefined;
@@ -87,25 +88,17 @@ function decodeManaged(object: JsonObject): Managed | undefined {
 /** In the server's order. */
 function encodeManaged(managed: Managed): Json | undefined {
   if (managed.size === 0) return undefined;
-  const order = (entry: ManagedEntry): readonly string[] => [
-    entry.operation,
-    entry.time ?? "",
-    entry.manager,
-    entry.apiVersion,
-    entry.subresource,
-  ];
-  const byOrder = [...managed.values()].toSorted((left, right) => {
-    const [a, b] = [order(left), order(right)];
-    const index = a.findIndex((text, position) => text !== b[position]);
-    return index < 0 ? 0 : (a[index] ?? "") < (b[index] ?? "") ? -1 : 1;
-  });
+  // The separator comes before every letter.
+  const order = ({ operation, time = "", manager, apiVersion, subresource }: ManagedEntry): string =>
+    [operation, time, manager, apiVersion, subresource].join("\0");
+  const byOrder = [...managed.values()].toSorted((left, right) => (order(left) < order(right) ? -1 : 1));
   return byOrder.map(({ manager, operation, apiVersion, subresource, time, fields }) => ({
     manager,
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: fields.toJson(),
+    fieldsV1: fieldsToJson(fields),
     ...(subresource === "" ? {} : { subresource }),
   }));
 }
@@ -136,34 +129,38 @@ export function trackUpdate(live: JsonObject, next: JsonObject, context: WriteCo
 }
 
 function update(live: JsonObject, next: JsonObject, managed: Managed, context: WriteContext): Managed {
-  const { atom, manager, subresource, apiVersion, resetFields } = context;
+  const { atom, manager, subresource, apiVersion } = context;
   assertTyped(atom, next, true);
   assertTyped(atom, live, true);
-  const changes = filtered(compare(atom, live, next), resetFields);
+  const changes = changesOf(live, next, context);
   const owners = new Map(withoutChanged(managed, changes, undefined));
-  const own = changes.modified.union(changes.added).recursiveDifference(resetFields).difference(unowned);
-  if (own.isEmpty) return owners;
+  const own = changes.set.difference(unowned);
+  if (own.size === 0) return owners;
   const entry = { manager, operation: "Update", apiVersion, subresource } as const;
-  const fields = own.union(owners.get(identity(entry))?.fields ?? new FieldSet());
+  const fields = own.union(owners.get(identity(entry))?.fields ?? new Set<string>());
   owners.set(identity(entry), { ...entry, time: context.now, fields });
   return owners;
 }
 
-function filtered(changes: Comparison, resetFields: FieldSet): Comparison {
-  return {
-    added: changes.added.recursiveDifference(resetFields),
-    modified: changes.modified.recursiveDifference(resetFields),
-    removed: changes.removed.recursiveDifference(resetFields),
-  };
+/** Compares two states, without the fields that the endpoint ignores. */
+function changesOf(left: JsonObject, right: JsonObject, { atom, resetFields }: WriteContext): Changes {
+  const { added, modified, removed } = compare(atom, left, right);
+  const set = withoutBelow(modified.union(added), resetFields);
+  return { set, all: set.union(withoutBelow(removed, resetFields)) };
+}
+
+/** Fields that were added or modified, and these with those that were removed. */
+interface Changes {
+  readonly set: FieldSet;
+  readonly all: FieldSet;
 }
 
 /** Takes what changed from everybody but `except`. */
-function withoutChanged(managed: Managed, changes: Comparison, except: string | undefined): Managed {
-  const taken = changes.modified.union(changes.added).union(changes.removed);
+function withoutChanged(managed: Managed, { all }: Changes, except: string | undefined): Managed {
   const owners = new Map<string, ManagedEntry>();
   for (const [id, entry] of managed) {
-    const fields = id === except ? entry.fields : entry.fields.difference(taken);
-    if (!fields.isEmpty) owners.set(id, { ...entry, fields });
+    const fields = id === except ? entry.fields : entry.fields.difference(all);
+    if (fields.size > 0) owners.set(id, { ...entry, fields });
   }
   return owners;
 }
@@ -187,24 +184,23 @@ export function trackApply(
   const entry = { manager, operation: "Apply", apiVersion, subresource } as const;
   const id = identity(entry);
   const last = before.get(id);
-  const fields = fieldSetOf(atom, config).recursiveDifference(resetFields);
+  const fields = withoutBelow(fieldSetOf(atom, config), resetFields);
   const managed = new Map(before).set(id, { ...entry, time: last?.time, fields });
   const merged = asObject(merge(atom, bare, config));
   const result = last === undefined ? merged : prune(atom, merged, managed, last.fields);
-  const changes = filtered(compare(atom, bare, result), resetFields);
+  const changes = changesOf(bare, result, context);
   if (!force) assertNoConflict(managed, changes, id);
   const owners = new Map(withoutChanged(managed, changes, id));
   const isSame = jsonEqual(bare, result);
   const own = fields.difference(unowned);
-  if (own.isEmpty) owners.delete(id);
+  if (own.size === 0) owners.delete(id);
   else owners.set(id, { ...entry, fields: own, time: isSame ? last?.time : context.now });
   return withMeta(result, { managedFields: encodeManaged(owners) });
 }
 
-function assertNoConflict(managed: Managed, changes: Comparison, own: string): void {
-  const changed = changes.modified.union(changes.added);
+function assertNoConflict(managed: Managed, { set }: Changes, own: string): void {
   const found = [...managed].flatMap(([id, entry]) =>
-    id === own ? [] : [...entry.fields.intersection(changed).paths()].map((path) => ({ entry, path })),
+    id === own ? [] : [...entry.fields.intersection(set)].map((path) => ({ entry, path })),
   );
   if (found.length === 0) return;
   const causes = found.map(({ entry, path }) => ({
@@ -226,14 +222,13 @@ function describeManager({ manager, subresource, operation, apiVersion, time }: 
 
 /** Removes what the manager applied last time and nobody owns now. */
 function prune(atom: Atom, merged: JsonObject, managed: Managed, last: FieldSet): JsonObject {
-  const lastNamed = last.withNamedFields(atom);
-  let pruned = removeFields(atom, merged, lastNamed) ?? null;
-  const all = managed.values().reduce((union, entry) => union.union(entry.fields), new FieldSet());
-  const fieldsOf = (value: Json): FieldSet => fieldSetOf(atom, value).withNamedFields(atom);
+  const lastNamed = withNamedFields(last, atom);
+  const fieldsOf = (value: Json): FieldSet => withNamedFields(fieldSetOf(atom, value), atom);
   const ofMerged = fieldsOf(merged);
+  const all = managed.values().reduce<FieldSet>((union, { fields }) => union.union(fields), new Set());
   // What somebody owns comes back …
-  const kept = fieldsOf(pruned).union(all.withNamedFields(atom));
-  pruned = removeFields(atom, merged, ofMerged.difference(kept)) ?? null;
+  const kept = fieldsOf(removeFields(atom, merged, lastNamed) ?? null).union(withNamedFields(all, atom));
+  const pruned = removeFields(atom, merged, ofMerged.difference(kept)) ?? null;
   // … and what was never this manager's.
   const dangling = ofMerged.difference(fieldsOf(pruned)).intersection(lastNamed);
   return asObject(removeFields(atom, merged, dangling));

@@ -1,5 +1,5 @@
 /** `metadata` as the server reads and checks it. */
-import { isDnsLabel, isDnsSubdomain } from "@klutch/kube-core";
+import { isDnsSubdomain } from "@klutch/kube-core";
 import {
   isList,
   isObject,
@@ -64,18 +64,14 @@ export function isBlank(value: Json): boolean {
 
 const qualified = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
-const pathSegment = /^(?!\.\.?$)[^/%]+$/;
 const maxAnnotationBytes = 256 * 1024;
 
-/** How strictly names are checked. */
-export type NameRule = "subdomain" | "label" | "pathSegment";
-
 /** Everything that is wrong with an object's metadata. */
-export function metaProblems(object: JsonObject, rule: NameRule): readonly string[] {
+export function metaProblems(object: JsonObject, isName: (name: string) => boolean): readonly string[] {
   const name = textAt(object, "metadata", "name");
   const problems: string[] = [];
   if (name === "") problems.push("metadata.name: Required value: name or generateName is required");
-  else if (!isName(name, rule)) problems.push(`metadata.name: Invalid value: ${JSON.stringify(name)}`);
+  else if (!isName(name)) problems.push(`metadata.name: Invalid value: ${JSON.stringify(name)}`);
   for (const [key, value] of Object.entries(objectAt(object, "metadata", "labels"))) {
     const isFine =
       isQualified(key) && typeof value === "string" && value.length <= 63 && labelValue.test(value);
@@ -98,11 +94,6 @@ export function metaProblems(object: JsonObject, rule: NameRule): readonly strin
     }
   }
   return problems;
-}
-
-function isName(name: string, rule: NameRule): boolean {
-  if (rule === "pathSegment") return pathSegment.test(name);
-  return rule === "label" ? isDnsLabel(name) : isDnsSubdomain(name);
 }
 
 function isQualified(key: string): boolean {

@@ -1,8 +1,8 @@
 /** Which resources the model serves, and the rules of each. */
-import type { ResourceType } from "@klutch/kube-core";
+import { isDnsSubdomain, type ResourceType } from "@klutch/kube-core";
+import { SchemaReader } from "@klutch/schema";
 import { type JsonObject, toWire, isObject } from "./json.ts";
 import { type Atom, objectAtom } from "./merge-schema.ts";
-import type { NameRule } from "./metadata.ts";
 
 /** Declares a resource to the model. */
 export interface ResourceDefinition {
@@ -13,38 +13,31 @@ export interface ResourceDefinition {
    * Structural schema (OpenAPI v3 with `x-kubernetes-*`): unknown fields are pruned, defaults filled in, list types honoured, values
    * validated. Without it everything is kept, maps are merged and lists are atomic.
    */
-  readonly schema?: object | undefined;
+  readonly schema?: object;
   /** Whether `metadata.generation` is kept. Default true outside the core group. */
-  readonly tracksGeneration?: boolean | undefined;
+  readonly tracksGeneration?: boolean;
   /** Whether a replace without `resourceVersion` overwrites (built-in kinds) or is refused (custom ones). Default false. */
-  readonly allowsUnconditionalUpdate?: boolean | undefined;
+  readonly allowsUnconditionalUpdate?: boolean;
   /** A kind that is compiled into the server: empty fields vanish, a wrong type is 400. Default false. */
-  readonly isCompiled?: boolean | undefined;
-  /** Default `subdomain`. */
-  readonly nameRule?: NameRule | undefined;
+  readonly isCompiled?: boolean;
+  /** Tells whether a name may be given. Default: names of DNS. */
+  readonly nameRule?: (name: string) => boolean;
   /** Changes an object as it is read from a request, before anybody owns its fields. */
-  readonly decode?: ((object: JsonObject) => JsonObject) | undefined;
+  readonly decode?: (object: JsonObject) => JsonObject;
   /** Fills in what the server sets itself, before validation. `previous` is undefined for a create. */
-  readonly prepare?: ((next: JsonObject, previous: JsonObject | undefined) => JsonObject) | undefined;
+  readonly prepare?: (next: JsonObject, previous: JsonObject | undefined) => JsonObject;
   /** Problems beyond the schema; any refuses the write with 422. */
-  readonly validate?: ((next: JsonObject, previous: JsonObject | undefined) => readonly string[]) | undefined;
+  readonly validate?: (next: JsonObject, previous: JsonObject | undefined) => readonly string[];
 }
 
 /** A resource with its defaults resolved. */
-export interface Served {
-  readonly type: ResourceType;
+export interface Served extends Required<Omit<ResourceDefinition, "schema">> {
   /** Versions of one resource share their objects. */
   readonly family: string;
-  readonly statusSubresource: boolean;
   readonly schema: JsonObject | undefined;
   readonly atom: Atom;
-  readonly tracksGeneration: boolean;
-  readonly allowsUnconditionalUpdate: boolean;
-  readonly isCompiled: boolean;
-  readonly nameRule: NameRule;
-  readonly decode: (object: JsonObject) => JsonObject;
-  readonly prepare: (next: JsonObject, previous: JsonObject | undefined) => JsonObject;
-  readonly validate: (next: JsonObject, previous: JsonObject | undefined) => readonly string[];
+  /** Remembers what it has read of the schema. */
+  readonly reader: SchemaReader;
 }
 
 /** `plural.group`, or the plural of the core group. */
@@ -53,22 +46,22 @@ export function familyOf(type: Pick<ResourceType, "group" | "plural">): string {
 }
 
 function resolve(definition: ResourceDefinition): Served {
-  const { type, statusSubresource } = definition;
+  const { type } = definition;
   const schema = definition.schema === undefined ? undefined : toWire(definition.schema);
   const structural = isObject(schema) ? schema : undefined;
   return {
-    type,
+    tracksGeneration: type.group !== "",
+    allowsUnconditionalUpdate: false,
+    isCompiled: false,
+    nameRule: isDnsSubdomain,
+    decode: (object) => object,
+    prepare: (next) => next,
+    validate: () => [],
+    ...definition,
     family: familyOf(type),
-    statusSubresource,
     schema: structural,
     atom: objectAtom(structural),
-    tracksGeneration: definition.tracksGeneration ?? type.group !== "",
-    allowsUnconditionalUpdate: definition.allowsUnconditionalUpdate ?? false,
-    isCompiled: definition.isCompiled ?? false,
-    nameRule: definition.nameRule ?? "subdomain",
-    decode: definition.decode ?? ((object) => object),
-    prepare: definition.prepare ?? ((next) => next),
-    validate: definition.validate ?? (() => []),
+    reader: new SchemaReader(),
   };
 }
 

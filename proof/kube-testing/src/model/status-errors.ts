@@ -1,14 +1,17 @@
 /** The server's refusals, with the status, reason and wording of the real one. */
 import { ApiError } from "@klutch/kube";
-import type { Served } from "./resources.ts";
+import type { ResourceType } from "@klutch/kube-core";
 
-const named = (resource: Served, name: string): string => {
+/** Names a resource in errors. */
+type Named = { readonly type: ResourceType };
+
+const named = (resource: Named, name: string): string => {
   const { plural, group } = resource.type;
   return `${group === "" ? plural : `${plural}.${group}`} ${JSON.stringify(name)}`;
 };
 
 /** 404 of one object. */
-export function notFound(resource: Served, name: string): ApiError {
+export function notFound(resource: Named, name: string): ApiError {
   return new ApiError({ status: 404, reason: "NotFound", message: `${named(resource, name)} not found` });
 }
 
@@ -18,7 +21,7 @@ export function notServed(reason: "" | "NotFound" = ""): ApiError {
 }
 
 /** 409: the name is taken. */
-export function alreadyExists(resource: Served, name: string, isDeleting: boolean): ApiError {
+export function alreadyExists(resource: Named, name: string, isDeleting: boolean): ApiError {
   const message = `${isDeleting ? "object is being deleted: " : ""}${named(resource, name)} already exists`;
   return new ApiError({ status: 409, reason: "AlreadyExists", message });
 }
@@ -29,18 +32,18 @@ export function conflict(message: string, details?: unknown): ApiError {
 }
 
 /** 409: something about the live object is not as the caller supposed. */
-export function unfulfilled(resource: Served, name: string, why: string): ApiError {
+export function unfulfilled(resource: Named, name: string, why: string): ApiError {
   return conflict(`Operation cannot be fulfilled on ${named(resource, name)}: ${why}`);
 }
 
 /** 409: the object was changed since it was read. */
-export function modified(resource: Served, name: string): ApiError {
+export function modified(resource: Named, name: string): ApiError {
   const advice = "please apply your changes to the latest version and try again";
   return unfulfilled(resource, name, `the object has been modified; ${advice}`);
 }
 
 /** 422. */
-export function invalid(resource: Served, name: string, problems: readonly string[]): ApiError {
+export function invalid(resource: Named, name: string, problems: readonly string[]): ApiError {
   const { kind, group } = resource.type;
   const subject = `${group === "" ? kind : `${kind}.${group}`} ${JSON.stringify(name)}`;
   const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
@@ -59,7 +62,7 @@ export function badRequest(message: string): ApiError {
 }
 
 /** 403. */
-export function forbidden(resource: Served, name: string, why: string): ApiError {
+export function forbidden(resource: Named, name: string, why: string): ApiError {
   return new ApiError({
     status: 403,
     reason: "Forbidden",

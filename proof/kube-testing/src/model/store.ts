@@ -109,13 +109,10 @@ export class Store {
     }
   }
 
-  /** Forgets what happened up to a version. Default: up to now. */
-  compact(resourceVersion: number = this.#revision): void {
-    this.#compacted = Math.max(this.#compacted, Math.min(resourceVersion, this.#revision));
-    for (const { log } of this.#families.values()) {
-      const first = log.findIndex((change) => change.resourceVersion > this.#compacted);
-      log.splice(0, first < 0 ? log.length : first);
-    }
+  /** Forgets what happened up to now. */
+  compact(): void {
+    this.#compacted = this.#revision;
+    for (const { log } of this.#families.values()) log.length = 0;
   }
 
   /** Calls back at every change, before the write is answered; the result ends it. */

@@ -3,7 +3,7 @@
  * After `typed/` of structured-merge-diff v6, whose structure it follows on purpose. `undefined` is absent, `null` is a JSON null.
  */
 import { jsonEqual } from "@klutch/kube-core";
-import { FieldSet, type Path } from "./field-set.ts";
+import { ancestorsOf, below, type FieldSet, type Path } from "./field-set.ts";
 import { isList, isObject, type Json, type JsonObject } from "./json.ts";
 import type { Atom, ListAtom } from "./merge-schema.ts";
 
@@ -17,9 +17,9 @@ export class TypedError extends Error {
 
 /** What differs between two values. */
 export interface Comparison {
-  readonly added: FieldSet;
-  readonly modified: FieldSet;
-  readonly removed: FieldSet;
+  readonly added: Set<Path>;
+  readonly modified: Set<Path>;
+  readonly removed: Set<Path>;
 }
 
 /** Narrows a type of several parts to the part that fits the value. */
@@ -94,37 +94,38 @@ export function assertTyped(atom: Atom, value: Json, allowDuplicates: boolean, p
 
 /** The fields that a value holds. */
 export function fieldSetOf(atom: Atom, value: Json): FieldSet {
-  const set = new FieldSet();
-  collectFields(atom, value, [], set);
+  const set = new Set<Path>();
+  collectFields(atom, value, "", set);
+  set.delete("");
   return set;
 }
 
-function collectFields(atom: Atom, value: Json, path: Path, set: FieldSet): void {
+function collectFields(atom: Atom, value: Json, path: Path, set: Set<Path>): void {
   const { map, scalar, list } = deduce(atom, value);
   if (map !== undefined) {
-    if (map.isAtomic) set.insert(path);
+    if (map.isAtomic) set.add(path);
     else if (isObject(value)) {
       for (const [name, child] of Object.entries(value)) {
         const field = map.fields.get(name);
         const type = field?.type ?? map.elementType;
-        const inner = [...path, `f:${name}`];
+        const inner = below(path, `f:${name}`);
         if (type !== undefined) collectFields(type, child, inner, set);
         const isBlank = child === null || (isObject(child) && Object.keys(child).length === 0);
-        if (isBlank || field === undefined) set.insert(inner);
+        if (isBlank || field === undefined) set.add(inner);
       }
     }
-  } else if (scalar !== undefined) set.insert(path);
+  } else if (scalar !== undefined) set.add(path);
   else if (list !== undefined) {
-    if (list.isAtomic) set.insert(path);
+    if (list.isAtomic) set.add(path);
     else if (isList(value)) collectItems(list, value, path, set);
   }
 }
 
-function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: FieldSet): void {
+function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: Set<Path>): void {
   const elements = items.map((item) => itemElement(list, item));
   for (const [index, element] of elements.entries()) {
-    const inner = [...path, element];
-    set.insert(inner);
+    const inner = below(path, element);
+    set.add(inner);
     const isDuplicate = elements.indexOf(element) !== elements.lastIndexOf(element);
     if (!isDuplicate) collectFields(list.elementType, items[index] ?? null, inner, set);
   }
@@ -132,8 +133,9 @@ function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: F
 
 /** What differs between two values of one type. */
 export function compare(atom: Atom, left: Json, right: Json): Comparison {
-  const result = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
-  compareAt(atom, left, right, [], result);
+  const result = { added: new Set<Path>(), modified: new Set<Path>(), removed: new Set<Path>() };
+  compareAt(atom, left, right, "", result);
+  for (const paths of Object.values(result)) paths.delete("");
   return result;
 }
 
@@ -154,8 +156,8 @@ function compareAt(
     isLeaf = comparePart(rightPart, left, right, path, result);
   }
   if (isLeaf) return;
-  if (left === undefined) result.added.insert(path);
-  else if (right === undefined) result.removed.insert(path);
+  if (left === undefined) result.added.add(path);
+  else if (right === undefined) result.removed.add(path);
 }
 
 /** True when the value was compared as one. */
@@ -167,9 +169,9 @@ function comparePart(
   result: Comparison,
 ): boolean {
   const asLeaf = (): true => {
-    if (left === undefined) result.added.insert(path);
-    else if (right === undefined) result.removed.insert(path);
-    else if (!jsonEqual(left, right)) result.modified.insert(path);
+    if (left === undefined) result.added.add(path);
+    else if (right === undefined) result.removed.add(path);
+    else if (!jsonEqual(left, right)) result.modified.add(path);
     return true;
   };
   if (part.map !== undefined) {
@@ -180,7 +182,7 @@ function comparePart(
     for (const name of names) {
       const type = map.fields.get(name)?.type ?? map.elementType;
       if (type === undefined) throw new TypedError(`${name}: field not declared in schema`);
-      compareAt(type, own(old, name), own(next, name), [...path, `f:${name}`], result);
+      compareAt(type, own(old, name), own(next, name), below(path, `f:${name}`), result);
     }
     return false;
   }
@@ -213,46 +215,52 @@ function compareItems(
   const next = Map.groupBy(right, (item) => itemElement(list, item));
   for (const element of new Set([...old.keys(), ...next.keys()])) {
     const [before, after] = [old.get(element) ?? [], next.get(element) ?? []];
-    const inner = [...path, element];
+    const inner = below(path, element);
     if (before.length <= 1 && after.length <= 1) {
       compareAt(list.elementType, before[0], after[0], inner, result);
     } else if (before.length >= 2 && after.length >= 2) {
-      if (!jsonEqual(before, after)) result.modified.insert(inner);
+      if (!jsonEqual(before, after)) result.modified.add(inner);
     } else if (before.length >= 2) {
       if (after.length > 0) compareAt(list.elementType, undefined, after[0], inner, result);
-      result.removed.insert(inner);
+      result.removed.add(inner);
     } else {
       if (before.length > 0) compareAt(list.elementType, before[0], undefined, inner, result);
-      result.added.insert(inner);
+      result.added.add(inner);
     }
   }
 }
 
-/** The value without the fields of the set; undefined when nothing is left. */
+/** Returns the value without the fields of the set; undefined when nothing is left. */
 export function removeFields(atom: Atom, value: Json, fields: FieldSet): Json | undefined {
-  const { map, scalar, list } = deduce(atom, value);
+  return removeBelow(atom, value, "", { fields, ancestors: ancestorsOf(fields) });
+}
+
+function removeBelow(
+  atom: Atom,
+  value: Json,
+  path: Path,
+  removed: { readonly fields: FieldSet; readonly ancestors: FieldSet },
+): Json | undefined {
+  const { map, list } = deduce(atom, value);
+  const keep = (element: string, type: Atom | undefined, child: Json): Json | undefined => {
+    const inner = below(path, element);
+    if (removed.fields.has(inner)) return undefined;
+    if (type === undefined || !removed.ancestors.has(inner)) return child;
+    return removeBelow(type, child, inner, removed) ?? null;
+  };
   if (map !== undefined) {
     if (!isObject(value) || map.isAtomic) return undefined;
-    const kept: Record<string, Json> = {};
-    for (const [name, child] of Object.entries(value)) {
-      const element = `f:${name}`;
-      if (fields.members.has(element)) continue;
-      const below = fields.below(element);
-      const type = map.fields.get(name)?.type ?? map.elementType;
-      kept[name] = below.isEmpty || type === undefined ? child : (removeFields(type, child, below) ?? null);
-    }
-    return Object.keys(kept).length > 0 ? kept : undefined;
+    const kept = Object.entries(value).flatMap(([name, child]) => {
+      const left = keep(`f:${name}`, map.fields.get(name)?.type ?? map.elementType, child);
+      return left === undefined ? [] : [[name, left] as const];
+    });
+    return kept.length > 0 ? Object.fromEntries(kept) : undefined;
   }
-  if (scalar !== undefined || list === undefined) return value;
+  if (list === undefined) return value;
   if (!isList(value) || list.isAtomic) return undefined;
-  const kept: Json[] = [];
-  for (const item of value) {
-    const element = itemElement(list, item);
-    if (fields.members.has(element)) continue;
-    const below = fields.below(element);
-    kept.push(below.isEmpty ? item : (removeFields(list.elementType, item, below) ?? null));
-  }
-  return kept.length > 0 ? kept : undefined;
+  const kept = value.map((item) => keep(itemElement(list, item), list.elementType, item));
+  const left = kept.filter((item) => item !== undefined);
+  return left.length > 0 ? left : undefined;
 }
 
 function own(object: JsonObject, name: string): Json | undefined {

@@ -22,7 +22,6 @@ export interface ConnectionOptions {
   readonly cluster: string;
   readonly faults: FaultSource | undefined;
   readonly options: WatchOptions;
-  readonly bookmarkIntervalMs: number;
   /** When the server ends the connection if the client did not say. */
   readonly defaultTimeoutMs: number;
 }
@@ -33,10 +32,12 @@ type Content =
   | { readonly isEnd: true };
 
 const defaultIdleTimeoutMs = 90_000;
+const bookmarkIntervalMs = 60_000;
 
 /** An open connection. Registers with the store when it is made; `close` must be called. */
 export class WatchConnection {
   readonly family: string;
+  readonly cluster: string;
   readonly #parts: ConnectionOptions;
   readonly #matches: Matcher;
   readonly #queue: { readonly at: number; readonly content: Content }[] = [];
@@ -51,6 +52,7 @@ export class WatchConnection {
     const { store, clock, resource, options } = parts;
     this.#parts = parts;
     this.family = resource.family;
+    this.cluster = parts.cluster;
     this.#matches = matcherOf(options);
     this.#lastHeard = clock.monotonic();
     this.#start();
@@ -133,8 +135,7 @@ export class WatchConnection {
   }
 
   #scheduleBookmark(): void {
-    const { clock, bookmarkIntervalMs } = this.#parts;
-    const cancel = clock.schedule(bookmarkIntervalMs, () => {
+    const cancel = this.#parts.clock.schedule(bookmarkIntervalMs, () => {
       this.#undo.splice(this.#undo.indexOf(cancel), 1);
       this.#sendBookmark(false);
       this.#scheduleBookmark();

@@ -1,7 +1,7 @@
 /** What the server does to an object on its way into the store: after `registry/rest` and `registry/generic` of apiserver. */
 import { type Random } from "@klutch/kube";
-import { jsonEqual, type ObjectRef } from "@klutch/kube-core";
-import { FieldSet } from "./field-set.ts";
+import { jsonEqual, namespaces, type ObjectRef } from "@klutch/kube-core";
+import { describeProblem, problemsOf } from "@klutch/schema";
 import {
   at,
   isList,
@@ -28,7 +28,6 @@ import {
   unfulfilled,
 } from "./status-errors.ts";
 import type { Store } from "./store.ts";
-import { problemsOf } from "./structural.ts";
 
 /** What writing needs of the server. */
 export interface ServerContext {
@@ -77,16 +76,14 @@ export function apiVersionOfServed({ type }: Served): string {
 
 /** Fields that the endpoint ignores. */
 export function writeContext(context: ServerContext, resource: Served, how: WriteParameters): WriteContext {
-  const reset =
-    how.subresource === "status" ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : undefined;
+  const reset = how.subresource === "status" ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : [];
   const isCrdStatus = resource.family === crdFamily && how.subresource === "status";
-  const paths = [...(reset === undefined ? [] : [reset]), ...(isCrdStatus ? [["f:metadata"]] : [])];
   return {
     atom: resource.atom,
     apiVersion: apiVersionOfServed(resource),
     manager: how.manager,
     subresource: how.subresource,
-    resetFields: FieldSet.of(...paths),
+    resetFields: new Set([...reset, ...(isCrdStatus ? ["f:metadata"] : [])]),
     now: context.now(),
   };
 }
@@ -98,7 +95,7 @@ export function admitCreate(context: ServerContext, resource: Served, object: Js
   if (resource.type.namespaced) {
     const namespace = textAt(object, "metadata", "namespace");
     const found = store.get("namespaces", namespace);
-    if (found === undefined) throw notFound(namespaceResource, namespace);
+    if (found === undefined) throw notFound({ type: namespaces }, namespace);
     if (textAt(found, "status", "phase") === "Terminating") {
       throw forbidden(
         resource,
@@ -111,21 +108,6 @@ export function admitCreate(context: ServerContext, resource: Served, object: Js
     throw forbidden(resource, name, "create not allowed while custom resource definition is terminating");
   }
 }
-
-const namespaceResource: Pick<Served, "type"> & Served = {
-  type: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
-  family: "namespaces",
-  statusSubresource: true,
-  schema: undefined,
-  atom: {},
-  tracksGeneration: false,
-  allowsUnconditionalUpdate: true,
-  isCompiled: true,
-  nameRule: "label",
-  decode: (object) => object,
-  prepare: (next) => next,
-  validate: () => [],
-};
 
 /** The end of every create: system fields, validation, storage. The object has its owners already. */
 export function finishCreate(
@@ -268,13 +250,16 @@ function updateProblems(next: JsonObject, existing: JsonObject): readonly string
   return problems;
 }
 
-function schemaProblems(resource: Served, object: JsonObject, subresource: string): readonly string[] {
-  const { schema } = resource;
+function schemaProblems(
+  { schema, reader }: Served,
+  object: JsonObject,
+  subresource: string,
+): readonly string[] {
   if (schema === undefined) return [];
-  if (subresource !== "status") return problemsOf(object, schema);
+  if (subresource !== "status") return problemsOf(schema, object, "", reader).map(describeProblem);
+  const { status } = object;
   const statusSchema = objectAt(schema, "properties", "status");
-  const status = object["status"];
-  return status === undefined ? [] : problemsOf(status, statusSchema, "status");
+  return status === undefined ? [] : problemsOf(statusSchema, status, "status", reader).map(describeProblem);
 }
 
 /** When nothing but times of ownership changed, nothing changed. */

@@ -5,149 +5,102 @@ import {
   create,
   expectAsyncRequired,
   expectOperation,
+  expectStatus,
+  failureOf,
   hasError,
-  operationOfBody,
+  operationOf,
   pathOf,
   planFields,
-  untilEnded,
 } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
-import type { RuleId } from "../rules.ts";
-import type { CheckedInstance } from "./provision.ts";
-import { checkRefusedUnbinds, checkSynchronousUnbind, checkUnbind } from "./unbind.ts";
-
-/** Names a binding. */
-interface BindingIds {
-  readonly instanceId: string;
-  readonly bindingId: string;
-}
+import type { LedgerIds } from "../ledger.ts";
+import { ruleIds } from "../rules.ts";
+import { checkDeletion } from "./deletion.ts";
 
 /** A binding that is there. */
-interface MadeBinding extends BindingIds {
+interface MadeBinding {
+  readonly ids: LedgerIds;
   readonly body: Json;
   readonly asynchronous: boolean;
 }
 
-const bindingRules = [
-  "bind-service-id",
-  "bind-plan-id",
-  "bind-async-required",
-  "bind-accepted",
-  "bind-operation",
-  "bind-secret",
-  "bind-information",
-  "bind-requires",
-  "bind-endpoints",
-  "bind-again",
-  "bind-conflict",
-  "fetch-binding",
-  "fetch-binding-information",
-  "fetch-binding-missing",
-  "unbind-service-id",
-  "unbind-plan-id",
-  "unbind-async-required",
-  "unbind-accepted",
-  "unbind-operation",
-  "unbind-gone",
-] as const satisfies readonly RuleId[];
-
 /** The instance has the context's plan, and nothing works on it. A text says why not everything could be tested. */
 export async function checkBindings(
   context: CheckContext,
-  { instanceId }: CheckedInstance,
+  { instanceId }: LedgerIds,
 ): Promise<string | undefined> {
   const { report, plan } = context;
   if (!plan.bindable) {
-    report.skip("the plan is not bindable", ...bindingRules);
+    report.skip(
+      "the plan is not bindable",
+      ...ruleIds.filter((id) => /^(bind|fetch-binding|unbind)/.test(id)),
+    );
     return undefined;
   }
-  await checkRefusedBinds(context, instanceId);
-  const first = await checkSynchronousBind(context, { instanceId, bindingId: context.newId() });
-  const second = await checkAcceptedBind(context, { instanceId, bindingId: context.newId() });
+  const newIds = (): LedgerIds => ({ instanceId, bindingId: context.newId() });
+  const good = goodBody(context);
+  const noService = await create(context, newIds(), { ...good, service_id: undefined });
+  expectStatus(context, "bind-service-id", noService, 400);
+  const noPlan = await create(context, newIds(), { ...good, plan_id: undefined });
+  expectStatus(context, "bind-plan-id", noPlan, 400);
+  const first = await checkSynchronousBind(context, newIds());
+  const second = await checkAcceptedBind(context, newIds());
   if (typeof second === "string") return second;
   await checkFetchBinding(context, second);
   await checkBindAgain(context, second);
-  await checkRefusedUnbinds(context, second);
-  if (first !== undefined) {
-    await checkSynchronousUnbind(context, first);
-    return checkUnbind(context, second);
-  }
-  const isGone = await checkSynchronousUnbind(context, second);
-  return checkUnbind(context, second, { isGone });
+  return checkDeletion(context, second.ids, typeof first === "string" ? undefined : first.ids);
 }
 
 function goodBody({ plan, wishes, newId }: CheckContext): Json {
-  const { bindParameters } = wishes;
   return {
     ...planFields(plan),
     bind_resource: { app_guid: newId() },
     context: { platform: "kubernetes" },
-    ...(bindParameters === undefined ? {} : { parameters: bindParameters }),
+    parameters: wishes.bindParameters,
   };
 }
 
-async function checkRefusedBinds(context: CheckContext, instanceId: string): Promise<void> {
-  const { service_id: _service, ...noService } = goodBody(context);
-  const { plan_id: _plan, ...noPlan } = goodBody(context);
-  const cases = [
-    ["bind-service-id", noService],
-    ["bind-plan-id", noPlan],
-  ] as const;
-  for (const [rule, body] of cases) {
-    const refused = await create(context, { instanceId, bindingId: context.newId() }, body);
-    context.report.expect(rule, refused, refused.status === 400, "the status is not 400");
-  }
-}
-
-/** Without `accepts_incomplete`. Undefined when nothing was bound by that. */
-async function checkSynchronousBind(
-  context: CheckContext,
-  ids: BindingIds,
-): Promise<MadeBinding | undefined> {
+/** Without `accepts_incomplete`. A text says why nothing was bound by that. */
+async function checkSynchronousBind(context: CheckContext, ids: LedgerIds): Promise<MadeBinding | string> {
   const body = goodBody(context);
   const made = await create(context, ids, body, {});
   expectAsyncRequired(context, "bind-async-required", made, [200, 201]);
-  const finished = await finishBind(context, { ...ids, body }, made);
-  return typeof finished === "string" ? undefined : finished;
+  return finishBind(context, ids, body, made);
 }
 
-async function checkAcceptedBind(context: CheckContext, ids: BindingIds): Promise<MadeBinding | string> {
+async function checkAcceptedBind(context: CheckContext, ids: LedgerIds): Promise<MadeBinding | string> {
+  const { report } = context;
   const body = goodBody(context);
   const made = await create(context, ids, body);
   const isAccepted = made.status === 201 || made.status === 202;
   const why = hasError(made, "RequiresApp")
     ? "RequiresApp, though bind_resource.app_guid was sent"
     : "the status is neither 201 nor 202";
-  context.report.expect("bind-accepted", made, isAccepted, why);
+  report.expect("bind-accepted", made, isAccepted, why);
   if (made.status === 200 || made.status === 201)
-    context.report.skip(
-      "the broker binds at once",
-      "bind-operation",
-      "bind-secret",
-      "fetch-binding-information",
-    );
-  return finishBind(context, { ...ids, body }, made);
+    report.skip("the broker binds at once", "bind-operation", "bind-secret", "fetch-binding-information");
+  return finishBind(context, ids, body, made);
 }
 
 /** Tests the answer to a bind and waits for its end. A text says why there is no binding. */
 async function finishBind(
   context: CheckContext,
-  binding: BindingIds & { readonly body: Json },
+  ids: LedgerIds,
+  body: Json,
   made: Exchange,
 ): Promise<MadeBinding | string> {
   const { report } = context;
   if (made.status === 200 || made.status === 201) {
     expectInformation(context, made, "bind-information");
-    return { ...binding, asynchronous: false };
+    return { ids, body, asynchronous: false };
   }
   if (made.status !== 202) return `nothing was bound: ${made.came}`;
   expectOperation(context, "bind-operation", made);
   const hasSecret = objectOf(made.body)["credentials"] !== undefined;
   report.expect("bind-secret", made, !hasSecret, "it has credentials");
   report.skip("the broker binds asynchronously", "bind-information");
-  const end = await untilEnded(context, binding, { operation: operationOfBody(made), deletes: false });
-  if (end.kind === "succeeded") return { ...binding, asynchronous: true };
-  return `nothing was bound: ${end.kind === "failed" ? end.description : "the binding is gone"}`;
+  const failure = await failureOf(context, operationOf(ids, made, false));
+  return failure === undefined ? { ids, body, asynchronous: true } : `nothing was bound: ${failure}`;
 }
 
 /** Tests what a binding gives. */
@@ -165,13 +118,12 @@ function expectInformation(
     isOptional(volumes, Array.isArray);
   const isThere = [credentials, drain, route, volumes].some((value) => value !== undefined);
   report.expect(rule, exchange, isTyped && isThere, isThere ? "one has another type" : "it has none of them");
-  const undeclared = [
-    ["syslog_drain", drain],
-    ["route_forwarding", route],
-    ["volume_mount", volumes],
-  ].filter(([permission, value]) => value !== undefined && !plan.requires.includes(permission));
-  const names = undeclared.map(([permission]) => permission).join(", ");
-  report.expect("bind-requires", exchange, undeclared.length === 0, `requires has no ${names}`);
+  const given = { syslog_drain: drain, route_forwarding: route, volume_mount: volumes };
+  const undeclared = Object.entries(given).flatMap(([permission, value]) =>
+    value === undefined || plan.requires.includes(permission) ? [] : [permission],
+  );
+  const why = `requires has no ${undeclared.join(", ")}`;
+  report.expect("bind-requires", exchange, undeclared.length === 0, why);
   const areEndpoints = isOptional(
     body["endpoints"],
     (list) => Array.isArray(list) && list.every((item) => isEndpoint(objectOf(item))),
@@ -184,28 +136,27 @@ function isEndpoint({ host, ports, protocol }: Json): boolean {
   return isText(host) && isTextList(ports) && ports.length > 0 && isProtocol;
 }
 
-async function checkFetchBinding(context: CheckContext, binding: MadeBinding): Promise<void> {
-  const { report, plan } = context;
+async function checkFetchBinding(context: CheckContext, { ids, asynchronous }: MadeBinding): Promise<void> {
+  const { report, plan, send } = context;
   if (!plan.bindingsRetrievable) {
     const why = "the offering does not declare bindings_retrievable";
     report.skip(why, "fetch-binding", "fetch-binding-information", "fetch-binding-missing");
     return;
   }
-  const fetched = await context.send({ method: "GET", path: pathOf(binding), query: planFields(plan) });
+  const fetched = await send({ method: "GET", path: pathOf(ids), query: planFields(plan) });
   const isThere = fetched.status === 200 && isObject(fetched.body);
   report.expect("fetch-binding", fetched, isThere, "the status is not 200 or the body no object");
-  if (isThere && binding.asynchronous) expectInformation(context, fetched, "fetch-binding-information");
-  const unknown = { instanceId: binding.instanceId, bindingId: context.newId() };
-  const missing = await context.send({ method: "GET", path: pathOf(unknown) });
-  report.expect("fetch-binding-missing", missing, missing.status === 404, "the status is not 404");
+  if (isThere && asynchronous) expectInformation(context, fetched, "fetch-binding-information");
+  const missing = await send({ method: "GET", path: pathOf({ ...ids, bindingId: context.newId() }) });
+  expectStatus(context, "fetch-binding-missing", missing, 404);
 }
 
-async function checkBindAgain(context: CheckContext, binding: MadeBinding): Promise<void> {
+async function checkBindAgain(context: CheckContext, { ids, body }: MadeBinding): Promise<void> {
   const { report, wishes } = context;
-  const again = await create(context, binding, binding.body);
-  report.expect("bind-again", again, again.status === 200, "the status is not 200");
+  const again = await create(context, ids, body);
+  expectStatus(context, "bind-again", again, 200);
   const parameters = { ...wishes.bindParameters, "x-osb-check": "other" };
-  const conflict = await create(context, binding, { ...binding.body, parameters });
+  const conflict = await create(context, ids, { ...body, parameters });
   if (conflict.status === 400) report.skip("the broker refuses the parameters themselves", "bind-conflict");
-  else report.expect("bind-conflict", conflict, conflict.status === 409, "the status is not 409");
+  else expectStatus(context, "bind-conflict", conflict, 409);
 }

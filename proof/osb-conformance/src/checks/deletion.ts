@@ -1,0 +1,89 @@
+/** Deprovisioning an instance and deleting a binding: the same rules hold for both. */
+import {
+  type CheckContext,
+  expectAsyncRequired,
+  expectOperation,
+  expectResent,
+  expectStatus,
+  failureOf,
+  incomplete,
+  operationOf,
+  pathOf,
+  planFields,
+} from "../context.ts";
+import type { Exchange } from "../exchange.ts";
+import type { LedgerIds } from "../ledger.ts";
+
+/** Rules that only a deletion which takes time can show. */
+const timedRules = {
+  unbind: ["unbind-accepted", "unbind-operation"],
+  deprovision: ["deprovision-accepted", "deprovision-operation", "deprovision-resent"],
+} as const;
+
+/**
+ * Deletes what is there; an instance has the context's plan and no bindings. `spare` is there too, for the deletion without
+ * `accepts_incomplete`. A text says why not everything could be tested.
+ */
+export async function checkDeletion(
+  context: CheckContext,
+  ids: LedgerIds,
+  spare?: LedgerIds,
+): Promise<string | undefined> {
+  const { report, plan } = context;
+  const verb = ids.bindingId === undefined ? "deprovision" : "unbind";
+  const { service_id, plan_id } = planFields(plan);
+  const noService = await remove(context, ids, { ...incomplete, plan_id });
+  expectStatus(context, `${verb}-service-id`, noService, 400);
+  const noPlan = await remove(context, ids, { ...incomplete, service_id });
+  expectStatus(context, `${verb}-plan-id`, noPlan, 400);
+  const synchronous = await remove(context, spare ?? ids, { service_id, plan_id });
+  expectAsyncRequired(context, `${verb}-async-required`, synchronous, [200]);
+  if (spare !== undefined || synchronous.status !== 200) {
+    const isBegun = spare === undefined && synchronous.status === 202;
+    const accepted = isBegun ? synchronous : await remove(context, ids);
+    const failure = await checkAccepted(context, ids, accepted);
+    const what = ids.bindingId === undefined ? "instance" : "binding";
+    if (failure !== undefined) return `the ${what} could not be deleted: ${failure}`;
+  }
+  report.skip(`the broker deletes at once`, ...timedRules[verb]);
+  await expectGone(context, ids);
+  return undefined;
+}
+
+function remove(
+  { send, plan }: CheckContext,
+  ids: LedgerIds,
+  query: Readonly<Record<string, string>> = { ...incomplete, ...planFields(plan) },
+): Promise<Exchange> {
+  return send({ method: "DELETE", path: pathOf(ids), query });
+}
+
+/** Waits for the end. A text says why there is none. */
+async function checkAccepted(
+  context: CheckContext,
+  ids: LedgerIds,
+  accepted: Exchange,
+): Promise<string | undefined> {
+  const verb = ids.bindingId === undefined ? "deprovision" : "unbind";
+  if (!expectStatus(context, `${verb}-accepted`, accepted, 200, 202)) return accepted.came;
+  if (accepted.status === 200) return undefined;
+  expectOperation(context, `${verb}-operation`, accepted);
+  const operation = operationOf(ids, accepted, true);
+  if (verb === "deprovision") {
+    const resent = await remove(context, ids);
+    await expectResent(context, "deprovision-resent", operation, resent, { mayBeBusy: true });
+  }
+  return failureOf(context, operation);
+}
+
+async function expectGone(context: CheckContext, ids: LedgerIds): Promise<void> {
+  const { plan, ledger } = context;
+  const isInstance = ids.bindingId === undefined;
+  const again = await remove(context, ids);
+  expectStatus(context, isInstance ? "deprovision-gone" : "unbind-gone", again, 410);
+  if (isInstance ? plan.instancesRetrievable : plan.bindingsRetrievable) {
+    const fetched = await context.send({ method: "GET", path: pathOf(ids) });
+    expectStatus(context, isInstance ? "fetch-instance-missing" : "fetch-binding-missing", fetched, 404);
+  }
+  if (again.status === 410) ledger.gone(ids);
+}
