@@ -34,7 +34,7 @@ const patience = { said: 120_000, gone: 90_000 };
 const hasOwnStatus = (claim: DynamicObject): boolean =>
   numberAt(claim, "status", "observedGeneration") === claim.metadata.generation;
 
-/** Declares the tests. */
+/** Declares the tests, which want the four kinds of the first generation bound to app cluster A. */
 export function bothGenerations(sandbox: OwnSandbox): void {
   suite("claims of both generations", () => {
     let controlPlane: KubeClient;
@@ -81,7 +81,6 @@ export function bothGenerations(sandbox: OwnSandbox): void {
     test("in an app cluster, two claims of one name have different data, and one goes without the other", {
       timeout: 500_000,
     }, async () => {
-      for (const type of [instances, bindings, backups, restores]) await sandbox.bind(type.plural);
       for (const type of [namespacedInstances, namespacedBindings, namespacedBackups, namespacedRestores])
         await sandbox.bind(`${type.plural}.${type.group}`);
       await assertShownWithoutMachinery(appA);

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import { after, before, suite, test } from "node:test";
-import { claimNameLabel, claimNamespaceLabel, providerConfigs, serviceInstances } from "@klutch/api";
+import { before, suite, test } from "node:test";
+import { claimNameLabel, claimNamespaceLabel, serviceInstances } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   apiVersionOf,
@@ -10,13 +8,13 @@ import {
   events,
   namespaces,
   type ResourceType,
-  textAt,
   valueAt,
 } from "@klutch/kube-core";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { instances, nano } from "../claim-kinds.ts";
 import { Claims } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
+import type { SentToBroker } from "./listener.ts";
 
 const environments: ResourceType = {
   group: "apiextensions.crossplane.io",
@@ -31,18 +29,14 @@ const bigger = { spec: { plan: "postgresql-single-small" } };
 const fixed = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75/1bf71cf3-9017-4846-bffc-b9b31872bfaf";
 const patience = { said: 120_000, gone: 20_000 };
 
-/** Declares the tests. While they run, the provider reaches its broker for PostgreSQL through them. */
-export function organisations(sandbox: OwnSandbox): void {
+/** Declares the tests. `sent` lists what the broker was sent about each instance. */
+export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
+  // One test goes on where the other ends.
   suite("organisation and space of a service namespace", { concurrency: 1 }, () => {
-    const stack = new AsyncDisposableStack();
-    after(() => stack.disposeAsync());
-    /** Lists the requests about each instance: method, organisation and space; each distinct one once. */
-    const sent = new Map<string, readonly string[]>();
     let client: KubeClient;
 
     before(async () => {
       client = await sandbox.client("control-plane");
-      stack.use(await listenBeforeBroker(client, sent));
       for (const name of ["tenant-a", "tenant-b", "tenant-c", "tenant-d"])
         await client.create(namespaces, namespaceObject(name));
     });
@@ -159,62 +153,4 @@ export function organisations(sandbox: OwnSandbox): void {
       await claims.delete(instances, "living", "late");
     });
   });
-}
-
-/** From now on the provider reaches its broker through here, and what it is sent is noted. Nothing is changed. */
-async function listenBeforeBroker(
-  client: KubeClient,
-  sent: Map<string, readonly string[]>,
-): Promise<AsyncDisposable> {
-  const ref = { name: "postgresql-service-broker" };
-  const broker = textAt(await client.get<DynamicObject>(providerConfigs, ref), "spec", "url") ?? "";
-  const server = createServer((incoming, response) => {
-    void pass(broker, incoming, sent).then(async (answer) => {
-      response.writeHead(answer.status, { "content-type": "application/json" });
-      response.end(await answer.text());
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const reachAt = (url: string): Promise<unknown> =>
-    client.mergePatch(providerConfigs, ref, { spec: { url } });
-  await reachAt(`http://127.0.0.1:${address.port}`);
-  return {
-    async [Symbol.asyncDispose]() {
-      await reachAt(broker);
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
-
-async function pass(
-  broker: string,
-  incoming: IncomingMessage,
-  sent: Map<string, readonly string[]>,
-): Promise<Response> {
-  const { method = "", url = "", headers } = incoming;
-  const body = (await incoming.toArray()).join("");
-  const id = /^\/v2\/service_instances\/([^/?]+)(?:\?|$)/.exec(url)?.[1];
-  if (id !== undefined && (method === "PUT" || method === "PATCH")) {
-    const noted = sent.get(id) ?? [];
-    const line = lineOf(method, JSON.parse(body));
-    if (!noted.includes(line)) sent.set(id, [...noted, line]);
-  }
-  const passed = new Headers();
-  for (const name of ["authorization", "content-type", "x-broker-api-version"]) {
-    const value = headers[name];
-    if (typeof value === "string") passed.set(name, value);
-  }
-  return fetch(broker + url, { method, headers: passed, ...(body === "" ? {} : { body }) });
-}
-
-function lineOf(method: string, body: unknown): string {
-  const read = (...path: readonly string[]): string => textAt(body, ...path) ?? "none";
-  const own = method === "PUT" ? [`${read("organization_guid")}/${read("space_guid")}`] : [];
-  return [method, ...own, `${read("context", "organization_guid")}/${read("context", "space_guid")}`].join(
-    " ",
-  );
 }

@@ -52,7 +52,6 @@ export function pagesByWord(sandbox: OwnSandbox): void {
       const psql = await resolveDebian("postgresql-15");
       const variables = { ...psql.env, KUBECONFIG: kubeconfigs.appA };
       const person = await personAt(sandbox, "database", variables, dirname(psql.path("psql")));
-      await sandbox.bind("postgresqlinstances", "servicebindings");
       const text = await person.types(await codeIn("docs/first-database.md"));
       for (const line of [
         /^postgresqlinstances +anynines\.com\/v1 +true +PostgresqlInstance$/m,

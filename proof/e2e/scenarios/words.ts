@@ -20,14 +20,13 @@ const ready = "klutch.anynines.com/Ready";
 const synced = "klutch.anynines.com/Synced";
 const patience = { said: 20_000, gone: 60_000 };
 
-/** Declares the tests. */
+/** Declares the tests, which want PostgreSQL instances and bindings bound to app cluster A. */
 export function wordsForDevelopers(sandbox: OwnSandbox): void {
   suite("what a claim says when something is wrong", () => {
     let appA: KubeClient;
     let controlPlane: KubeClient;
     let claims: Claims;
     before(async () => {
-      await sandbox.bind(instances.plural, bindings.plural);
       appA = await sandbox.client("app-a");
       controlPlane = await sandbox.client("control-plane");
       await appA.create(namespaces, namespaceObject("words"));
