@@ -3,8 +3,15 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumerNamespace, konnectorName, serviceNamespaceName } from "@klutch/api";
-import { leases, namespaces } from "@klutch/kube-core";
+import {
+  apiServiceBindings,
+  bindCrds,
+  consumerNamespace,
+  crdNameOf,
+  konnectorName,
+  serviceNamespaceName,
+} from "@klutch/api";
+import { type KubeObject, leases, namespaces } from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
@@ -14,6 +21,7 @@ import {
 } from "@klutch/kube";
 import {
   type FaultProxy,
+  installKinds,
   namespaceObject,
   type OwnCluster,
   startCluster,
@@ -83,6 +91,8 @@ export async function startWorld(): Promise<World> {
   const runs = new AgentRuns();
   const consumer = stack.use(await startSide(world.appCluster, logOf("app-cluster"), runs));
   const provider = stack.use(await startSide(world.controlPlane, logOf("control-plane"), runs));
+  // The plugin waits for this kind, which a konnector installs; the first one starts after the plugin, whose connections are of no agent.
+  await installKinds(consumer.cluster.client, bindCrds.filter(isOfBindings));
   await bindDatabases(world, provider.wire.url);
   const agents = await startAgents(stack, consumer, folder, runs);
   await agents[0].start();
@@ -108,6 +118,9 @@ export async function startWorld(): Promise<World> {
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+const isOfBindings = ({ metadata }: KubeObject): boolean =>
+  metadata.name === crdNameOf({ group: apiServiceBindings.group, resource: apiServiceBindings.plural });
 
 /** Makes the namespaces of claims, and claims there until the provider has them; then they go again. */
 async function useNamespaces(consumer: KubeClient, provider: KubeClient): Promise<void> {
