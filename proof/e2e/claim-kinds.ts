@@ -18,3 +18,6 @@ export function compositeOf({ plural, kind, ...type }: ResourceType): ResourceTy
 
 /** `spec` of the smallest PostgreSQL instance. */
 export const nano = { service: "a9s-postgresql17", plan: "postgresql-single-nano" } as const;
+
+/** Keys of the Secret of a PostgreSQL binding. */
+export const credentialKeys: readonly string[] = "host hosts name password port uri username".split(" ");

@@ -1,10 +1,11 @@
-/** What somebody does with claims of one namespace, and what an application does with a Secret there. */
+/** Makes, changes and deletes claims of one namespace as people do, and uses a Secret there as an application does. */
 import type { KubeClient } from "@klutch/kube";
 import {
   apiVersionOf,
   conditionsOf,
   type DynamicObject,
   findCondition,
+  type ObjectMeta,
   type ResourceType,
   secrets,
   secretText,
@@ -12,24 +13,41 @@ import {
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 
+/** Limits the waits for a claim, in milliseconds. */
+export interface Patience {
+  /** Until it says what it should. */
+  readonly said: number;
+  /** Until it is gone. */
+  readonly gone: number;
+}
+
+const intervalMs = 100;
+
 /** The claims of a namespace. */
 export class Claims {
   readonly #client: KubeClient;
   readonly #namespace: string;
+  readonly #patience: Patience;
 
-  constructor(client: KubeClient, namespace: string) {
+  constructor(client: KubeClient, namespace: string, patience: Patience = { said: 150_000, gone: 90_000 }) {
     this.#client = client;
     this.#namespace = namespace;
+    this.#patience = patience;
   }
 
   /** Makes one. */
-  async create(type: ResourceType, name: string, spec: object): Promise<void> {
+  async create(type: ResourceType, name: string, spec: object, metadata: ObjectMeta = {}): Promise<void> {
     await this.#client.create<DynamicObject>(type, {
       apiVersion: apiVersionOf(type),
       kind: type.kind,
-      metadata: { name, namespace: this.#namespace },
+      metadata: { ...metadata, name, namespace: this.#namespace },
       spec,
     });
+  }
+
+  /** Changes fields of one. */
+  async patch(type: ResourceType, name: string, change: object): Promise<void> {
+    await this.#client.mergePatch(type, { name, namespace: this.#namespace }, change);
   }
 
   /** The claim, or whatever else has that name in the namespace. */
@@ -37,36 +55,82 @@ export class Claims {
     return this.#client.find<DynamicObject>(type, { name, namespace: this.#namespace });
   }
 
-  /** The claim, once its `Ready` has this status. */
-  ready(type: ResourceType, name: string, status: "True" | "False" = "True"): Promise<DynamicObject> {
+  /** The claim, once `isMeant` holds for it. */
+  async become(
+    type: ResourceType,
+    name: string,
+    what: string,
+    isMeant: (claim: DynamicObject) => boolean,
+  ): Promise<DynamicObject> {
     return waitFor(
-      `${type.kind} ${name} of ${type.group} to be ready: ${status}`,
+      `${type.kind} ${name} of ${type.group} to be ${what}`,
       async () => {
         const claim = await this.find(type, name);
-        if (findCondition(conditionsOf(claim), "Ready")?.status === status) return claim;
+        if (claim !== undefined && isMeant(claim)) return claim;
         throw new Error(JSON.stringify(claim?.status));
       },
-      { timeoutMs: 150_000 },
+      { timeoutMs: this.#patience.said, intervalMs },
     );
   }
 
-  /** Deletes it, and waits until it is gone. */
-  async delete(type: ResourceType, name: string): Promise<void> {
-    await this.#client.delete(type, { name, namespace: this.#namespace });
-    const isGone = async (): Promise<boolean> => (await this.find(type, name)) === undefined;
-    await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, { timeoutMs: 90_000 });
+  /** The claim, once its `Ready` has this status. */
+  ready(type: ResourceType, name: string, status: "True" | "False" = "True"): Promise<DynamicObject> {
+    const isMeant = (claim: DynamicObject): boolean =>
+      findCondition(conditionsOf(claim), "Ready")?.status === status;
+    return this.become(type, name, `ready: ${status}`, isMeant);
+  }
+
+  /** `status reason: message` of a condition, once it fits. */
+  async says(type: ResourceType, name: string, condition: string, wanted: RegExp): Promise<string> {
+    const claim = await this.become(type, name, `${condition} ${wanted.source}`, (one) =>
+      wanted.test(textOf(one, condition)),
+    );
+    return textOf(claim, condition);
+  }
+
+  /** Deletes some at once, and waits until all are gone. */
+  async delete(type: ResourceType, ...names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#client.delete(type, { name, namespace: this.#namespace });
+    for (const name of names) await this.gone(type, name);
+  }
+
+  /** Waits until there is none of this name. */
+  async gone(type: ResourceType, name: string): Promise<void> {
+    const isGone = async (): Promise<boolean> => {
+      const found = await this.find(type, name);
+      if (found === undefined) return true;
+      throw new Error(JSON.stringify(conditionsOf(found)));
+    };
+    const options = { timeoutMs: this.#patience.gone, intervalMs };
+    await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, options);
   }
 
   /** The only column of what a statement answers, with the credentials of a Secret. */
   async query(secretName: string, statement: string): Promise<readonly unknown[]> {
     const secret = await waitFor(`the Secret ${secretName}`, () => this.find(secrets, secretName));
-    const client = new Client({ connectionString: secretText(secret, "uri") });
-    await client.connect();
-    try {
-      const { rows } = await client.query<Record<string, unknown>>(statement);
-      return rows.map((row) => Object.values(row)[0]);
-    } finally {
-      await client.end();
-    }
+    const rows = await sql(secretText(secret, "uri") ?? "", statement);
+    return rows.map((row) => Object.values(row)[0]);
+  }
+}
+
+function textOf(object: DynamicObject, condition: string): string {
+  const { status, reason, message = "" } = findCondition(conditionsOf(object), condition) ?? {};
+  return `${status} ${reason}: ${message}`;
+}
+
+/** Rows of what a statement answers; as an application does it: one login, no second try. */
+export async function sql(
+  uri: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new Client({ connectionString: uri });
+  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Readonly<Record<string, unknown>>>(statement, [...values])).rows;
+  } finally {
+    await client.end();
   }
 }

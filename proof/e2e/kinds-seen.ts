@@ -47,20 +47,27 @@ test holds the columns and the explained plans against what they must be.
 export interface SeenSandbox {
   readonly folder: string;
   readonly backendUrl: string;
-  /** File of the repository for what was printed; undefined: it is only compared. */
-  readonly captureTo?: string | undefined;
 }
 
-/** Binds what is not bound yet, applies an example of each kind, looks at all of them, and deletes them again. */
-export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: SeenSandbox): Promise<void> {
-  const cli = cliFilesIn(folder);
-  const kubectl = async (...args: readonly string[]): Promise<string> => {
-    const { stdout } = await run(join(cli.bin, "kubectl"), ["--kubeconfig", cli.kubeconfigs.appA, ...args]);
-    return stdout;
-  };
-  const bound = await kubectl("get", "customresourcedefinitions", "--output=name");
+type Kubectl = (...args: readonly string[]) => Promise<string>;
+
+function kubectlIn(folder: string): Kubectl {
+  const { bin, kubeconfigs } = cliFilesIn(folder);
+  return async (...args) =>
+    (await run(join(bin, "kubectl"), ["--kubeconfig", kubeconfigs.appA, ...args])).stdout;
+}
+
+/** Binds the kinds that are not bound yet. */
+export async function bindKinds({ folder, backendUrl }: SeenSandbox): Promise<void> {
+  const bound = await kubectlIn(folder)("get", "customresourcedefinitions", "--output=name");
   for (const [plural] of columns)
-    if (!bound.includes(`/${plural}.`)) await bindApi(cli, backendUrl, plural, () => undefined);
+    if (!bound.includes(`/${plural}.`))
+      await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+}
+
+/** Applies an example of each kind, looks at all of them, and deletes them again. With `captureTo`, a file of the repository, it keeps what was printed. */
+export async function assertKindsAreSeen(folder: string, captureTo?: string): Promise<void> {
+  const kubectl = kubectlIn(folder);
   const wanted = [
     ...services.map(({ type }) => `${type}-instance`),
     ...["binding", "backup", "restore"].map((operation) => `postgresql-${operation}`),
@@ -106,11 +113,7 @@ async function writeExamples(folder: string, names: readonly string[]): Promise<
 }
 
 /** What can be written into `spec` stands in its explanation; long lines are broken anywhere between words. */
-async function assertExplained(
-  kubectl: (...args: readonly string[]) => Promise<string>,
-  plural: string,
-  words: readonly string[],
-): Promise<void> {
+async function assertExplained(kubectl: Kubectl, plural: string, words: readonly string[]): Promise<void> {
   const text = (await kubectl("explain", `${plural}.spec`)).replaceAll(/\s+/g, " ");
   for (const word of words) assert.ok(text.includes(word), `${plural} does not explain ${word}: ${text}`);
 }

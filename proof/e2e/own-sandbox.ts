@@ -46,6 +46,7 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
   });
   await untilUp(sandbox);
   const bound = new Set<string>();
+  let binding: Promise<unknown> = Promise.resolve();
   const owned = stack.move();
   return {
     root,
@@ -56,13 +57,17 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
       const path = join(folder, `${cluster}.kubeconfig`);
       return owned.use(createKubeClient(await loadKubeconfig({ path }), options));
     },
-    async bind(...plurals) {
-      const backendUrl = backendUrlIn(sandbox.printed());
-      for (const plural of plurals) {
-        if (bound.has(plural)) continue;
-        await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
-        bound.add(plural);
-      }
+    bind(...plurals) {
+      const bindAll = async (): Promise<void> => {
+        const backendUrl = backendUrlIn(sandbox.printed());
+        for (const plural of plurals.filter((one) => !bound.has(one))) {
+          await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+          bound.add(plural);
+        }
+      };
+      const done = binding.then(bindAll);
+      binding = done.catch(() => undefined);
+      return done;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -17,8 +17,9 @@ import { configMaps, type DynamicObject, isRecord, secrets, secretText } from "@
 import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { dataHomes } from "@klutch/launcher";
-import { bindings, instances } from "./claim-kinds.ts";
-import { assertKindsAreSeen } from "./kinds-seen.ts";
+import { bindings, instances, nano } from "./claim-kinds.ts";
+import { Claims } from "./claims.ts";
+import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
 import { backendUrlIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
@@ -107,32 +108,15 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
     await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
       timeoutMs: 120_000,
     });
-    await assertFunctionWantsCertificate();
     await using appA = createKubeClient(await loadKubeconfig({ path: join(folder, "app-a.kubeconfig") }));
-    await assert.rejects(
-      claim(appA, "too-big", { service: "a9s-postgresql17", plan: "postgresql-huge" }),
-      (error) => {
-        assert.ok(isInvalid(error), String(error));
-        assert.match(error.message, /Unsupported plan used for postgresql/);
-        return true;
-      },
-    );
-    await claim(appA, "second", { service: "a9s-postgresql17", plan: "postgresql-single-nano" });
-    const isReady = async (): Promise<boolean> => {
-      const object = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "second" });
-      return JSON.stringify(object.status ?? {}).includes('"state":"provisioned"');
-    };
-    await waitFor("the claim's status", isReady, { timeoutMs: 90_000 });
-    await withCredentials(appA, () => assertNoSecretAnywhere(sandbox.printed()));
-    await appA.delete(instances, { namespace: "demo", name: "second" });
-    await waitFor(
-      "the claim to be gone",
-      async () => (await appA.find(instances, { namespace: "demo", name: "second" })) === undefined,
-      { timeoutMs: 60_000 },
-    );
-    await assertChecksPass(appA);
     const backendUrl = backendUrlIn(sandbox.printed());
-    await assertKindsAreSeen({ folder, backendUrl, captureTo: process.env["KLUTCH_CAPTURE"] });
+    await Promise.all([
+      assertFunctionWantsCertificate(),
+      assertClaimsWork(appA, () => sandbox.printed()),
+      bindKinds({ folder, backendUrl }),
+    ]);
+    await assertChecksPass(appA);
+    await assertKindsAreSeen(folder, process.env["KLUTCH_CAPTURE"]);
   } finally {
     sandbox.child.kill("SIGINT");
     await sandbox.exited;
@@ -141,23 +125,26 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
   assert.deepEqual(await leftovers(), []);
 });
 
-/** While the database of the second claim has a password and its Secret is there. */
-async function withCredentials(client: KubeClient, work: () => Promise<void>): Promise<void> {
-  const ref = { namespace: "demo", name: "canary" };
-  await client.create<DynamicObject>(bindings, {
-    apiVersion: "anynines.com/v1",
-    kind: "ServiceBinding",
-    metadata: ref,
-    spec: { instanceRef: "second", serviceInstanceType: "postgresql" },
+/** A bad claim is refused, and a good one works; while it has credentials they are nowhere but in their Secret. */
+async function assertClaimsWork(appA: KubeClient, printed: () => string): Promise<void> {
+  const demo = new Claims(appA, "demo", { said: 90_000, gone: 60_000 });
+  await assert.rejects(demo.create(instances, "too-big", { ...nano, plan: "postgresql-huge" }), (error) => {
+    assert.ok(isInvalid(error), String(error));
+    assert.match(error.message, /Unsupported plan used for postgresql/);
+    return true;
   });
-  const secret = { ...ref, name: `${ref.name}-creds` };
-  await waitFor("the credentials", () => client.find(secrets, secret), { timeoutMs: 90_000 });
-  await plant(client, secret);
-  await work();
-  await client.delete(configMaps, planted);
-  await client.delete(bindings, ref);
-  const isGone = async (): Promise<boolean> => (await client.find(bindings, ref)) === undefined;
-  await waitFor("the binding to be gone", isGone, { timeoutMs: 60_000 });
+  await demo.create(instances, "second", nano);
+  await demo.become(instances, "second", "provisioned", ({ status }) =>
+    JSON.stringify(status ?? {}).includes('"state":"provisioned"'),
+  );
+  await demo.create(bindings, "canary", { instanceRef: "second", serviceInstanceType: "postgresql" });
+  const secret = { namespace: "demo", name: "canary-creds" };
+  await waitFor("the credentials", () => appA.find(secrets, secret), { timeoutMs: 90_000 });
+  await plant(appA, secret);
+  await assertNoSecretAnywhere(printed());
+  await appA.delete(configMaps, planted);
+  await demo.delete(bindings, "canary");
+  await demo.delete(instances, "second");
 }
 
 const planted = { namespace: "demo", name: "planted" };
@@ -197,16 +184,6 @@ async function assertNoSecretAnywhere(printed: string): Promise<void> {
     hits.filter((hit) => !isPlanted(hit)),
     [],
   );
-}
-
-async function claim(client: KubeClient, name: string, spec: object): Promise<DynamicObject> {
-  const object = {
-    apiVersion: "anynines.com/v1",
-    kind: "PostgresqlInstance",
-    metadata: { namespace: "demo", name },
-    spec,
-  };
-  return client.create<DynamicObject>(instances, object);
 }
 
 /** A person with the commands of the sandbox's folder reads that all is well, and what was compared. */

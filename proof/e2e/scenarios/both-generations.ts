@@ -1,22 +1,24 @@
 /** Claims of both generations side by side: in one control plane with real Crossplane, provider and broker, and in one app cluster. */
 import assert from "node:assert/strict";
 import { before, suite, test } from "node:test";
-import { namespacedServiceInstances, serviceInstances } from "@klutch/api";
+import { claimNamespaceLabel, namespacedServiceInstances, serviceInstances } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
-  findCondition,
+  type DynamicObject,
+  isTrue,
   listAt,
   namespaces,
   numberAt,
   recordAt,
+  type ResourceType,
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { namespaceObject } from "@klutch/kube-testing";
 import { claimResource, v2 } from "@klutch/services";
-import { backups, bindings, instances, nano, restores } from "../claim-kinds.ts";
+import { backups, bindings, credentialKeys, instances, nano, restores } from "../claim-kinds.ts";
 import { Claims } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
 
@@ -27,7 +29,12 @@ const namespacedRestores = claimResource("Restore", v2);
 const toOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
 const ofMonday = { backupRef: "monday", serviceInstanceType: "postgresql" };
 
-/** Declares the tests. They expect a control plane without instances. */
+const patience = { said: 120_000, gone: 90_000 };
+
+const hasOwnStatus = (claim: DynamicObject): boolean =>
+  numberAt(claim, "status", "observedGeneration") === claim.metadata.generation;
+
+/** Declares the tests, which want the four kinds of the first generation bound to app cluster A. */
 export function bothGenerations(sandbox: OwnSandbox): void {
   suite("claims of both generations", () => {
     let controlPlane: KubeClient;
@@ -37,11 +44,19 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       appA = await sandbox.client("app-a");
     });
 
+    /** Managed resources behind the claims of the app cluster's namespace `demo`. */
+    async function madeForDemo(type: ResourceType): Promise<number> {
+      const { items } = await controlPlane.list<DynamicObject>(type);
+      const isMeant = (one: DynamicObject): boolean =>
+        one.metadata.labels?.[claimNamespaceLabel]?.endsWith("-demo") === true;
+      return items.filter(isMeant).length;
+    }
+
     test("on the control plane, a namespaced instance and its binding become ready, with the Secret beside them", {
       timeout: 300_000,
     }, async () => {
       await controlPlane.create(namespaces, namespaceObject("team"));
-      const team = new Claims(controlPlane, "team");
+      const team = new Claims(controlPlane, "team", patience);
       await team.create(namespacedInstances, "orders", nano);
       await team.create(namespacedBindings, "app", toOrders);
       const instance = await team.ready(namespacedInstances, "orders");
@@ -50,15 +65,13 @@ export function bothGenerations(sandbox: OwnSandbox): void {
         "a9s-postgresql-namespaced",
       );
       const binding = await team.ready(namespacedBindings, "app");
-      const keys = ["host", "hosts", "name", "password", "port", "uri", "username"];
-      assert.deepEqual(valueAt(binding, "status", "managed", "credentials"), { name: "app-creds", keys });
+      const credentials = { name: "app-creds", keys: credentialKeys };
+      assert.deepEqual(valueAt(binding, "status", "managed", "credentials"), credentials);
       assert.deepEqual(await team.query("app-creds", "select 1 as one"), [1]);
       await assert.rejects(
-        controlPlane.mergePatch(
-          namespacedInstances,
-          { namespace: "team", name: "orders" },
-          { spec: { crossplane: { compositionRef: { name: "a8s-postgresql-namespaced" } } } },
-        ),
+        team.patch(namespacedInstances, "orders", {
+          spec: { crossplane: { compositionRef: { name: "a8s-postgresql-namespaced" } } },
+        }),
         /CompositionRef is an immutable field: it is "a9s-postgresql-namespaced" and cannot become/,
       );
       await team.delete(namespacedBindings, "app");
@@ -68,21 +81,11 @@ export function bothGenerations(sandbox: OwnSandbox): void {
     test("in an app cluster, two claims of one name have different data, and one goes without the other", {
       timeout: 500_000,
     }, async () => {
-      await sandbox.bind(instances.plural, bindings.plural);
-      await sandbox.bind(backups.plural, restores.plural);
       for (const type of [namespacedInstances, namespacedBindings, namespacedBackups, namespacedRestores])
         await sandbox.bind(`${type.plural}.${type.group}`);
-      const crd = await appA.get(customResourceDefinitions, { name: "postgresqlinstances.m.anynines.com" });
-      const [version] = listAt(recordAt(crd, "spec"), "versions");
-      const machinery = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "crossplane"];
-      assert.deepEqual(Object.keys(recordAt(version, ...machinery, "properties")).toSorted(), [
-        "compositionRef",
-        "compositionSelector",
-      ]);
-      const columns = listAt(version, "additionalPrinterColumns").map((column) => textAt(column, "name"));
-      assert.deepEqual(columns, ["Service", "Plan", "Reason", "SYNCED", "READY", "AGE"]);
+      await assertShownWithoutMachinery(appA);
       await appA.create(namespaces, namespaceObject("demo"));
-      const demo = new Claims(appA, "demo");
+      const demo = new Claims(appA, "demo", patience);
       await demo.create(instances, "orders", nano);
       await demo.create(namespacedInstances, "orders", nano);
       // Their Secrets are named after them, so bindings of one namespace have different names.
@@ -95,43 +98,53 @@ export function bothGenerations(sandbox: OwnSandbox): void {
         [namespacedBindings, "new"],
       ] as const) {
         const claim = await demo.ready(type, name);
-        assert.equal(numberAt(claim, "status", "observedGeneration"), claim.metadata.generation);
+        assert.ok(hasOwnStatus(claim), name);
         // What Crossplane writes into its object stays there.
         assert.deepEqual(recordAt(claim, "spec")["crossplane"], undefined);
       }
       for (const binding of ["old", "new"])
         await demo.query(`${binding}-creds`, `create table notes as select '${binding}' as text`);
-      assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
-      assert.deepEqual(await demo.query("new-creds", "select text from notes"), ["new"]);
+      await assertNotes(demo, "old", "old");
+      await assertNotes(demo, "new", "new");
 
       await backUpAndRestore(demo);
 
-      await appA.mergePatch(
+      await demo.patch(namespacedInstances, "orders", { spec: { plan: "postgresql-single-small" } });
+      await demo.become(
         namespacedInstances,
-        { namespace: "demo", name: "orders" },
-        { spec: { plan: "postgresql-single-small" } },
-      );
-      await waitFor(
-        "the change to be made and seen",
-        async () => {
-          const claim = await demo.find(namespacedInstances, "orders");
-          const isSeen = numberAt(claim, "status", "observedGeneration") === claim?.metadata.generation;
-          return isSeen && findCondition(conditionsOf(claim), "Ready")?.status === "True";
-        },
-        { timeoutMs: 120_000 },
+        "orders",
+        "changed and ready",
+        (claim) => hasOwnStatus(claim) && isTrue(conditionsOf(claim), "Ready"),
       );
 
+      assert.equal(await madeForDemo(namespacedServiceInstances), 1);
       await demo.delete(namespacedBindings, "new");
       await demo.delete(namespacedInstances, "orders");
-      const { items: namespaced } = await controlPlane.list(namespacedServiceInstances);
-      assert.deepEqual(namespaced, [], "the claim was gone before its database was");
-      const { items: left } = await controlPlane.list(serviceInstances);
-      assert.equal(left.length, 1);
-      assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
+      const left = await madeForDemo(namespacedServiceInstances);
+      assert.equal(left, 0, "the claim was gone before its database was");
+      assert.equal(await madeForDemo(serviceInstances), 1);
+      await assertNotes(demo, "old", "old");
       await demo.delete(bindings, "old");
       await demo.delete(instances, "orders");
     });
   });
+}
+
+/** Of what Crossplane does with a namespaced claim an app cluster sees the choice of the Composition, and the same columns as ever. */
+async function assertShownWithoutMachinery(appA: KubeClient): Promise<void> {
+  const crd = await appA.get(customResourceDefinitions, { name: "postgresqlinstances.m.anynines.com" });
+  const [version] = listAt(recordAt(crd, "spec"), "versions");
+  const machinery = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "crossplane"];
+  assert.deepEqual(Object.keys(recordAt(version, ...machinery, "properties")).toSorted(), [
+    "compositionRef",
+    "compositionSelector",
+  ]);
+  const columns = listAt(version, "additionalPrinterColumns").map((column) => textAt(column, "name"));
+  assert.deepEqual(columns, ["Service", "Plan", "Reason", "SYNCED", "READY", "AGE"]);
+}
+
+async function assertNotes(demo: Claims, binding: "old" | "new", text: string): Promise<void> {
+  assert.deepEqual(await demo.query(`${binding}-creds`, "select text from notes"), [text], binding);
 }
 
 /** A backup and a restore of each generation, of instances of one name and under one name: each is of its own generation's instance. */
@@ -142,11 +155,11 @@ async function backUpAndRestore(demo: Claims): Promise<void> {
     await demo.query(`${binding}-creds`, "update notes set text = 'overwritten'");
   await demo.create(namespacedRestores, "undo", ofMonday);
   await demo.ready(namespacedRestores, "undo");
-  assert.deepEqual(await demo.query("new-creds", "select text from notes"), ["new"]);
-  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["overwritten"]);
+  await assertNotes(demo, "new", "new");
+  await assertNotes(demo, "old", "overwritten");
   await demo.create(restores, "undo", ofMonday);
   await demo.ready(restores, "undo");
-  assert.deepEqual(await demo.query("old-creds", "select text from notes"), ["old"]);
+  await assertNotes(demo, "old", "old");
   for (const type of [restores, namespacedRestores]) await demo.delete(type, "undo");
   for (const type of [backups, namespacedBackups]) await demo.delete(type, "monday");
 }

@@ -4,50 +4,28 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { resolveDebian } from "@klutch/engines";
-import { blocksIn, typed } from "@klutch/launcher";
+import { blocksIn, type PageBlock, typed } from "@klutch/launcher";
 import type { OwnSandbox } from "../own-sandbox.ts";
 import { backendUrlIn, cliFilesIn } from "../sandbox-process.ts";
 
-/** Declares the tests. In the end app cluster A has no konnector any more. */
+/** Declares the tests of the pages that leave everything as it was. */
 export function pagesByWord(sandbox: OwnSandbox): void {
   suite("pages that are typed word for word", () => {
-    const { bin, kubeconfigs } = cliFilesIn(sandbox.folder);
-
-    /** A folder to work in and the environment of a person there. */
-    async function personAt(
-      name: string,
-      variables: Readonly<Record<string, string>>,
-      ...path: readonly string[]
-    ): Promise<{ readonly work: string; readonly person: NodeJS.ProcessEnv }> {
-      const [work, tools] = [join(sandbox.root, name), join(sandbox.root, `${name}-tools`)];
-      for (const made of [work, tools]) await mkdir(made);
-      // Nobody's own browser opens.
-      await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
-      const person = {
-        PATH: [tools, bin, ...path, process.env["PATH"]].join(delimiter),
-        HOME: sandbox.root,
-        ...variables,
-      };
-      return { work, person };
-    }
+    const { kubeconfigs } = cliFilesIn(sandbox.folder);
 
     test("a service is added by one table, bound, backed up, restored, and taken away", {
       timeout: 480_000,
     }, async () => {
-      const { work, person } = await personAt("service", {
+      const person = await personAt(sandbox, "service", {
         KUBECONFIG: kubeconfigs.controlPlane,
         APP_CLUSTER: kubeconfigs.appA,
         BINDING_PAGE: `${backendUrlIn(sandbox.printed())}/export`,
       });
       const [table, ...rest] = await blocksIn("docs/add-a-service.md");
-      await writeFile(join(work, "example.yaml"), table?.text ?? "");
-      const printed: string[] = [];
-      for (const { language, text } of rest) {
-        assert.equal(language, "sh");
-        printed.push(await typed(text, work, person));
-        if (text.includes("kubectl explain")) await assertRefused(work, person);
-      }
-      const text = printed.join("");
+      await writeFile(join(person.work, "example.yaml"), table?.text ?? "");
+      const text = await person.types(rest, async (block) => {
+        if (block.includes("kubectl explain")) await assertRefused(person);
+      });
       for (const line of [
         /example\.yaml has no faults/,
         /manifests\/apis\/xexampleinstances\.anynines\.com\.yaml/,
@@ -64,7 +42,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
         /Deleted CompositeResourceDefinition xexampleinstances\.anynines\.com/,
       ])
         assert.match(text, line);
-      const missing = await readFile(join(work, "missing.yaml"), "utf8");
+      const missing = await readFile(join(person.work, "missing.yaml"), "utf8");
       assert.match(missing, /name: example-service-broker/);
     });
 
@@ -73,13 +51,8 @@ export function pagesByWord(sandbox: OwnSandbox): void {
     }, async () => {
       const psql = await resolveDebian("postgresql-15");
       const variables = { ...psql.env, KUBECONFIG: kubeconfigs.appA };
-      const { work, person } = await personAt("database", variables, dirname(psql.path("psql")));
-      await sandbox.bind("postgresqlinstances", "servicebindings");
-      const printed: string[] = [];
-      for (const { language, text } of await blocksIn("docs/first-database.md")) {
-        assert.equal(language, "sh");
-        printed.push(await typed(text, work, person));
-      }
+      const person = await personAt(sandbox, "database", variables, dirname(psql.path("psql")));
+      const text = await person.types(await blocksIn("docs/first-database.md"));
       for (const line of [
         /^postgresqlinstances +anynines\.com\/v1 +true +PostgresqlInstance$/m,
         /postgresqlinstance\.anynines\.com\/orders condition met/,
@@ -90,35 +63,75 @@ export function pagesByWord(sandbox: OwnSandbox): void {
         /^orders +a9s-postgresql17 +postgresql-single-small +Available +True +True/m,
         /postgresqlinstance\.anynines\.com "orders" deleted/,
       ])
-        assert.match(printed.join(""), line);
-    });
-
-    test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
-      timeout: 240_000,
-    }, async () => {
-      const [block] = await blocksIn("docs/remove.md");
-      const { work, person } = await personAt("removal", { APP_CLUSTER: kubeconfigs.appA });
-      const printed = await typed(block?.text ?? "", work, person);
-      assert.match(printed, /namespace "klutch-bind" deleted/);
-      const left = await typed(
-        'kubectl --kubeconfig "$APP_CLUSTER" get clusterroles,clusterrolebindings,validatingadmissionpolicies,crds -o name',
-        work,
-        person,
-      );
-      assert.match(left, /customresourcedefinition\S*\/postgresqlinstances\.anynines\.com/);
-      assert.doesNotMatch(left, /klutch-bind-konnector|klutch-konnector/);
+        assert.match(text, line);
     });
   });
 }
 
+/** Declares the test after which app cluster A has no konnector any more. */
+export function removalByWord(sandbox: OwnSandbox): void {
+  test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
+    timeout: 240_000,
+  }, async () => {
+    const [block] = await blocksIn("docs/remove.md");
+    assert.ok(block);
+    const { kubeconfigs } = cliFilesIn(sandbox.folder);
+    const person = await personAt(sandbox, "removal", { APP_CLUSTER: kubeconfigs.appA });
+    assert.match(await person.types([block]), /namespace "klutch-bind" deleted/);
+    const kinds = "clusterroles,clusterrolebindings,validatingadmissionpolicies,crds";
+    const left = await person.types([shell(`kubectl --kubeconfig "$APP_CLUSTER" get ${kinds} -o name`)]);
+    assert.match(left, /customresourcedefinition\S*\/postgresqlinstances\.anynines\.com/);
+    assert.doesNotMatch(left, /klutch-bind-konnector|klutch-konnector/);
+  });
+}
+
+type Block = Pick<PageBlock, "language" | "text">;
+
+function shell(text: string): Block {
+  return { language: "sh", text };
+}
+
+/** A person with a folder to work in and a shell there. */
+interface Person {
+  readonly work: string;
+  /** Types blocks one after the other, and returns all that was printed. */
+  types(blocks: readonly Block[], onTyped?: (block: string) => Promise<void>): Promise<string>;
+}
+
+async function personAt(
+  sandbox: OwnSandbox,
+  name: string,
+  variables: Readonly<Record<string, string>>,
+  ...path: readonly string[]
+): Promise<Person> {
+  const [work, tools] = [join(sandbox.root, name), join(sandbox.root, `${name}-tools`)];
+  for (const made of [work, tools]) await mkdir(made);
+  // No real browser opens.
+  await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
+  const PATH = [tools, cliFilesIn(sandbox.folder).bin, ...path, process.env["PATH"]].join(delimiter);
+  const env = { PATH, HOME: sandbox.root, ...variables };
+  return {
+    work,
+    async types(blocks, onTyped) {
+      let printed = "";
+      for (const { language, text } of blocks) {
+        assert.equal(language, "sh");
+        printed += await typed(text, work, env);
+        await onTyped?.(text);
+      }
+      return printed;
+    },
+  };
+}
+
 /** A person who names another type is told at once which there are. */
-async function assertRefused(cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function assertRefused(person: Person): Promise<void> {
   const claim =
     "apiVersion: anynines.com/v1\nkind: ServiceBinding\nmetadata: { name: wrong, namespace: default }";
   const text = `${claim}\nspec: { instanceRef: first, serviceInstanceType: exmaple }\n`;
-  await writeFile(join(cwd, "wrong.yaml"), text);
+  await writeFile(join(person.work, "wrong.yaml"), text);
   await assert.rejects(
-    typed('kubectl apply -f wrong.yaml --kubeconfig "$APP_CLUSTER"', cwd, env),
+    person.types([shell('kubectl apply -f wrong.yaml --kubeconfig "$APP_CLUSTER"')]),
     /spec\.serviceInstanceType: Unsupported value: "exmaple": supported values: "example", "keyvalue", .*"search"/,
   );
 }

@@ -11,10 +11,19 @@ import {
   binderName,
   consumerNamespace,
 } from "@klutch/api";
-import { type DynamicObject, namespaces } from "@klutch/kube-core";
-import { formatYaml, type KubeClient } from "@klutch/kube";
+import { namespaces } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { isAllowed, namespaceObject, seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { type BoundWorld, databases, databasesName, startBoundWorld, tenants } from "./bound-world.ts";
+import {
+  bindDatabases,
+  type BoundWorld,
+  databaseObject,
+  databases,
+  databasesName,
+  exportRequest,
+  startBoundWorld,
+  tenants,
+} from "./bound-world.ts";
 import { type Cell, difference, layOut, matrixLines, without } from "./matrix-text.ts";
 import { discover, rightsOf, rulesAllow, type Served } from "./rights.ts";
 
@@ -181,24 +190,15 @@ function pick<T extends string | Served>(list: readonly T[]): T {
 }
 
 /** Tenant A binds with the plugin and uses the API; tenant B asks with its credential for the same. */
-async function bind({ appCluster, controlPlane, ...world }: BoundWorld): Promise<void> {
+async function bind(world: BoundWorld): Promise<void> {
+  const { appCluster, controlPlane } = world;
   await world.startKonnector();
-  const manifest = join(appCluster.dataDir, "request.yaml");
-  const { metadata, ...request } = requestObject;
-  await writeFile(manifest, formatYaml({ ...request, metadata: { name: metadata.name } }));
-  const remote = await world.kubeconfigFile(tenants.a);
-  const flags = ["--accept-permissions", "--skip-konnector"];
-  await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
+  await bindDatabases(world);
   await appCluster.client.create(namespaces, namespaceObject("team"));
-  const object: DynamicObject = {
-    apiVersion: "example.org/v1",
-    kind: "Database",
-    metadata: { namespace: "team", name: "first" },
-    spec: {},
-  };
+  const object = databaseObject("team", "first");
   await waitFor("the API to be served", () => appCluster.client.create(databases, object));
   const other = await world.clientOf({ namespace: tenants.b, name: binderName });
-  await other.create<APIServiceExportRequest>(apiServiceExportRequests, requestObject);
+  await other.create<APIServiceExportRequest>(apiServiceExportRequests, exportRequest(tenants.b));
   await other.create<APIServiceNamespace>(apiServiceNamespaces, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",
@@ -225,13 +225,6 @@ async function unbind({ controlPlane, ...world }: BoundWorld): Promise<void> {
     return gone === undefined && !(await mayUse(controlPlane.client, user, serviceNamespace(tenants.b)));
   });
 }
-
-const requestObject: APIServiceExportRequest = {
-  apiVersion: "klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportRequest",
-  metadata: { namespace: tenants.b, name: databasesName },
-  spec: { resources: [{ group: "example.org", resource: "databases" }] },
-};
 
 async function mayUse(client: KubeClient, user: string, namespace: string): Promise<boolean> {
   const question = (group: string, resource: string): Promise<boolean> =>

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
+  type APIServiceExportRequest,
   apiServiceExportTemplates,
   bindCrds,
   binderName,
@@ -16,6 +17,7 @@ import {
   kubeconfigKey,
 } from "@klutch/api";
 import {
+  apiVersionOf,
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
@@ -32,11 +34,12 @@ import {
   createKubeClient,
   decodeObject,
   formatKubeconfig,
+  formatYaml,
   type KubeClient,
   parseYamlDocuments,
   serviceAccountToken,
 } from "@klutch/kube";
-import { ownProgram, reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, type RunningProcess } from "@klutch/engines";
 import {
   anyObject,
   type BackendProcess,
@@ -52,6 +55,7 @@ import {
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
+import { startKonnector } from "./konnector-process.ts";
 
 /** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
 export type Scope = "Namespaced" | "Cluster";
@@ -68,6 +72,21 @@ export const databases: ResourceType = {
   namespaced: true,
 };
 export const databasesName = "databases.example.org";
+
+/** One of its objects. */
+export function databaseObject(namespace: string, name: string, spec: object = { size: 1 }): DynamicObject {
+  return { apiVersion: apiVersionOf(databases), kind: databases.kind, metadata: { namespace, name }, spec };
+}
+
+/** A tenant asks for the API. The plugin takes it without a namespace. */
+export function exportRequest(namespace?: string): APIServiceExportRequest {
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportRequest",
+    metadata: { namespace, name: databasesName },
+    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
+  };
+}
 
 /** A program that is started, and what the process is called. */
 export interface StartedProgram {
@@ -98,8 +117,22 @@ export interface BoundWorld<Cluster extends TestCluster = TestCluster> extends A
   readonly clientOf: (account: ObjectRef) => Promise<KubeClient>;
   /** The same as a configuration. */
   readonly configOf: (account: ObjectRef) => Promise<ClusterConfig>;
-  /** A file with the kubeconfig of a tenant, as the backend hands it out. */
-  readonly kubeconfigFile: (tenant: string) => Promise<string>;
+  /** A file with the kubeconfig of a tenant, as the backend hands it out. Default of `server`: the control plane itself. */
+  readonly kubeconfigFile: (tenant: string, server?: string) => Promise<string>;
+}
+
+/** The part of a world that binding needs. */
+export interface BindingWorld extends Pick<BoundWorld, "kubectlBind" | "kubeconfigFile"> {
+  readonly appCluster: Pick<TestCluster, "dataDir">;
+}
+
+/** Tenant A binds the API with the plugin; app cluster and konnector reach the control plane at `server`. */
+export async function bindDatabases(world: BindingWorld, server?: string): Promise<void> {
+  const manifest = join(world.appCluster.dataDir, "request.yaml");
+  await writeFile(manifest, formatYaml(exportRequest()));
+  const remote = await world.kubeconfigFile(tenants.a, server);
+  const flags = ["--accept-permissions", "--skip-konnector"];
+  await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
 
 const tree = join(import.meta.dirname, "..", "..", "..");
@@ -120,7 +153,7 @@ const template: DynamicObject = {
 
 /** Installs everything in two leased clusters and logs both tenants in; nothing is bound. */
 export async function startBoundWorld(scope: Scope, options: BoundWorldOptions = {}): Promise<BoundWorld> {
-  return boundWorldIn(leaseCluster, scope, options);
+  return startBoundWorldIn(leaseCluster, scope, options);
 }
 
 /** Does the same in two clusters whose servers the test ends and starts again. */
@@ -128,13 +161,14 @@ export async function startOwnBoundWorld(
   scope: Scope,
   options: BoundWorldOptions = {},
 ): Promise<BoundWorld<OwnCluster>> {
-  return boundWorldIn(startCluster, scope, options);
+  return startBoundWorldIn(startCluster, scope, options);
 }
 
-async function boundWorldIn<Cluster extends TestCluster>(
+/** Does the same in two clusters that `makeCluster` makes. */
+export async function startBoundWorldIn<Cluster extends TestCluster>(
   makeCluster: (options: LeaseOptions) => Promise<Cluster>,
   scope: Scope,
-  options: BoundWorldOptions,
+  options: BoundWorldOptions = {},
 ): Promise<BoundWorld<Cluster>> {
   await using stack = new AsyncDisposableStack();
   const [appCluster, controlPlane] = await Promise.all([
@@ -149,9 +183,9 @@ async function boundWorldIn<Cluster extends TestCluster>(
     const client = createKubeClient(await accountConfig(controlPlane, account), { flowControl: false });
     return started.use(client);
   };
-  const kubeconfigFile = async (tenant: string): Promise<string> => {
+  const kubeconfigFile = async (tenant: string, server = controlPlane.url): Promise<string> => {
     const config = await accountConfig(controlPlane, { namespace: tenant, name: binderName });
-    return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, namespace: tenant });
+    return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, server, namespace: tenant });
   };
   await installControlPlane(controlPlane.client, options.crds ?? bindCrds);
   const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> =>
@@ -166,15 +200,13 @@ async function boundWorldIn<Cluster extends TestCluster>(
     const { stdout, stderr } = await run(process.execPath, command);
     return stdout + stderr;
   };
-  const startKonnector = async (
-    chosen: StartedProgram = { program: ownProgram("konnector"), name: "konnector-1" },
-  ): Promise<RunningProcess> => started.use(await runKonnector(appCluster, chosen));
   const owned = stack.move();
   return {
     appCluster,
     controlPlane,
     kubectlBind,
-    startKonnector,
+    startKonnector: async (chosen = { program: ownProgram("konnector"), name: "konnector-1" }) =>
+      started.use(await runKonnector(appCluster, chosen)),
     startBackend,
     backend,
     clientOf,
@@ -185,7 +217,7 @@ async function boundWorldIn<Cluster extends TestCluster>(
 }
 
 async function accountConfig(cluster: TestCluster, account: ObjectRef): Promise<ClusterConfig> {
-  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 3600 });
+  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 24 * 3600 });
   return { ...cluster.config, auth: { kind: "token", token } };
 }
 
@@ -247,17 +279,6 @@ async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promi
   const config = await accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
   const kubeconfig = await writeKubeconfig(cluster, `${chosen.name}.kubeconfig`, config);
   await using ports = await reservePorts(1);
-  return startProcess({
-    name: chosen.name,
-    command: process.execPath,
-    args: [
-      chosen.program,
-      `--lease-namespace=${consumerNamespace}`,
-      "--probe-host=127.0.0.1",
-      `--probe-port=${ports.ports[0]}`,
-    ],
-    env: { KUBECONFIG: kubeconfig, POD_NAME: chosen.name, POD_NAMESPACE: consumerNamespace },
-    logFile: join(cluster.dataDir, `${chosen.name}.log`),
-    ready: async () => (await fetch(`http://127.0.0.1:${ports.ports[0]}/readyz`)).ok,
-  });
+  const logFile = join(cluster.dataDir, `${chosen.name}.log`);
+  return startKonnector({ ...chosen, kubeconfig, port: ports.ports[0] ?? 0, logFile, isAwaited: true });
 }

@@ -84,25 +84,27 @@ export function covers(resources: readonly string[], resource: string): boolean 
   return ["*", resource, ...everySuch].some((one) => resources.includes(one));
 }
 
-/** Everything that the server serves, of all versions together. */
-export async function discover(client: KubeClient): Promise<readonly Served[]> {
-  const groups = await client.request({ method: "GET", path: "/apis" });
-  const paths = [
-    { group: "", path: "/api/v1" },
-    ...recordsAt(groups, "groups").flatMap((group) =>
-      recordsAt(group, "versions").map((version) => ({
-        group: String(group["name"]),
-        path: `/apis/${String(version["groupVersion"])}`,
-      })),
-    ),
-  ];
-  const found = new Map<string, Served>();
-  for (const { group, path } of paths) {
-    const answer = await client.request({ method: "GET", path });
-    for (const one of recordsAt(answer, "resources")) {
+/** A resource with the path of each of its versions, without its name. */
+export interface Discovered extends Served {
+  readonly paths: readonly string[];
+}
+
+/** Returns everything that the server serves, all versions of a resource together. */
+export async function discover(client: KubeClient): Promise<readonly Discovered[]> {
+  const get = (path: string): Promise<unknown> => client.request({ method: "GET", path });
+  const versions = recordsAt(await get("/apis"), "groups").flatMap((group) =>
+    recordsAt(group, "versions").map((version) => ({
+      group: String(group["name"]),
+      path: `/apis/${String(version["groupVersion"])}`,
+    })),
+  );
+  const found = new Map<string, Discovered>();
+  for (const { group, path } of [{ group: "", path: "/api/v1" }, ...versions]) {
+    for (const one of recordsAt(await get(path), "resources")) {
       const resource = String(one["name"]);
-      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...textsAt(one, "verbs")];
-      found.set(`${resource}.${group}`, { group, resource, verbs: [...new Set(verbs)] });
+      const known = found.get(`${resource}.${group}`);
+      const verbs = [...new Set([...(known?.verbs ?? []), ...textsAt(one, "verbs")])];
+      found.set(`${resource}.${group}`, { group, resource, verbs, paths: [...(known?.paths ?? []), path] });
     }
   }
   return [...found.values()];

@@ -1,11 +1,14 @@
 /** An app cluster and a control plane with many bound claims that are ready, some with a Secret of the provider's. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { serviceNamespaceName } from "@klutch/api";
 import { type DynamicObject, namespaces, numberAt, secrets } from "@klutch/kube-core";
-import { formatYaml } from "@klutch/kube";
 import { namespaceObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { type BoundWorld, databases, databasesName, tenants } from "../security/bound-world.ts";
+import {
+  bindDatabases,
+  type BindingWorld,
+  databaseObject,
+  databases,
+  tenants,
+} from "../security/bound-world.ts";
 import { answerSpecs, startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
 
 /** Where the claims are, and their upstream objects. */
@@ -19,7 +22,7 @@ export interface ClaimCounts {
 }
 
 /** What is used of a world: two clusters, a tenant that has logged in, and a person who binds. */
-export interface LivingWorld extends Pick<BoundWorld, "kubectlBind" | "kubeconfigFile"> {
+export interface LivingWorld extends BindingWorld {
   readonly appCluster: Pick<TestCluster, "client" | "dataDir">;
   readonly controlPlane: Pick<TestCluster, "client">;
 }
@@ -34,8 +37,8 @@ export async function makeLivingClaims(world: LivingWorld, counts: ClaimCounts):
   await consumer.create(namespaces, namespaceObject(namespace));
   const names = Array.from({ length: counts.claims }, (_, index) => `db-${String(index).padStart(4, "0")}`);
   const [first = "", ...others] = names;
-  await waitFor("the API to be served", () => consumer.create(databases, claimObject(namespace, first)));
-  await inParts(others, (name) => consumer.create(databases, claimObject(namespace, name)));
+  await waitFor("the API to be served", () => consumer.create(databases, databaseObject(namespace, first)));
+  await inParts(others, (name) => consumer.create(databases, databaseObject(namespace, name)));
   await waitFor("the service namespace", () => provider.find(namespaces, { name: serviceNamespace }));
   const stop = new AbortController();
   const answering = answerSpecs({ provider, type: databases, serviceNamespace }, stop.signal, () => {});
@@ -58,33 +61,13 @@ export function editClaims(
   return startTraffic({ ...options, consumer, provider, type: databases, namespace, serviceNamespace });
 }
 
-/** A claim. */
-export function claimObject(inNamespace: string, name: string): DynamicObject {
-  const metadata = { namespace: inNamespace, name };
-  return { apiVersion: "example.org/v1", kind: "Database", metadata, spec: { size: 1 } };
-}
-
 /** For a claim in another namespace backend and konnector have to agree anew. Resolves when it has come through. */
 export async function useNewNamespace(world: LivingWorld, name: string): Promise<void> {
   await world.appCluster.client.create(namespaces, namespaceObject(name));
-  await world.appCluster.client.create(databases, claimObject(name, "new"));
+  await world.appCluster.client.create(databases, databaseObject(name, "new"));
   const ref = { namespace: serviceNamespaceName(tenants.a, name), name: "new" };
   const isThere = (): Promise<unknown> => world.controlPlane.client.find(databases, ref);
   await waitFor("the claim in a new namespace", async () => (await isThere()) !== undefined, patience);
-}
-
-async function bindDatabases(world: LivingWorld): Promise<void> {
-  const manifest = join(world.appCluster.dataDir, "request.yaml");
-  const request = {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportRequest",
-    metadata: { name: databasesName },
-    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
-  };
-  await writeFile(manifest, formatYaml(request));
-  const remote = await world.kubeconfigFile(tenants.a);
-  const flags = ["--accept-permissions", "--skip-konnector"];
-  await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
 
 async function areReady({ appCluster: { client } }: LivingWorld, counts: ClaimCounts): Promise<true> {

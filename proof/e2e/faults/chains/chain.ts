@@ -1,15 +1,14 @@
 /** One chain: create, bind, write rows, back up, destroy the rows, restore, write more, delete. Kills come by its plan. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { claimNameLabel } from "@klutch/api";
-import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
-import { Client } from "pg";
-import { type ClaimName, claimsOf, claimTypes } from "./claims.ts";
+import { secrets, secretText } from "@klutch/kube-core";
+import { backups, bindings, instances, nano, restores } from "../../claim-kinds.ts";
+import { Claims, sql } from "../../claims.ts";
 import { type ChainResult, leadsTo } from "./judge.ts";
 import type { ChainPlan, Step } from "./plan.ts";
 import { claimNamespace, type World } from "./world.ts";
 
-const stepTimeoutMs = 600_000;
+const patience = { said: 600_000, gone: 600_000 };
 /** So long the restored rows are watched. */
 const keepMs = 3_000;
 
@@ -34,34 +33,36 @@ class Chain {
   database: string | undefined;
   readonly #world: World;
   readonly #plan: ChainPlan;
-  readonly #claims: Readonly<Record<ClaimName, DynamicObject>>;
+  readonly #claims: Claims;
+  readonly #secretName: string;
   readonly #strikes: Promise<void>[] = [];
 
   constructor(world: World, plan: ChainPlan) {
     this.#world = world;
     this.#plan = plan;
-    this.#claims = claimsOf(plan.name);
+    this.#claims = new Claims(world.client, claimNamespace, patience);
+    this.#secretName = `${plan.name}-creds`;
   }
 
   async run(): Promise<void> {
-    await this.#make("create", "instance");
-    await this.#make("bind", "binding");
+    const { rows } = this.#plan;
+    await this.#make("create");
+    await this.#make("bind");
     const uri = await this.#uri();
     this.#lookAtSecrets();
-    const { rows } = this.#plan;
     await sql(uri, "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i", [
       rows,
     ]);
     const written = await content(uri);
-    await this.#make("backup", "backup");
+    await this.#make("backup");
     await sql(uri, "drop table t");
-    await this.#make("restore", "restore");
+    await this.#make("restore");
     this.#expect("the rows of before the backup", await content(uri), written);
     await sql(uri, "insert into t values (0, 'after')");
     const later = await content(uri);
     this.#strike("keep");
     await sleep(keepMs);
-    await Promise.all(this.#strikes);
+    await this.end();
     this.#expect("the rows of after the restore", await content(uri), later);
     await this.#delete();
   }
@@ -71,33 +72,21 @@ class Chain {
   }
 
   /** Creates the claim and waits until it says that it is ready; from then on its word is taken. */
-  async #make(step: Step, name: ClaimName): Promise<void> {
-    const { client } = this.#world;
-    const type = claimTypes[name];
-    await client.create(type, this.#claims[name]);
+  async #make(step: keyof typeof made): Promise<void> {
+    const { name } = this.#plan;
+    const [type, specOf] = made[step];
+    await this.#claims.create(type, name, specOf(name));
     this.#strike(step);
-    const isReady = async (): Promise<boolean> => {
-      const conditions = conditionsOf(await client.get<DynamicObject>(type, this.#ref));
-      if (findCondition(conditions, "Ready")?.status === "True") return true;
-      throw new Error(JSON.stringify(conditions));
-    };
-    await waitFor(`${type.kind} to be ready`, isReady, { timeoutMs: stepTimeoutMs, intervalMs: 200 });
+    await this.#claims.ready(type, name);
   }
 
   async #delete(): Promise<void> {
-    const { client } = this.#world;
-    const types = Object.values(claimTypes);
+    const { name } = this.#plan;
+    const types = Object.values(made).map(([type]) => type);
     // At once and in the wrong order: who needs whom is the provider's to know.
-    for (const type of types) await client.delete(type, this.#ref);
+    for (const type of types) await this.#world.client.delete(type, { namespace: claimNamespace, name });
     this.#strike("delete");
-    for (const type of types) {
-      const isGone = async (): Promise<boolean> => {
-        const found = await client.find<DynamicObject>(type, this.#ref);
-        if (found === undefined) return true;
-        throw new Error(JSON.stringify(conditionsOf(found)));
-      };
-      await waitFor(`${type.kind} to be gone`, isGone, { timeoutMs: stepTimeoutMs, intervalMs: 200 });
-    }
+    for (const type of types) await this.#claims.gone(type, name);
   }
 
   #strike(step: Step): void {
@@ -110,10 +99,9 @@ class Chain {
   }
 
   async #uri(): Promise<string> {
-    const ref = { namespace: claimNamespace, name: this.#secretName };
-    const secret = await this.#world.client.get<DynamicObject>(secrets, ref);
+    const secret = await this.#claims.find(secrets, this.#secretName);
     const uri = secretText(secret, "uri");
-    if (uri === undefined) throw new Error(`Secret ${ref.name} has no key uri`);
+    if (uri === undefined) throw new Error(`Secret ${this.#secretName} has no key uri`);
     this.database = new URL(uri).pathname.slice(1);
     return uri;
   }
@@ -128,40 +116,25 @@ class Chain {
   #expect(what: string, seen: string, wanted: string): void {
     if (seen !== wanted) this.lost.push(`${what}: ${seen} instead of ${wanted}`);
   }
-
-  get #secretName(): string {
-    return `${this.#plan.name}-creds`;
-  }
-
-  get #ref(): { readonly namespace: string; readonly name: string } {
-    return { namespace: claimNamespace, name: this.#plan.name };
-  }
 }
 
+const ofInstance = (name: string): object => ({ instanceRef: name, serviceInstanceType: "postgresql" });
+
+/** Names the claim of each step; a chain makes each once, under its own name. */
+const made = {
+  create: [instances, (): object => nano],
+  bind: [bindings, ofInstance],
+  backup: [backups, ofInstance],
+  restore: [restores, (name: string): object => ({ ...ofInstance(name), backupRef: name })],
+} as const;
+
 /** Several creates in a row may have lost their answers; the managed resource names one at a time. */
-function formerIdsOf({ instances }: World, claim: string): readonly string[] {
-  const states = instances.where(({ metadata }) => metadata.labels?.[claimNameLabel] === claim);
+function formerIdsOf({ instances: managed }: World, claim: string): readonly string[] {
+  const states = managed.where(({ metadata }) => metadata.labels?.[claimNameLabel] === claim);
   const ids = states.map(
     ({ metadata }) => metadata.annotations?.["anynines.crossplane.io/former-instance-id"],
   );
   return [...new Set(ids.filter((id) => id !== undefined))];
-}
-
-/** As an application does it: one login, no second try. */
-async function sql(
-  uri: string,
-  statement: string,
-  values: readonly unknown[] = [],
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new Client({ connectionString: uri });
-  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Readonly<Record<string, unknown>>>(statement, [...values])).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** Number and digest of the rows. */

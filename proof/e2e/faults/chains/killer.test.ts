@@ -35,7 +35,7 @@ test("what runs is killed and counted, and what is down is missed", async () => 
   await killer.strike(kill("broker"));
   assert.deepEqual(await exited, [null, "SIGKILL"]);
   await killer.strike(kill("broker"));
-  assert.deepEqual([killer.killsOf("broker"), killer.missed], [1, 1]);
+  assert.deepEqual([killer.kills.broker, killer.missed], [1, 1]);
 });
 
 test("a program that ends after it was found and before it is killed is missed", async () => {
@@ -45,5 +45,5 @@ test("a program that ends after it was found and before it is killed is missed",
     throw Object.assign(new Error("kill ESRCH"), { code: "ESRCH" });
   });
   await killer.strike(kill("function-klutch"));
-  assert.deepEqual([killer.killsOf("function-klutch"), killer.missed], [0, 1]);
+  assert.deepEqual([killer.kills["function-klutch"], killer.missed], [0, 1]);
 });

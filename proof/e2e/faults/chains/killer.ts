@@ -7,9 +7,11 @@ const pollEveryMs = 50;
 
 /** Sends SIGKILL, and counts what was hit. */
 export class Killer {
+  /** Counts the killed processes of each program. */
+  readonly kills: Record<Program, number> = { "provider-anynines": 0, "function-klutch": 0, broker: 0 };
   readonly #sandboxPid: number;
   readonly #kill: (pid: number) => unknown;
-  readonly #hit = new Map<Program, Set<number>>();
+  readonly #hit = new Set<number>();
   /** Kills that found the program ended already, by an earlier kill. */
   missed = 0;
 
@@ -17,11 +19,6 @@ export class Killer {
   constructor(sandboxPid: number, kill = (pid: number): unknown => process.kill(pid, "SIGKILL")) {
     this.#sandboxPid = sandboxPid;
     this.#kill = kill;
-  }
-
-  /** Processes of the program that were killed. */
-  killsOf(program: Program): number {
-    return this.#hit.get(program)?.size ?? 0;
   }
 
   /** Returns when the program may come back. */
@@ -34,8 +31,7 @@ export class Killer {
   /** Whether there was one. */
   async #killOnce(program: Program): Promise<boolean> {
     const pid = await childOf(this.#sandboxPid, (words) => runsApp(words, program));
-    const hit = this.#hit.get(program) ?? new Set();
-    if (pid === undefined || hit.has(pid)) return false;
+    if (pid === undefined || this.#hit.has(pid)) return false;
     try {
       this.#kill(pid);
     } catch (error) {
@@ -43,7 +39,8 @@ export class Killer {
       if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
       throw error;
     }
-    this.#hit.set(program, hit.add(pid));
+    this.#hit.add(pid);
+    this.kills[program]++;
     return true;
   }
 }

@@ -6,7 +6,7 @@ import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
 import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
-import { clusterNamespace, slowFinalizer, widgets } from "./provider-setup.ts";
+import { databaseObject, databases, tenants } from "../../security/bound-world.ts";
 
 /** Who acts with what. */
 export interface Actors {
@@ -20,6 +20,8 @@ export interface Actors {
 type Operation = (actors: Actors, action: Action, ref: Place) => Promise<string>;
 type Place = ObjectRef & { readonly namespace: string };
 
+/** Of the provider, for deletions that take their time. */
+const slowFinalizer = "faults.klutch.example/slow";
 const unreachable = "not sent: the server does not answer";
 
 /** Carries an operation out and says what came of it. */
@@ -48,7 +50,7 @@ export async function deleteClaim(
   // Noted before it is sent: the agent may be faster than the answer.
   if (incarnation?.deletion === "none") incarnation.deletion = "sent";
   const outcome = await attempt(() =>
-    consumer.delete(widgets, { namespace, name }, { preconditions: { uid } }),
+    consumer.delete(databases, { namespace, name }, { preconditions: { uid } }),
   );
   if (incarnation !== undefined && before !== undefined) {
     if (outcome === "acknowledged") incarnation.deletion = "acknowledged";
@@ -70,12 +72,14 @@ async function create({ ledger, consumer }: Actors, place: Place): Promise<strin
   const revision = ledger.next();
   const incarnation = ledger.open(`${place.namespace}/${place.name}`);
   const outcome = await attempt(() =>
-    consumer.create<DynamicObject>(widgets, {
-      apiVersion: "faults.klutch.example/v1",
-      kind: "Widget",
-      metadata: place,
-      spec: { incarnation: incarnation.id, revision, list: [revision] },
-    }),
+    consumer.create(
+      databases,
+      databaseObject(place.namespace, place.name, {
+        incarnation: incarnation.id,
+        revision,
+        list: [revision],
+      }),
+    ),
   );
   if (outcome === "acknowledged") {
     incarnation.isCreated = true;
@@ -89,7 +93,7 @@ async function patchClaim(
   place: Place,
   patch: (revision: number) => { readonly metadata?: object; readonly spec: object },
 ): Promise<string> {
-  const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+  const claim = await actors.consumer.find<DynamicObject>(databases, place);
   // Whoever wants to change what is not there makes it.
   if (claim === undefined) return `created instead: ${await create(actors, place)}`;
   if (claim.metadata.deletionTimestamp !== undefined) return "is being deleted";
@@ -98,7 +102,7 @@ async function patchClaim(
   const { spec, metadata } = patch(revision);
   const { uid } = claim.metadata;
   const outcome = await attempt(() =>
-    consumer.mergePatch(widgets, place, {
+    consumer.mergePatch(databases, place, {
       metadata: { ...metadata, uid },
       spec: { ...spec, revision },
     }),
@@ -114,15 +118,15 @@ async function onUpstream(
   { namespace, name }: Place,
   change: (upstream: DynamicObject, ref: ObjectRef) => Promise<Outcome | undefined>,
 ): Promise<string> {
-  const ref = { namespace: serviceNamespaceName(clusterNamespace, namespace), name };
-  const upstream = await provider.find<DynamicObject>(widgets, ref);
+  const ref = { namespace: serviceNamespaceName(tenants.a, namespace), name };
+  const upstream = await provider.find<DynamicObject>(databases, ref);
   if (upstream === undefined) return "nothing on the provider";
   return (await change(upstream, ref)) ?? "nothing to do";
 }
 
 const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
   async create(actors, _action, place) {
-    const found = await actors.consumer.find(widgets, place);
+    const found = await actors.consumer.find(databases, place);
     return found === undefined ? create(actors, place) : "is there already";
   },
   edit: (actors, { dice }, place) =>
@@ -139,14 +143,14 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
       spec: {},
     })),
   async delete(actors, _action, place) {
-    const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+    const claim = await actors.consumer.find<DynamicObject>(databases, place);
     return claim === undefined ? "no such claim" : deleteClaim(actors, claim);
   },
   async recreate(actors, _action, place) {
-    const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+    const claim = await actors.consumer.find<DynamicObject>(databases, place);
     if (claim !== undefined) await deleteClaim(actors, claim);
     for (let attempt = 0; attempt < 15; attempt++) {
-      if ((await actors.consumer.find(widgets, place)) === undefined) return create(actors, place);
+      if ((await actors.consumer.find(databases, place)) === undefined) return create(actors, place);
       await sleep(100);
     }
     return "deleted, and it is still there";
@@ -156,7 +160,7 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
       const { uid } = upstream.metadata;
       const counter = actors.ledger.next();
       const patch = { metadata: { uid }, status: { counter, phase: `phase-${counter % 3}` } };
-      return attempt(() => actors.provider.mergePatch(widgets, ref, patch, { subresource: "status" }));
+      return attempt(() => actors.provider.mergePatch(databases, ref, patch, { subresource: "status" }));
     }),
   lateInit: (actors, _action, place) =>
     onUpstream(actors, place, async (upstream, ref) => {
@@ -164,7 +168,7 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
       if (textAt(upstream, "spec", "late") !== undefined) return undefined;
       const late = `late-${actors.ledger.next()}`;
       const patch = { metadata: { uid }, spec: { late } };
-      const outcome = await attempt(() => actors.provider.mergePatch(widgets, ref, patch));
+      const outcome = await attempt(() => actors.provider.mergePatch(databases, ref, patch));
       if (outcome === "acknowledged") actors.ledger.lateInitialised.set(uid, late);
       return outcome;
     }),
@@ -173,17 +177,13 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
       const { uid, resourceVersion, finalizers = [], deletionTimestamp } = upstream.metadata;
       if (finalizers.includes(slowFinalizer) || deletionTimestamp !== undefined) return undefined;
       const metadata = { uid, resourceVersion, finalizers: [...finalizers, slowFinalizer] };
-      return attempt(() => actors.provider.mergePatch(widgets, ref, { metadata }));
+      return attempt(() => actors.provider.mergePatch(databases, ref, { metadata }));
     }),
   async finish({ provider }) {
     return `${await finishDeletions(provider)} finished`;
   },
   async secret({ ledger, provider }, { dice }, place) {
-    const key = secretKey(place);
-    const ref = {
-      namespace: serviceNamespaceName(clusterNamespace, place.namespace),
-      name: secretName(place),
-    };
+    const { key, ref } = secretOf(place);
     const found = await provider.find<DynamicObject>(secrets, ref);
     const version = ledger.next();
     const texts = { version: String(version), ...(dice < 0.5 ? { [`key-${version}`]: "x" } : {}) };
@@ -201,23 +201,24 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
     return `${outcome}, version ${version}`;
   },
   async dropSecret({ ledger, provider }, _action, place) {
-    const ref = {
-      namespace: serviceNamespaceName(clusterNamespace, place.namespace),
-      name: secretName(place),
-    };
+    const { key, ref } = secretOf(place);
     const outcome = await attempt(() => provider.delete(secrets, ref));
-    if (outcome === "acknowledged") ledger.secretVersions.set(secretKey(place), undefined);
-    if (outcome === "uncertain") ledger.secretVersions.delete(secretKey(place));
+    if (outcome === "acknowledged") ledger.secretVersions.set(key, undefined);
+    if (outcome === "uncertain") ledger.secretVersions.delete(key);
     return outcome;
   },
 };
 
-const secretName = ({ name }: Place): string => `creds-${name}`;
-const secretKey = (place: Place): string => `${place.namespace}/${secretName(place)}`;
+/** The Secret beside a claim: its key in the ledger, and where the provider has it. */
+function secretOf({ namespace, name: claim }: Place): { readonly key: string; readonly ref: Place } {
+  const name = `creds-${claim}`;
+  const ref = { namespace: serviceNamespaceName(tenants.a, namespace), name };
+  return { key: `${namespace}/${name}`, ref };
+}
 
 /** Lets the slow deletions of the provider end. Gives back how many did. */
 export async function finishDeletions(provider: KubeClient): Promise<number> {
-  const { items } = await provider.list<DynamicObject>(widgets);
+  const { items } = await provider.list<DynamicObject>(databases);
   const waiting = items.filter(
     ({ metadata: { deletionTimestamp, finalizers = [] } }) =>
       deletionTimestamp !== undefined && finalizers.includes(slowFinalizer),
@@ -226,7 +227,7 @@ export async function finishDeletions(provider: KubeClient): Promise<number> {
     const { namespace, name = "", resourceVersion, uid, finalizers = [] } = metadata;
     const left = finalizers.filter((one) => one !== slowFinalizer);
     const patch = { metadata: { uid, resourceVersion, finalizers: left } };
-    await attempt(() => provider.mergePatch(widgets, { namespace, name }, patch));
+    await attempt(() => provider.mergePatch(databases, { namespace, name }, patch));
   }
   return waiting.length;
 }

@@ -1,16 +1,9 @@
 /** An agent as a process of its own, that is started again when it ends by itself, as a kubelet does. */
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumerNamespace } from "@klutch/api";
-import {
-  logTail,
-  type ReservedPorts,
-  reservePorts,
-  type RunningProcess,
-  startProcess,
-  ownProgram,
-} from "@klutch/engines";
+import { logTail, type ReservedPorts, reservePorts, type RunningProcess } from "@klutch/engines";
 import type { ConnectionOrigin } from "@klutch/kube-testing";
-import { connectedProcess } from "./process-ports.ts";
+import { startKonnector } from "../../security/konnector-process.ts";
 
 /** One start of one agent. Its identity is the holder that it writes into the lease. */
 export interface AgentRun extends ConnectionOrigin {
@@ -31,14 +24,34 @@ export class AgentRuns {
     this.#runs.push({ identity, pid, address });
   }
 
-  /** For `TcpProxy`. */
+  /** Answers `TcpProxy`. Before the first start, connections belong to no agent and pass. */
   async originOf(clientPort: number, proxyPort: number): Promise<ConnectionOrigin | undefined> {
+    if (this.#runs.length === 0) return { identity: "", address: "127.0.0.1" };
+    const socket = await socketBetween(clientPort, proxyPort);
+    if (socket === undefined) return undefined;
     // The newest first: process ids come back.
-    const newest = this.#runs.slice(-4).toReversed();
-    const pids = newest.map(({ pid }) => pid);
-    const pid = await connectedProcess(pids, clientPort, proxyPort);
-    return newest.find((run) => run.pid === pid);
+    for (const run of this.#runs.slice(-4).toReversed()) if (await holds(run.pid, socket)) return run;
+    return undefined;
   }
+}
+
+/** The client's end of a connection of 127.0.0.1, as Linux's /proc calls it. */
+async function socketBetween(clientPort: number, serverPort: number): Promise<string | undefined> {
+  const [local, remote] = [clientPort, serverPort].map(
+    (port) => `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`,
+  );
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n");
+  const found = lines
+    .map((line) => line.trim().split(/\s+/))
+    .find((fields) => fields[1] === local && fields[2] === remote);
+  return found === undefined ? undefined : `socket:[${found[9]}]`;
+}
+
+async function holds(pid: number, socket: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  for (const name of await readdir(folder).catch(() => []))
+    if ((await readlink(`${folder}/${name}`).catch(() => "")) === socket) return true;
+  return false;
 }
 
 const restartAfterMs = 400;
@@ -51,14 +64,18 @@ export interface AgentOptions {
   readonly runs: AgentRuns;
 }
 
-/** Keeps the port and the name of one agent over its restarts. `ends` counts those that nobody asked for. */
+/** Keeps the port and the name of one agent over its restarts. */
 export class AgentSlot implements AsyncDisposable {
+  /** Stands in the lease as its holder. */
+  readonly identity: string;
+  /** Counts the times that it ended without being asked. */
+  ends = 0;
   readonly #options: AgentOptions;
   readonly #ports: ReservedPorts;
   #running: RunningProcess | undefined;
-  #ends = 0;
 
   private constructor(options: AgentOptions, ports: ReservedPorts) {
+    this.identity = options.identity;
     this.#options = options;
     this.#ports = ports;
   }
@@ -67,17 +84,8 @@ export class AgentSlot implements AsyncDisposable {
     return new AgentSlot(options, await reservePorts(1));
   }
 
-  get identity(): string {
-    return this.#options.identity;
-  }
-
-  /** How often it ended without being asked. */
-  get ends(): number {
-    return this.#ends;
-  }
-
-  get isRunning(): boolean {
-    return this.#running !== undefined;
+  get #port(): number {
+    return this.#ports.ports[0] ?? 0;
   }
 
   /** The last lines of its log, without stacks. */
@@ -85,10 +93,9 @@ export class AgentSlot implements AsyncDisposable {
     return logTail(this.#options.logFile, lines).replaceAll(/,"stack":"(\\.|[^"\\])*"/g, "");
   }
 
-  /** What it says of itself. */
+  /** Returns its own report of its health. */
   async health(): Promise<string> {
-    const url = `http://127.0.0.1:${this.#ports.ports[0]}/readyz?verbose`;
-    return fetch(url).then(
+    return fetch(`http://127.0.0.1:${this.#port}/readyz?verbose`).then(
       (answer) => answer.text(),
       (error: unknown) => `no answer: ${String(error)}`,
     );
@@ -97,22 +104,10 @@ export class AgentSlot implements AsyncDisposable {
   /** Returns as soon as the process exists. Does nothing when it runs. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
-    const { identity, kubeconfig, logFile, runs } = this.#options;
-    const running = await startProcess({
-      name: identity,
-      command: process.execPath,
-      args: [
-        ownProgram("konnector"),
-        `--lease-namespace=${consumerNamespace}`,
-        "--probe-host=127.0.0.1",
-        `--probe-port=${this.#ports.ports[0]}`,
-        "--log-level=debug",
-      ],
-      // The name stays over restarts, as that of a pod whose container is started again.
-      env: { KUBECONFIG: kubeconfig, POD_NAME: identity, POD_NAMESPACE: consumerNamespace },
-      logFile,
-    });
-    runs.add(identity, running.pid);
+    const { identity: name, kubeconfig, logFile, runs } = this.#options;
+    const flags = ["--log-level=debug"];
+    const running = await startKonnector({ name, kubeconfig, logFile, port: this.#port, flags });
+    runs.add(name, running.pid);
     this.#running = running;
     void this.#watchOver(running);
   }
@@ -120,7 +115,7 @@ export class AgentSlot implements AsyncDisposable {
   async #watchOver(running: RunningProcess): Promise<void> {
     await running.exited;
     if (this.#running !== running) return;
-    this.#ends++;
+    this.ends++;
     await sleep(restartAfterMs);
     if (this.#running !== running) return;
     this.#running = undefined;
@@ -129,16 +124,19 @@ export class AgentSlot implements AsyncDisposable {
 
   /** SIGKILL. */
   async kill(): Promise<void> {
-    const running = this.#running;
-    this.#running = undefined;
-    await running?.kill();
+    await this.#taken()?.kill();
   }
 
   /** Lets it end in order. */
   async stop(): Promise<void> {
+    await this.#taken()?.stop();
+  }
+
+  /** Gives the running process away; the caller ends it. */
+  #taken(): RunningProcess | undefined {
     const running = this.#running;
     this.#running = undefined;
-    await running?.stop();
+    return running;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

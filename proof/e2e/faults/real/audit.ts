@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { numberAt, textAt, valueAt } from "@klutch/kube-core";
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
 import type { AgentRun } from "./agent-slot.ts";
-import { clusterNamespace } from "./provider-setup.ts";
+import { tenants } from "../../security/bound-world.ts";
 
 /** Arguments of the API server; the policy is written into the folder. */
 export async function auditArguments(folder: string, logFile: string): Promise<readonly string[]> {
@@ -28,7 +28,7 @@ export async function auditArguments(folder: string, logFile: string): Promise<r
         verbs: writes,
         users: [
           `system:serviceaccount:${consumerNamespace}:${konnectorName}`,
-          `system:serviceaccount:${clusterNamespace}:${binderName}`,
+          `system:serviceaccount:${tenants.a}:${binderName}`,
         ],
       },
       { level: "None" },

@@ -1,7 +1,9 @@
 /** That the checks of the fault scenarios see what they are there for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { serviceNamespaceName } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
+import { tenants } from "../../security/bound-world.ts";
 import { type AuditedWrite, thief, writesWithoutLease } from "./audit.ts";
 import { Ledger } from "./ledger.ts";
 import { ClaimWatch, UpstreamWatch } from "./observer.ts";
@@ -64,7 +66,7 @@ test("who was robbed may go on until its renew deadline, and not longer", () => 
 });
 
 function widget(uid: string, id: string, spec: object = {}, more: object = {}): DynamicObject {
-  const metadata = { namespace: "cluster-faults-app", name: "w", uid, ...more };
+  const metadata = { namespace: serviceNamespaceName(tenants.a, "app"), name: "w", uid, ...more };
   return { apiVersion: "v1", kind: "Widget", metadata, spec: { incarnation: id, ...spec } };
 }
 

@@ -24,7 +24,7 @@ import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { versionOf } from "./actors.ts";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
-import { clusterNamespace, widgets, widgetsName } from "./provider-setup.ts";
+import { databases, databasesName, tenants } from "../../security/bound-world.ts";
 import type { World } from "./world.ts";
 
 /** Both clusters at one time, read past all faults. */
@@ -40,31 +40,31 @@ export interface Reading {
 export async function read({ sides }: World): Promise<Reading> {
   const { client: consumer } = sides.consumer;
   const { client: provider } = sides.provider;
-  const places = claimNamespaces.map((one) => serviceNamespaceName(clusterNamespace, one));
+  const places = claimNamespaces.map((one) => serviceNamespaceName(tenants.a, one));
   const [claims, upstreams, copies, sources] = await Promise.all([
-    listAll<DynamicObject>(consumer, widgets),
-    listAll<DynamicObject>(provider, widgets),
-    listIn(consumer, secrets, claimNamespaces),
-    listIn(provider, secrets, places),
+    listAll(consumer, databases),
+    listAll(provider, databases),
+    listAll(consumer, secrets, claimNamespaces),
+    listAll(provider, secrets, places),
   ]);
-  const inTenant = { namespace: clusterNamespace };
-  const tenant = await provider.get(namespaces, { name: clusterNamespace });
+  const inTenant = [tenants.a];
+  const tenant = await provider.get(namespaces, { name: tenants.a });
   const snapshot: InvariantSnapshot = {
     now: Date.now(),
     // Nothing is on its way any more.
     graceMs: 0,
     consumer: {
-      objects: { [widgetsName]: claims, secrets: copies },
+      objects: { [databasesName]: claims, secrets: copies },
       bindings: await listAll<APIServiceBinding>(consumer, apiServiceBindings),
-      crds: await listAll<DynamicObject>(consumer, customResourceDefinitions),
-      namespaces: await listAll<DynamicObject>(consumer, namespaces),
+      crds: await listAll(consumer, customResourceDefinitions),
+      namespaces: await listAll(consumer, namespaces),
     },
     provider: {
-      objects: { [widgetsName]: upstreams, secrets: sources },
-      exports: (await provider.list<APIServiceExport>(apiServiceExports, inTenant)).items,
-      apiServiceNamespaces: (await provider.list<DynamicObject>(apiServiceNamespaces, inTenant)).items,
-      namespaces: await listAll<DynamicObject>(provider, namespaces),
-      tenant: { namespace: clusterNamespace, namespaceUid: tenant.metadata.uid ?? "" },
+      objects: { [databasesName]: upstreams, secrets: sources },
+      exports: await listAll<APIServiceExport>(provider, apiServiceExports, inTenant),
+      apiServiceNamespaces: await listAll(provider, apiServiceNamespaces, inTenant),
+      namespaces: await listAll(provider, namespaces),
+      tenant: { namespace: tenants.a, namespaceUid: tenant.metadata.uid ?? "" },
       otherTenants: [],
     },
   };
@@ -99,31 +99,30 @@ function judgeClaim(
   const isIt = (object: DynamicObject): boolean => textAt(object, "spec", "incarnation") === id;
   const claim = claims.find(isIt);
   const own = upstreams.filter(isIt);
+  const what = `claim ${key} (${id})`;
   if (claim === undefined) {
-    const lost =
-      isCreated && deletion === "none" ? [`claim ${key} (${id}) was created and is not there`] : [];
-    return [
-      ...lost,
-      ...own.map((object) => `${keyOf(object)} of the provider is there, its claim ${id} is not`),
-    ];
+    const lost = isCreated && deletion === "none" ? [`${what} was created and is not there`] : [];
+    const left = own.map((object) => `${keyOf(object)} of the provider is there, its claim ${id} is not`);
+    return [...lost, ...left];
   }
-  if (deletion === "acknowledged") return [`claim ${key} (${id}) was deleted and is still there`];
+  if (deletion === "acknowledged") return [`${what} was deleted and is still there`];
   const revision = numberAt(claim, "spec", "revision") ?? 0;
   const shown = numberAt(own[0], "spec", "revision");
-  return [
-    ...(revision < acknowledgedRevision
-      ? [`claim ${key} (${id}) has revision ${revision}, but ${acknowledgedRevision} was acknowledged`]
-      : []),
-    ...(shown === revision && own.length === 1
-      ? []
-      : [
-          `claim ${key} (${id}) has revision ${revision}, the provider shows ${shown} in ${own.length} objects`,
-        ]),
-    ...(valueAt(own[0], "status") !== undefined &&
-    numberAt(claim, "status", "counter") !== numberAt(own[0], "status", "counter")
-      ? [`claim ${key} (${id}) does not show the last status`]
-      : []),
+  const isStale =
+    valueAt(own[0], "status") !== undefined &&
+    numberAt(claim, "status", "counter") !== numberAt(own[0], "status", "counter");
+  const faults: readonly (readonly [isSo: boolean, text: string])[] = [
+    [
+      revision < acknowledgedRevision,
+      `has revision ${revision}, but ${acknowledgedRevision} was acknowledged`,
+    ],
+    [
+      shown !== revision || own.length !== 1,
+      `has revision ${revision}, the provider shows ${shown} in ${own.length} objects`,
+    ],
+    [isStale, "does not show the last status"],
   ];
+  return faults.filter(([isSo]) => isSo).map(([, text]) => `${what} ${text}`);
 }
 
 function judgeLateInitialised({ upstreams }: Reading, ledger: Ledger): readonly string[] {
@@ -139,7 +138,7 @@ function judgeLateInitialised({ upstreams }: Reading, ledger: Ledger): readonly 
 function judgeSecrets({ copies, sources }: Reading, ledger: Ledger): readonly string[] {
   return [...ledger.secretVersions].flatMap(([key, version]) => {
     const [namespace = "", name = ""] = key.split("/");
-    const place = `${serviceNamespaceName(clusterNamespace, namespace)}/${name}`;
+    const place = `${serviceNamespaceName(tenants.a, namespace)}/${name}`;
     const source = sources.find((one) => keyOf(one) === place);
     const copy = copies.find((one) => keyOf(one) === key);
     if (version === undefined)
@@ -154,15 +153,12 @@ function judgeSecrets({ copies, sources }: Reading, ledger: Ledger): readonly st
   });
 }
 
-async function listAll<T extends KubeObject>(client: KubeClient, type: ResourceType): Promise<readonly T[]> {
-  return (await client.list<T>(type)).items;
-}
-
-async function listIn(
+/** Objects of a kind in the whole cluster, or in some namespaces. */
+async function listAll<T extends KubeObject = DynamicObject>(
   client: KubeClient,
   type: ResourceType,
-  where: readonly string[],
-): Promise<readonly DynamicObject[]> {
-  const lists = await Promise.all(where.map((namespace) => client.list<DynamicObject>(type, { namespace })));
+  where: readonly (string | undefined)[] = [undefined],
+): Promise<readonly T[]> {
+  const lists = await Promise.all(where.map((namespace) => client.list<T>(type, { namespace })));
   return lists.flatMap(({ items }) => items);
 }

@@ -17,21 +17,17 @@ export type Outcome = "acknowledged" | "refused" | "uncertain";
 
 /** The book of one seed. */
 export class Ledger {
-  readonly #seed: number;
-  readonly #incarnations = new Map<string, Incarnation>();
+  readonly incarnations: Incarnation[] = [];
   /** Acknowledged late-initialised values by UID of the provider's object. */
-  readonly lateInitialised: Map<string, string> = new Map<string, string>();
+  readonly lateInitialised: Map<string, string> = new Map();
   /** Acknowledged versions of the provider's Secrets by `<consumer namespace>/<name>`; undefined: acknowledged as deleted. */
-  readonly secretVersions: Map<string, number | undefined> = new Map<string, number | undefined>();
+  readonly secretVersions: Map<string, number | undefined> = new Map();
   readonly problems: string[] = [];
+  readonly #seed: number;
   #counter = 0;
 
   constructor(seed: number) {
     this.#seed = seed;
-  }
-
-  get incarnations(): readonly Incarnation[] {
-    return [...this.#incarnations.values()];
   }
 
   /** Larger with every call: revisions, status counters, versions. */
@@ -41,19 +37,14 @@ export class Ledger {
 
   /** Opened before the creation is sent. */
   open(key: string): Incarnation {
-    const incarnation: Incarnation = {
-      id: `${this.#seed}-${this.next()}`,
-      key,
-      isCreated: false,
-      acknowledgedRevision: 0,
-      deletion: "none",
-    };
-    this.#incarnations.set(incarnation.id, incarnation);
-    return incarnation;
+    const id = `${this.#seed}-${this.next()}`;
+    const opened: Incarnation = { id, key, isCreated: false, acknowledgedRevision: 0, deletion: "none" };
+    this.incarnations.push(opened);
+    return opened;
   }
 
   find(id: string | undefined): Incarnation | undefined {
-    return id === undefined ? undefined : this.#incarnations.get(id);
+    return this.incarnations.find((one) => one.id === id);
   }
 
   /** Something that must never happen. The same text is kept once. */

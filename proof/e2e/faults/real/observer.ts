@@ -5,7 +5,7 @@ import { ApiError, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, keyOf, numberAt, textAt } from "@klutch/kube-core";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
-import { clusterNamespace, widgets } from "./provider-setup.ts";
+import { databases, tenants } from "../../security/bound-world.ts";
 import type { World } from "./world.ts";
 
 /** Starts watching; dispose it to stop. */
@@ -46,11 +46,11 @@ async function follow(client: KubeClient, signal: AbortSignal, follower: Followe
   };
   while (!signal.aborted) {
     try {
-      const { items, resourceVersion } = await client.list<DynamicObject>(widgets, { signal });
+      const { items, resourceVersion } = await client.list<DynamicObject>(databases, { signal });
       const uids = new Set(items.map(({ metadata }) => metadata.uid));
       for (const [uid, object] of present) if (!uids.has(uid)) lose(object);
       items.forEach(see);
-      for await (const event of client.watch<DynamicObject>(widgets, { resourceVersion, signal })) {
+      for await (const event of client.watch<DynamicObject>(databases, { resourceVersion, signal })) {
         if (event.type === "DELETED") lose(event.object);
         else if (event.type !== "BOOKMARK") see(event.object);
       }
@@ -100,7 +100,7 @@ export class UpstreamWatch implements Follower {
   readonly #ledger: Ledger;
   readonly #revisions = new Map<string, number>();
   readonly #present = new Map<string, DynamicObject>();
-  readonly #places = new Set(claimNamespaces.map((one) => serviceNamespaceName(clusterNamespace, one)));
+  readonly #places = new Set(claimNamespaces.map((one) => serviceNamespaceName(tenants.a, one)));
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;

@@ -1,38 +1,46 @@
-/** Two real clusters that keep what they acknowledge, wires with faults in front of them, and agents as processes. */
+/** Two real clusters that keep what they acknowledge, with a bound API, wires with faults in front of them, and agents as processes. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumerNamespace, konnectorName } from "@klutch/api";
-import { leases } from "@klutch/kube-core";
 import {
-  ApiError,
+  apiServiceBindings,
+  bindCrds,
+  consumerNamespace,
+  crdNameOf,
+  konnectorName,
+  serviceNamespaceName,
+} from "@klutch/api";
+import { type KubeObject, leases, namespaces } from "@klutch/kube-core";
+import {
   type ClusterConfig,
   createKubeClient,
   formatKubeconfig,
   type KubeClient,
   serviceAccountToken,
-  TransportError,
 } from "@klutch/kube";
 import {
   type FaultProxy,
+  installKinds,
+  namespaceObject,
+  type OwnCluster,
   startCluster,
   startFaultProxy,
   TcpProxy,
-  type OwnCluster,
   untilServed,
   waitFor,
 } from "@klutch/kube-testing";
+import {
+  bindDatabases,
+  databaseObject,
+  databases,
+  databasesName,
+  startBoundWorldIn,
+  tenants,
+} from "../../security/bound-world.ts";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
-import type { ClusterName, Plan } from "./plan.ts";
-import {
-  answerNamespaces,
-  setUpConsumer,
-  setUpProvider,
-  servedWithin,
-  widgetsName,
-} from "./provider-setup.ts";
+import { claimNamespaces, type ClusterName, type Plan } from "./plan.ts";
 
 type Server = Parameters<OwnCluster["kill"]>[0];
 
@@ -64,68 +72,76 @@ export interface World extends AsyncDisposable {
 }
 
 const apiReadyMs = 20_000;
+/** So long a kind or a namespace may take until it can be used. */
+const servedWithin = { timeoutMs: 60_000 };
 
-/** Starts everything; the API is bound and served. The agents are stopped again. */
+/** Starts everything; the API is bound and served, and the namespaces of claims are known upstream. The agents are stopped again. */
 export async function startWorld(): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "klutch-faults-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const runs = new AgentRuns();
-  const started = await Promise.allSettled(
-    (["consumer", "provider"] as const).map((name) => startSide(name, folder, runs)),
+  const logOf = (cluster: string): string => join(folder, `${cluster}-audit.log`);
+  const world = stack.use(
+    await startBoundWorldIn(
+      async ({ name = "" }) =>
+        startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, logOf(name)) }),
+      "Namespaced",
+    ),
   );
-  for (const side of started) if (side.status === "fulfilled") stack.use(side.value);
-  const [consumer, provider] = started.map((side) => {
-    if (side.status === "rejected") throw side.reason;
-    return side.value;
-  });
-  if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
-  const kubeconfig = await setUpProvider(provider.cluster.client, behind(provider));
-  await setUpConsumer(consumer.cluster.client, kubeconfig);
+  const runs = new AgentRuns();
+  const consumer = stack.use(await startSide(world.appCluster, logOf("app-cluster"), runs));
+  const provider = stack.use(await startSide(world.controlPlane, logOf("control-plane"), runs));
+  // The plugin waits for this kind, which a konnector installs; the first one starts after the plugin, whose connections are of no agent.
+  await installKinds(consumer.cluster.client, bindCrds.filter(isOfBindings));
+  await bindDatabases(world, provider.wire.url);
   const agents = await startAgents(stack, consumer, folder, runs);
-  stack.use(answering(provider.client));
   await agents[0].start();
-  await untilServed(consumer.client, widgetsName, servedWithin).catch((error: unknown) => {
+  await useNamespaces(consumer.client, provider.client).catch((error: unknown) => {
     throw new Error(`the agent does not get going:\n${agents[0].log(30)}`, { cause: error });
   });
   await agents[0].stop();
+  // What it made stays, and there is nothing left for it to do.
+  await world.backend.stop();
+  const sides = { consumer, provider };
   const owned = stack.move();
   return {
-    sides: { consumer, provider },
+    sides,
     runs,
     agents,
     folder,
     route(plan) {
-      for (const [name, side] of [
-        ["consumer", consumer],
-        ["provider", provider],
-      ] as const) {
-        const config = plan.route[name] === "http" ? side.watchProxy.config : side.cluster.config;
-        side.wire.route(config.server);
+      for (const name of ["consumer", "provider"] as const) {
+        const { wire, watchProxy, cluster } = sides[name];
+        wire.route(plan.route[name] === "http" ? watchProxy.config.server : cluster.config.server);
       }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-/** The cluster as the agents reach it. The certificate is of 127.0.0.1, whatever the port. */
-const behind = ({ cluster, wire }: Side): ClusterConfig => ({
-  ...cluster.config,
-  server: wire.url,
-});
+const isOfBindings = ({ metadata }: KubeObject): boolean =>
+  metadata.name === crdNameOf({ group: apiServiceBindings.group, resource: apiServiceBindings.plural });
 
-async function startSide(name: ClusterName, folder: string, runs: AgentRuns): Promise<Side> {
+/** Makes the namespaces of claims, and claims there until the provider has them; then they go again. */
+async function useNamespaces(consumer: KubeClient, provider: KubeClient): Promise<void> {
+  for (const name of claimNamespaces) await consumer.create(namespaces, namespaceObject(name));
+  await untilServed(consumer, databasesName, servedWithin);
+  for (const namespace of claimNamespaces)
+    await consumer.create(databases, databaseObject(namespace, "first"));
+  for (const namespace of claimNamespaces) {
+    const upstream = { namespace: serviceNamespaceName(tenants.a, namespace), name: "first" };
+    await waitFor("the first claim", () => provider.find(databases, upstream), servedWithin);
+    const ref = { namespace, name: "first" };
+    await consumer.delete(databases, ref);
+    const isGone = async (): Promise<boolean> => (await consumer.find(databases, ref)) === undefined;
+    await waitFor("the first claim to be gone", isGone, servedWithin);
+  }
+}
+
+async function startSide(cluster: OwnCluster, auditLog: string, runs: AgentRuns): Promise<Side> {
   await using stack = new AsyncDisposableStack();
-  const auditLog = join(folder, `${name}-audit.log`);
-  const cluster = stack.use(
-    await startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, auditLog) }),
-  );
   const client = stack.use(
-    createKubeClient(cluster.config, {
-      userAgent: "faults",
-      flowControl: false,
-      requestTimeoutMs: 2_000,
-    }),
+    createKubeClient(cluster.config, { userAgent: "faults", flowControl: false, requestTimeoutMs: 2_000 }),
   );
   const watchProxy = stack.use(await startFaultProxy(cluster));
   const wire = stack.use(
@@ -174,44 +190,21 @@ async function comeBack(
 
 async function startAgents(
   stack: AsyncDisposableStack,
-  consumer: Side,
+  { cluster, wire }: Side,
   folder: string,
   runs: AgentRuns,
 ): Promise<readonly [AgentSlot, AgentSlot]> {
   const account = { namespace: consumerNamespace, name: konnectorName };
-  const { token } = await serviceAccountToken(consumer.cluster.client, account, {
-    expirationSeconds: 24 * 3600,
-  });
+  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 24 * 3600 });
   const kubeconfig = join(folder, "consumer.kubeconfig");
-  const config: ClusterConfig = { ...behind(consumer), auth: { kind: "token", token } };
+  // The certificate is of 127.0.0.1, whatever the port.
+  const config: ClusterConfig = { ...cluster.config, server: wire.url, auth: { kind: "token", token } };
   await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
   const prepare = async (identity: string): Promise<AgentSlot> => {
     const logFile = join(folder, `${identity}.log`);
     return stack.use(await AgentSlot.prepare({ identity, kubeconfig, logFile, runs }));
   };
   return [await prepare("agent-a"), await prepare("agent-b")];
-}
-
-/** The backend's controller for namespaces; it reconciles again and again, so that no fault stops it. */
-function answering(client: KubeClient): AsyncDisposable {
-  const stop = new AbortController();
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      try {
-        await answerNamespaces(client);
-      } catch (error) {
-        if (!(error instanceof ApiError || error instanceof TransportError)) throw error;
-      }
-      await sleep(250, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
-  };
-  const running = run();
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
-    },
-  };
 }
 
 /** Lets the next agent lead at once. */
