@@ -6,7 +6,7 @@ import type { Mutant } from "./choose-mutants.ts";
 import type { TreeCopy } from "./copy.ts";
 import { groupsOf, type Importers, testsFor } from "./choose-tests.ts";
 import type { Verdict } from "./report.ts";
-import { type Run, runPure, runReal } from "./run-tests.ts";
+import { type Run, runTests } from "./run-tests.ts";
 
 /** A hang is never called one sooner, so that a busy machine does not catch mutants. */
 const leastSilentMs = 60_000;
@@ -53,32 +53,29 @@ export async function judge(
   }
 }
 
+/** Tries the pure tests group by group. The tests have to pass without the mutant first. */
 async function caughtByPure(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
-  const { copy, importers, signal } = court;
-  for (const files of groupsOf(mutant.file, testsFor(mutant.file, importers).pure)) {
-    await verifyPure(court, files, known);
+  for (const files of groupsOf(mutant.file, testsFor(mutant.file, court.importers).pure)) {
+    const unknown = files.filter((file) => !known.passes.has(file));
+    if (unknown.length > 0) {
+      const { caughtBy, silentMs } = await runIn(court, unknown, verifySilentMs);
+      if (court.signal.aborted) return undefined;
+      if (caughtBy !== undefined)
+        throw new Error(`The copy without a mutant fails: ${caughtBy}. Make the tests pass first.`);
+      for (const file of unknown) known.passes.set(file, true);
+      known.longestSilenceMs = Math.max(known.longestSilenceMs, silentMs);
+    }
     const silentMs = Math.max(leastSilentMs, 4 * known.longestSilenceMs);
-    const run = await withMutant(court, mutant, () => runPure(copy, files, { silentMs, signal }));
-    if (run.caughtBy !== undefined) return run.caughtBy;
+    const { caughtBy } = await withMutant(court, mutant, () => runIn(court, files, silentMs));
+    if (caughtBy !== undefined) return caughtBy;
   }
   return undefined;
 }
 
-async function verifyPure({ copy, signal }: Court, files: readonly string[], known: Known): Promise<void> {
-  const unknown = files.filter((file) => !known.passes.has(file));
-  if (unknown.length === 0 || signal.aborted) return;
-  const { caughtBy, silentMs } = await runPure(copy, unknown, { silentMs: verifySilentMs, signal });
-  if (caughtBy !== undefined && !signal.aborted)
-    throw new Error(`The copy without a mutant fails: ${caughtBy}. Make the tests pass first.`);
-  for (const file of unknown) known.passes.set(file, true);
-  known.longestSilenceMs = Math.max(known.longestSilenceMs, silentMs);
-}
-
-/** A file on servers that fails without the mutant, too, says nothing about it and is left out. */
+/** Tries the files on servers one by one. A file that fails without the mutant, too, says nothing about it and is left out. */
 async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
   const { real, long } = testsFor(mutant.file, court.importers);
-  const run = (file: string): Promise<Run> =>
-    runReal(court.copy, file, { silentMs: verifySilentMs, signal: court.signal });
+  const run = (file: string): Promise<Run> => runIn(court, [file], verifySilentMs);
   for (const file of court.long ? [...real, ...long] : real) {
     if (!known.passes.has(file)) {
       const { caughtBy } = await run(file);
@@ -91,6 +88,10 @@ async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise
     if (caughtBy !== undefined) return caughtBy;
   }
   return undefined;
+}
+
+function runIn({ copy, signal }: Court, files: readonly string[], silentMs: number): Promise<Run> {
+  return runTests(copy, files, { silentMs, signal });
 }
 
 async function withMutant<Result>(court: Court, mutant: Mutant, run: () => Promise<Result>): Promise<Result> {
