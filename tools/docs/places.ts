@@ -3,9 +3,7 @@ import { dirname, join, relative } from "node:path/posix";
 
 /** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */
 export function isPage(path: string): boolean {
-  return /^(?:docs\/.*|designs\/.*|(?:packages|proof)\/[^/]+\/(?:README|RESULTS)|deploy\/.*|[A-Z]+)\.md$/.test(
-    path,
-  );
+  return /^(?:docs\/.*|designs\/.*|deploy\/.*|packages\/[^/]+\/README|proof\/.*|[A-Z]+)\.md$/.test(path);
 }
 
 /** The file of the site for a path of the repository, a page, another file or a folder (which ends in a slash). */

@@ -1,7 +1,7 @@
 /** Chooses mutants from the sources of the parts that ship, by a seed. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isHandWritten, isTestSupport, type SourceFile } from "../checks/source-files.ts";
+import { isHandWritten, isTestSupport, type SourceFile } from "../checks/tree.ts";
 import { mutate, type Mutation, mutationsOf } from "./mutators.ts";
 
 /** Parts that are mutated when no other is asked for. */

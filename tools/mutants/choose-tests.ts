@@ -1,7 +1,7 @@
 /** Chooses the tests that can notice a change of a file: those that load it, or start a program that does, nearest first. */
 import { dirname, join } from "node:path";
-import { importGraph } from "../checks/rooms.ts";
-import type { SourceFile } from "../checks/source-files.ts";
+import { importGraph } from "../checks/arrows.ts";
+import type { SourceFile } from "../checks/tree.ts";
 
 /** The importers of each file: those that load it and those that start it as a process. */
 export type Importers = ReadonlyMap<string, readonly string[]>;

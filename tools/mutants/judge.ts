@@ -1,7 +1,7 @@
 /** Judges mutants one after the other in a copy of the tree. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SourceFile } from "../checks/source-files.ts";
+import type { SourceFile } from "../checks/tree.ts";
 import type { Mutant } from "./choose-mutants.ts";
 import type { TreeCopy } from "./copy.ts";
 import { groupsOf, type Importers, testsFor } from "./choose-tests.ts";

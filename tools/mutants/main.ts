@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
-import { listFiles, readSource, type SourceFile } from "../checks/source-files.ts";
+import { openTree, type SourceFile } from "../checks/tree.ts";
 import { chooseMutants, defaultParts, type Mutant, mutantById } from "./choose-mutants.ts";
 import { importersOf } from "./choose-tests.ts";
 import { copyTree } from "./copy.ts";
@@ -30,8 +30,8 @@ process.exitCode = await exitCodeOf(main);
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: flags });
-  const files = listFiles();
-  const sources = files.filter((path) => path.endsWith(".ts")).map(readSource);
+  const tree = openTree();
+  const sources = tree.files((path) => path.endsWith(".ts"));
   const mutants = chosen(sources, values);
   if (values.list) {
     for (const mutant of mutants) console.log(diffOf(mutant));
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   }
   const others =
     values.compare === undefined ? undefined : parseVerdicts(await readFile(values.compare, "utf8"));
-  const verdicts = await verdictsOn(mutants, files, sources, values);
+  const verdicts = await verdictsOn(mutants, [...tree.paths], sources, values);
   if (values.out !== undefined) await writeFile(values.out, `${JSON.stringify(verdicts, undefined, 2)}\n`);
   if (verdicts.length < mutants.length)
     console.log(`\nStopped after ${verdicts.length} of ${mutants.length} mutants.`);

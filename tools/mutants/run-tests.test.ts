@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { listFiles } from "../checks/source-files.ts";
+import { openTree } from "../checks/tree.ts";
 import { copyTree } from "./copy.ts";
 import { runTests } from "./run-tests.ts";
 
 test("a run stops at the first test that fails, and a hang in a copy is a timeout", async () => {
-  const files = listFiles().filter((file) =>
+  const files = [...openTree().paths].filter((file) =>
     /^tools\/(?:test|root)|^package\.json$|^packages\/(?:sync|kube-core)\//.test(file),
   );
   await using copy = await copyTree(files);

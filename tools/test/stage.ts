@@ -81,7 +81,9 @@ async function runBatch(
       execArgv: [
         ...(others.length > 0 ? ["--test", "--test-isolation=none"] : []),
         ...(isPatient === true ? [`--import=${join(import.meta.dirname, "patient.ts")}`] : []),
-        ...["--report-on-signal", `--report-directory=${reports}`, "--report-exclude-network"],
+        "--report-on-signal",
+        `--report-directory=${reports}`,
+        "--report-exclude-network",
       ],
       env: { ...process.env, ...env, [startedByVariable]: mark },
       timeout: testTimeoutMs,
