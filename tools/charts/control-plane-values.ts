@@ -1,7 +1,7 @@
 /** The values of the chart for the control plane. */
 import { backendProgram } from "@klutch/backend";
 import type { Registry } from "@klutch/api";
-import { backendResources, backendSpread } from "../generate/backend-deployment.ts";
+import { backendResources, backendSpread } from "../generate/backend-manifests.ts";
 import { disruptionValues, imageValues, monitorValues, namespaceValues, podValues } from "./shared-values.ts";
 import {
   type ChartValue,

@@ -1,7 +1,7 @@
 /** The backend as a Deployment of the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
 import { artefact, type ArtefactOptions, type Manifest } from "@klutch/api";
 import { listAt, recordAt, recordsAt } from "@klutch/kube-core";
-import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-deployment.ts";
+import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-manifests.ts";
 
 const metadata = { name: backendName, namespace: backendName, labels: backendLabels };
 
