@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { repositoryRoot } from "../root.ts";
 import { allTestFiles, batchesOf, byKind, chooseTestFiles, processesFor } from "./files.ts";
 import { chooseParts, filesOf, longParts } from "./long-parts.ts";
+import { longestFirst } from "./seconds.ts";
 
 const files = byKind([
   "apps/konnector/src/main.test.ts",
@@ -82,4 +83,16 @@ test("batches hold every pure file once, and files that compute for long have on
 test("files on servers have a process each, and those that take longest start first", () => {
   const whole = "proof/e2e/whole-way.real.test.ts";
   assert.deepEqual(processesFor([...files.real, whole]), [[whole], [...files.real]]);
+});
+
+test("what took longest starts first; what is not known yet starts before it, in its own order", () => {
+  const known = new Map([
+    ["short.test.ts", 3],
+    ["slow.test.ts", 70],
+  ]);
+  const batches = [["new.test.ts"], ["short.test.ts", "other.test.ts"], ["slow.test.ts"], ["newer.test.ts"]];
+  assert.deepEqual(
+    longestFirst(batches, known).map(([first]) => first),
+    ["new.test.ts", "newer.test.ts", "slow.test.ts", "short.test.ts"],
+  );
 });

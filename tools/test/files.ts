@@ -1,7 +1,7 @@
 /** Finds the test files and tells their kinds apart by name. */
 import { globSync } from "node:fs";
 import { repositoryRoot } from "../root.ts";
-import type { Batch } from "./stage.ts";
+import type { Batch } from "./seconds.ts";
 
 /** Paths relative to the repository root, sorted. */
 export interface TestFiles {

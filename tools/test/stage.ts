@@ -7,6 +7,7 @@ import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 import { repositoryRoot } from "../root.ts";
 import { startedByVariable } from "./processes.ts";
+import { type Batch, lastSeconds, longestFirst, rememberSeconds } from "./seconds.ts";
 import { endWhenOverdue, type Progress, type WatchLimits } from "./watch.ts";
 
 /** One finished test. A file that fails outside of its tests, or cannot be loaded, counts as one failed test. */
@@ -25,9 +26,6 @@ export interface StageResult {
   readonly seconds: number;
 }
 
-/** Files that one process runs, one after the other: loading the same modules for each of hundreds of small files takes longer than the tests. */
-export type Batch = readonly string[];
-
 /** Options of `runStage`. */
 export interface StageOptions {
   /** Limits how many processes run tests at the same time. */
@@ -45,7 +43,7 @@ const testTimeoutMs = 240_000;
 /** Longer than the longest test gives itself, so that a test that hangs is named by itself first. */
 const usualLimits: WatchLimits = { silentMs: 600_000, endingMs: 180_000, pollMs: 2_000 };
 
-/** Runs the batches, starting them in their order, and returns a record for each test. */
+/** Runs the batches, those first that took longest the last time, and returns a record for each test. */
 export async function runStage(
   name: string,
   batches: readonly Batch[],
@@ -55,11 +53,20 @@ export async function runStage(
   const started = performance.now();
   const reports = await mkdtemp(join(tmpdir(), "klutch-test-"));
   try {
-    const records = await inTurns(batches, options.concurrency, (batch) => runBatch(batch, reports, options));
-    return { name, records: records.flat(), seconds: (performance.now() - started) / 1000 };
+    const ordered = longestFirst(batches, lastSeconds());
+    const runs = await inTurns(ordered, options.concurrency, async (batch) => {
+      const begun = performance.now();
+      return { batch, records: await runBatch(batch, reports, options), seconds: secondsSince(begun) };
+    });
+    rememberSeconds(runs.map(({ batch, seconds }) => [batch, seconds]));
+    return { name, records: runs.flatMap(({ records }) => records), seconds: secondsSince(started) };
   } finally {
     await rm(reports, { recursive: true, force: true });
   }
+}
+
+function secondsSince(milliseconds: number): number {
+  return (performance.now() - milliseconds) / 1000;
 }
 
 async function runBatch(
