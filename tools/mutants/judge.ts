@@ -18,9 +18,8 @@ export interface Court {
   readonly copy: TreeCopy;
   readonly sources: readonly SourceFile[];
   readonly importers: Importers;
-  /** Tries survivors on real servers, and on the tests that take long, too. */
+  /** Tries survivors on real servers, too. */
   readonly real: boolean;
-  readonly long: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -77,8 +76,7 @@ async function caughtByPure(court: Court, mutant: Mutant, known: Known): Promise
 /** A file on servers that fails without the mutant, too, says nothing about it and is left out. */
 async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
   const { copy, signal } = court;
-  const { real, long } = testsFor(mutant.file, court.importers);
-  for (const file of court.long ? [...real, ...long] : real) {
+  for (const file of testsFor(mutant.file, court.importers).real) {
     if (!known.passes.has(file)) {
       const { caughtBy } = await runTests(copy, [file], { silentMs: verifySilentMs, signal });
       known.passes.set(file, caughtBy === undefined);

@@ -19,7 +19,6 @@ const flags = {
   only: { type: "string", multiple: true },
   list: { type: "boolean", default: false },
   real: { type: "boolean", default: false },
-  long: { type: "boolean", default: false },
   out: { type: "string" },
   compare: { type: "string" },
 } as const;
@@ -64,15 +63,14 @@ function chosen(sources: readonly SourceFile[], values: Values): readonly Mutant
 async function verdictsOn(
   mutants: readonly Mutant[],
   tree: Tree,
-  values: Values,
+  { real }: Values,
 ): Promise<readonly Verdict[]> {
-  const { real, long } = values;
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   const verdicts: Verdict[] = [];
   const sources = tree.files(isSource);
   await using copy = await copyTree([...tree.paths]);
-  const court = { copy, sources, importers: importersOf(sources), real, long, signal: stop.signal };
+  const court = { copy, sources, importers: importersOf(sources), real, signal: stop.signal };
   try {
     await judge(court, mutants, (verdict) => {
       verdicts.push(verdict);

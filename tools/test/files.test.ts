@@ -73,10 +73,10 @@ test("each long file belongs to exactly one part of test:long, and each program 
 
 test("batches hold every pure file once, and files that compute for long have one for themselves", () => {
   const many = Array.from({ length: 60 }, (_, index) => `packages/a/src/f${index}.test.ts`);
-  const slow = "proof/simulation/seeds.test.ts";
-  const batches = batchesOf([...many, slow]);
-  assert.deepEqual(batches[0], [slow]);
-  assert.deepEqual(batches.flat().toSorted(), [...many, slow].toSorted());
+  const slow = ["proof/simulation/hostile.test.ts", "proof/simulation/seeds.test.ts"];
+  const batches = batchesOf([...many, ...slow]);
+  assert.deepEqual(batches.slice(0, 2), [[slow[1]], [slow[0]]]);
+  assert.deepEqual(batches.flat().toSorted(), [...many, ...slow].toSorted());
   assert.ok(batches.every(({ length }) => length <= 24));
 });
 

@@ -54,19 +54,23 @@ export function chooseTestFiles(
   };
 }
 
-/** These compute for so long that each is a batch of its own, and they start first. */
-const slow = /simulation|crash\.test|checks\.test/;
+/** Parts of the paths of files that compute for so long that each is a batch of its own; the longest start first. */
+const slow = [
+  ...["simulation/seeds", "simulation/hostile", "rotation/crash", "simulation/tenant", "completion/shells"],
+  ...["src/object-any", "object/pair-store", "checks/checks", "simulation/", "crash.test"],
+];
 const batchSize = 24;
 
 /** Groups files of pure tests for processes that run several of them. */
 export function batchesOf(files: readonly string[]): readonly Batch[] {
-  const quick = files.filter((file) => !slow.test(file));
+  const alone = new Set(slow.flatMap((part) => files.filter((file) => file.includes(part))));
+  const quick = files.filter((file) => !alone.has(file));
   const count = Math.ceil(quick.length / batchSize);
   // Neighbours load the same modules.
   const batches = Array.from({ length: count }, (_, index) =>
     quick.slice(Math.floor((index * quick.length) / count), Math.floor(((index + 1) * quick.length) / count)),
   );
-  return [...files.filter((file) => slow.test(file)).map((file) => [file]), ...batches];
+  return [...[...alone].map((file) => [file]), ...batches];
 }
 
 /** Makes a process of each file on servers. Those with a whole sandbox take longest, so they start first and the others fill the gaps. */

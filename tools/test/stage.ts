@@ -82,6 +82,7 @@ async function runBatch(
   const records: TestRecord[] = [];
   try {
     const events = run({
+      cwd: repositoryRoot,
       files: [first],
       argv: others,
       // The runner starts the process with these; with the first it runs all of its files itself.
