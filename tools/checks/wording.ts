@@ -91,8 +91,8 @@ export function risenCounts(
 /** Writes the present counts. Throws if a phrase became more frequent in the whole tree; moving it between folders is fine. */
 export function recordCounts(files: readonly SourceFile[]): void {
   const present = countWords(files);
-  const [before, now] = [totals(recordedCounts()), totals(present)];
-  const risen = phrases.filter(({ name }) => (now.get(name) ?? 0) > (before.get(name) ?? 0));
+  const recorded = recordedCounts();
+  const risen = phrases.filter(({ name }) => total(present, name) > total(recorded, name));
   if (risen.length > 0) {
     const names = risen.map(({ name }) => `"${name}"`).join(", ");
     throw new Error(
@@ -111,13 +111,9 @@ export function countsText(counts: WordCounts): string {
   return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`;
 }
 
-/** Adds up the folders' counts of each phrase. */
-export function totals(counts: WordCounts): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const [name, count] of Object.values(counts).flatMap((ofFolder) => Object.entries(ofFolder))) {
-    sums.set(name, (sums.get(name) ?? 0) + count);
-  }
-  return sums;
+/** Adds up the folders' counts of a phrase. */
+export function total(counts: WordCounts, name: string): number {
+  return Object.values(counts).reduce((sum, words) => sum + (words[name] ?? 0), 0);
 }
 
 function recordedCounts(): WordCounts {

@@ -51,6 +51,8 @@ export async function runStage(
 ): Promise<StageResult> {
   console.log(`\n== ${name}: ${batches.flat().length} files`);
   const started = performance.now();
+  // Node's runner of each batch listens to this process.
+  process.setMaxListeners(0);
   const reports = await mkdtemp(join(tmpdir(), "klutch-test-"));
   try {
     const ordered = longestFirst(batches, lastSeconds());
