@@ -13,8 +13,7 @@ import {
 import { formatYaml } from "@klutch/kube";
 import { recordsAt, textAt } from "@klutch/kube-core";
 import type { CustomResourceDefinition } from "@klutch/schema";
-import { backendDeploymentBase, backendName } from "../generate/backend-deployment.ts";
-import { backendRbac } from "../generate/backend-rbac.ts";
+import { backendDeploymentBase, backendName, backendRbac } from "../generate/backend-manifests.ts";
 import { appClusterValues } from "./app-cluster-values.ts";
 import { controlPlaneValues } from "./control-plane-values.ts";
 import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";

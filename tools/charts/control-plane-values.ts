@@ -1,7 +1,7 @@
 /** Lists the values of the chart for the control plane. */
 import { backendProgram } from "@klutch/backend";
 import type { Registry } from "@klutch/api";
-import { backendName, backendResources, backendSpread } from "../generate/backend-deployment.ts";
+import { backendName, backendResources, backendSpread } from "../generate/backend-manifests.ts";
 import { firstValues, lastValues } from "./shared-values.ts";
 import {
   oneOf,

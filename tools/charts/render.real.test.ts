@@ -21,7 +21,7 @@ import {
 } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { backendRbac } from "../generate/backend-rbac.ts";
+import { backendRbac } from "../generate/backend-manifests.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";

@@ -1,75 +1,80 @@
-/** Holds docs/architecture.md against the tree: its tables name the existing folders and arrows, its paths exist. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { repositoryRoot } from "../root.ts";
-import { type FolderRule, folderRules } from "./arrows.ts";
+/** Reads docs/architecture.md: its tables are the rules for imports, and its paths must exist. */
 import type { Check } from "./check.ts";
-import { type HouseRule, houseRules } from "./rooms.ts";
+import { hasPath } from "./tree.ts";
 
-const page = "docs/architecture.md";
+/** The page that holds the rules. */
+export const architecturePage = "docs/architecture.md";
+
+/** What the page says of imports. */
+export interface Architecture {
+  /** Names that the files of each part may import besides their own part: parts, third-party packages, and parts beside it by path. */
+  readonly imports: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly houses: readonly House[];
+}
+
+/** The rooms of one part, from top to bottom. A file may import from its own room and from those below. */
+export interface House {
+  /** Folder such as `apps/konnector/src`; paths of rooms are relative to it. */
+  readonly folder: string;
+  /** A room is one or more folders (ending in `/`) or files. The last one has the files beside the rooms. */
+  readonly rooms: readonly (readonly string[])[];
+}
+
+const otherLibraries = ["certificates", "data-servers", "engines", "kube-testing", "nodes"];
+
+/** The key of `imports` for what tests and their helpers may import besides. */
+export const testKey = "*.test.ts";
 
 export const architectureCheck: Check = {
   name: "architecture",
-  rule: `${page} names the existing folders, arrows and files`,
-  advice: `change ${page} together with the tree`,
-  find: (tree) => {
-    const text = tree.text(page);
-    return [
-      ...wrongParts(text, folderRules),
-      ...houseRules.flatMap((rule) => missingRooms(text, rule)),
-      ...deadPaths(text, (path) => existsSync(join(repositoryRoot, path))),
-    ];
-  },
+  rule: `${architecturePage} names existing folders and files`,
+  advice: `change ${architecturePage} together with the tree`,
+  find: ({ paths, text }) => missingPaths(text(architecturePage), (path) => hasPath(paths, path)),
 };
 
-/** Folders that the table of parts lacks, and rows that allow other imports than the rules do. */
-export function wrongParts(text: string, rules: Readonly<Record<string, FolderRule>>): readonly string[] {
-  const rows = new Map(tableRows(text).map(([folder = "", , imports = ""]) => [folder, imports]));
-  return Object.entries(rules).flatMap(([folder, { parts, thirdParty }]) => {
-    if (!/^(?:packages|apps|sandbox|proof\/kube-testing)/.test(folder)) return [];
-    const row = rows.get(`\`${folder}\``);
-    if (row === undefined) return [`${page}: no row for ${folder}`];
-    const wanted = [...parts, ...thirdParty].toSorted();
-    const named = row
-      .split(/[,;]/)
-      .map((name) => name.trim())
-      .filter((name) => name !== "–" && name !== "")
-      .toSorted();
-    return named.join() === wanted.join()
-      ? []
-      : [`${page}: the row of ${folder} names "${row}"; its imports are ${wanted.join(", ") || "–"}`];
+/** Reads the tables: a row of three cells is a part and its imports, a section "Inside …" has the rooms of a part. */
+export function readArchitecture(text: string): Architecture {
+  const parts = tableRows(text).flatMap(([first = "", , names]) => {
+    const [folder] = codeWords(first);
+    return folder === undefined || names === undefined ? [] : [{ folder, names: names.split(/[,;]/) }];
   });
+  const packages = parts.filter(({ folder }) => folder.startsWith("packages/"));
+  const libraries = [...packages.map(({ folder }) => folder.slice("packages/".length)), ...otherLibraries];
+  const expand = (name: string): readonly string[] =>
+    name.trim() === "every library" ? libraries : [name.trim()].filter((each) => each !== "–");
+  const sections = text.split(/^## /m).filter((section) => section.startsWith("Inside `"));
+  return {
+    imports: new Map(parts.map(({ folder, names }) => [folder, new Set(names.flatMap(expand))])),
+    houses: sections.map((section) => ({
+      folder: codeWords(section)[0] ?? "",
+      rooms: [...tableRows(section).map(([first = ""]) => codeWords(first)), ["./"]].filter(
+        ({ length }) => length > 0,
+      ),
+    })),
+  };
 }
 
-/** Folders of a part's rooms that no table names. */
-export function missingRooms(text: string, { folder, rooms }: HouseRule): readonly string[] {
-  const named = new Set(tableRows(text).flatMap(([first = ""]) => codeWords(first)));
-  return rooms
-    .flat()
-    .filter((room) => room.endsWith("/") && room !== "./" && !named.has(room))
-    .map((room) => `${page}: no table names ${room} of ${folder}`);
-}
-
-/** Paths of the repository in the text that do not exist. */
-export function deadPaths(text: string, exists: (path: string) => boolean): readonly string[] {
+/** Lists the paths of the repository and the rooms that the page names and that do not exist. */
+export function missingPaths(text: string, exists: (path: string) => boolean): readonly string[] {
   const roots = /^(?:packages|apps|services|sandbox|proof|tools|docs|designs|deploy|configuration)\//;
-  const isPath = (word: string): boolean => roots.test(word) && !/[<*{ ]/.test(word);
-  return [...new Set(codeWords(text))]
-    .filter((word) => isPath(word) && !exists(word))
-    .map((word) => `${page}: ${word} does not exist`);
+  const named = codeWords(text).filter((word) => roots.test(word) && !/[<*{ ]/.test(word));
+  const rooms = readArchitecture(text).houses.flatMap(({ folder, rooms: all }) =>
+    all.slice(0, -1).flatMap((room) => room.map((path) => `${folder}/${path}`)),
+  );
+  return [...new Set([...named, ...rooms])]
+    .filter((path) => !exists(path))
+    .map((path) => `${architecturePage}: ${path} does not exist`);
 }
 
-/** Cells of the rows of all tables of a Markdown text. */
+/** Returns the cells of all rows of tables. */
 function tableRows(text: string): readonly (readonly string[])[] {
-  return text
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .map((line) =>
-      line
-        .slice(1, line.lastIndexOf("|"))
-        .split("|")
-        .map((cell) => cell.trim()),
-    );
+  const rows = text.split("\n").filter((line) => line.startsWith("| "));
+  return rows.map((row) =>
+    row
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
 }
 
 function codeWords(text: string): readonly string[] {

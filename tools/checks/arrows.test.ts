@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { violation } from "./arrow-check.ts";
-import { importsOf } from "./arrows.ts";
+import { readArchitecture } from "./architecture.ts";
+import { importGraph, importsOf, violation } from "./arrows.ts";
+import { openTree } from "./tree.ts";
 
 test("the arrow check sees static, side-effect, dynamic and re-exporting imports", () => {
   const text = [
@@ -17,11 +18,30 @@ test("the arrow check sees static, side-effect, dynamic and re-exporting imports
 });
 
 test("the arrow check refuses an app that imports an app, a foreign owner's library and a relative escape", () => {
+  const architecture = readArchitecture(openTree().text("docs/architecture.md"));
+  const why = (path: string, specifier: string): string => violation(architecture, path, specifier) ?? "";
+  assert.match(why("apps/cli/src/main.ts", "@klutch/konnector"), /may not import @klutch\/konnector/);
+  assert.match(why("apps/cli/src/main.ts", "undici"), /may not import undici/);
   assert.match(
-    violation("apps/cli/src/main.ts", "@klutch/konnector") ?? "",
-    /may not import @klutch\/konnector/,
+    why("packages/api/src/x.ts", "../../kube/src/index.ts"),
+    /leaves packages\/api for packages\/kube/,
   );
-  assert.match(violation("apps/cli/src/main.ts", "undici") ?? "", /third-party package undici/);
-  assert.match(violation("packages/api/src/x.ts", "../../kube/src/index.ts") ?? "", /leaves packages\/api/);
-  assert.equal(violation("packages/kube/src/x.ts", "undici"), undefined);
+  assert.match(why("packages/new/src/x.ts", "node:fs"), /packages\/new has no row/);
+  for (const [path, specifier] of [
+    ["packages/kube/src/x.ts", "undici"],
+    ["packages/kube/src/x.ts", "@klutch/telemetry"],
+    ["packages/api/src/x.ts", "node:fs"],
+    ["packages/api/src/x.test.ts", "fast-check"],
+    ["proof/bench/x.ts", "../e2e/x.ts"],
+  ] as const)
+    assert.equal(why(path, specifier), "", path);
+});
+
+test("the graph of imports follows packages to their index, and leaves out other packages", () => {
+  const graph = importGraph([
+    { path: "packages/a/src/index.ts", text: `${"export"} { b } from "./b.ts";` },
+    { path: "packages/a/src/b.ts", text: "" },
+    { path: "apps/c/src/main.ts", text: `${"import"} { b } from "@klutch/a";\n${"import"} x from "undici";` },
+  ]);
+  assert.deepEqual([...graph.values()], [["packages/a/src/b.ts"], [], ["packages/a/src/index.ts"]]);
 });

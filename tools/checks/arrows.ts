@@ -1,171 +1,71 @@
-/** Lists the allowed imports: the table of docs/architecture.md as data. */
+/** Finds the imports of files, and holds them against the table of parts in docs/architecture.md. */
+import { dirname, join } from "node:path";
+import { type Architecture, architecturePage, readArchitecture, testKey } from "./architecture.ts";
+import type { Check } from "./check.ts";
+import { isHandWritten, isTestSupport, partOf, type SourceFile } from "./tree.ts";
 
-/** Imports that a folder may use, besides itself, Node's own modules and `telemetry`. */
-export interface FolderRule {
-  readonly parts: readonly string[];
-  readonly thirdParty: readonly string[];
-  /** Folders whose files may be imported by their paths. */
-  readonly beside?: readonly string[];
-}
-
-const pure: FolderRule = { parts: [], thirdParty: [] };
-const anything = [
-  "kube-core",
-  "schema",
-  "api",
-  "services",
-  "sync",
-  "kube",
-  "kube-runtime",
-  "program",
-  "kube-testing",
-  "telemetry",
-  "http-client",
-  "osb",
-  "backup-manager",
-  "crossplane",
-  "oci",
-  "engines",
-  "certificates",
-  "data-servers",
-  "nodes",
-];
-
-/** Rules by folder. A folder that is not listed may import nothing, so a new one must be added here on purpose. */
-export const folderRules: Readonly<Record<string, FolderRule>> = {
-  // Patterns are written in the language of the API server's engine.
-  "packages/schema": { parts: [], thirdParty: ["re2js"] },
-  "packages/kube-core": { parts: [], thirdParty: ["kubernetes-types"] },
-  "packages/api": { parts: ["schema", "kube-core"], thirdParty: [] },
-  "packages/services": { parts: ["api", "schema", "kube", "kube-core"], thirdParty: [] },
-  "packages/sync": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
-  "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
-  "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
-  "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
-  "packages/program": { parts: ["kube-runtime", "kube", "kube-core"], thirdParty: [] },
-  "proof/osb-conformance": { parts: ["program", "osb", "osb/internal", "http-client"], thirdParty: [] },
-  "proof/kube-testing": { parts: ["kube", "kube-core", "schema", "engines"], thirdParty: [] },
-  "packages/http-client": { parts: [], thirdParty: ["undici"] },
-  "packages/osb": { parts: ["http-client"], thirdParty: [] },
-  "packages/backup-manager": { parts: ["kube-core", "http-client"], thirdParty: [] },
-  "packages/crossplane": {
-    parts: ["kube-runtime", "kube", "kube-core"],
-    thirdParty: ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
-  },
-  "packages/oci": pure,
-  "sandbox/engines": pure,
-  "sandbox/certificates": { parts: [], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
-  "sandbox/data-servers": {
-    parts: ["certificates", "engines", "program", "kube-runtime"],
-    thirdParty: ["pg"],
-  },
-  "sandbox/nodes": {
-    parts: ["kube-testing", "kube", "kube-core", "oci", "engines", "certificates"],
-    thirdParty: [],
-  },
-  "apps/konnector": {
-    parts: ["sync", "api", "program", "kube-runtime", "kube", "kube-core"],
-    thirdParty: [],
-  },
-  "apps/backend": {
-    parts: ["api", "program", "kube-runtime", "kube", "kube-core"],
-    thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
-  },
-  "apps/cli": {
-    parts: ["services", "sync", "api", "oci", "kube", "kube-core"],
-    thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
-  },
-  "apps/provider-anynines": {
-    parts: [
-      "services",
-      "api",
-      "crossplane",
-      "program",
-      "kube-runtime",
-      "kube",
-      "kube-core",
-      "osb",
-      "backup-manager",
-    ],
-    thirdParty: [],
-  },
-  "apps/function-klutch": {
-    parts: ["services", "api", "crossplane", "program", "kube-runtime", "kube-core"],
-    thirdParty: [],
-  },
-  "sandbox/broker": {
-    parts: ["api", "program", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
-    thirdParty: ["hono", "@hono/node-server", "pg"],
-  },
-  "sandbox/a8s-operator": {
-    parts: ["api", "schema", "data-servers", "engines", "program", "kube-runtime", "kube", "kube-core"],
-    thirdParty: ["pg"],
-  },
-  "sandbox/launcher": {
-    parts: [
-      "services",
-      "api",
-      "engines",
-      "certificates",
-      "kube",
-      "kube-core",
-      "kube-runtime",
-      "kube-testing",
-      "nodes",
-      "oci",
-    ],
-    thirdParty: ["pg"],
-  },
-  // Manifests and flags of the apps are printed.
-  tools: {
-    parts: [
-      ...anything,
-      "a8s-operator",
-      "backend",
-      "broker",
-      "cli",
-      "function-klutch",
-      "konnector",
-      "provider-anynines",
-    ],
-    thirdParty: ["@babel/parser", "esbuild", "fflate", "vitepress"],
-  },
-  // The store of our broker is filled and read past it.
-  // Worlds and traffic of the end-to-end tests are measured, too.
-  "proof/bench": { parts: [...anything, "konnector", "launcher"], thirdParty: ["pg"], beside: ["proof/e2e"] },
-  // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
-  "proof/simulation": { parts: [...anything, "konnector"], thirdParty: [] },
-  "proof/e2e": {
-    parts: [...anything, "konnector", "launcher"],
-    thirdParty: ["pg", "playwright-core", "axe-core"],
+export const arrowCheck: Check = {
+  name: "arrows",
+  rule: `each part imports only what its row in ${architecturePage} names`,
+  advice: `move the code to where the arrows point, or change the row in ${architecturePage} on purpose`,
+  find: ({ files, text }) => {
+    const architecture = readArchitecture(text(architecturePage));
+    return files(isHandWritten).flatMap((file) =>
+      importsOf(file.text)
+        .map((specifier) => violation(architecture, file.path, specifier))
+        .filter((problem) => problem !== undefined)
+        .map((problem) => `${file.path}: ${problem}`),
+    );
   },
 };
 
-/** Imports that test files may use in addition to their folder's rule. */
-export const testRule: FolderRule = {
-  // The examples of packages/osb are tried with the broker that checks of brokers are tried with.
-  parts: [...anything, "osb-conformance/testing"],
-  thirdParty: [
-    "fast-check",
-    "oidc-provider",
-    "playwright-core",
-    "axe-core",
-    "pg",
-    "undici",
-    "@peculiar/x509",
-    "reflect-metadata",
-  ],
-};
-
-/** The rule's key for a file path, such as `packages/kube` or `tools`. */
-export function folderOf(path: string): string {
-  const [first = "", second = ""] = path.split("/");
-  return ["packages", "apps", "sandbox", "proof"].includes(first) ? `${first}/${second}` : first;
+/** Returns why `path` may not import `specifier`, or undefined if it may. */
+export function violation({ imports }: Architecture, path: string, specifier: string): string | undefined {
+  const part = partOf(path);
+  const allowed = imports.get(part);
+  if (allowed === undefined) return `${part} has no row in ${architecturePage}`;
+  if (specifier.startsWith("node:")) return undefined;
+  if (specifier.startsWith(".")) {
+    const target = partOf(join(dirname(path), specifier));
+    return target === part || allowed.has(target)
+      ? undefined
+      : `relative import leaves ${part} for ${target}`;
+  }
+  const name = specifier.startsWith("@klutch/")
+    ? specifier.slice("@klutch/".length)
+    : packageNameOf(specifier);
+  if (name === "telemetry" || allowed.has(name)) return undefined;
+  if (isTestSupport(path) && imports.get(testKey)?.has(name) === true) return undefined;
+  return `${part} may not import ${specifier}`;
 }
 
-/** Module specifiers of the static and dynamic imports and re-exports in `text`. */
+function packageNameOf(specifier: string): string {
+  const words = specifier.split("/");
+  return words.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** Lists the module specifiers of the static and dynamic imports and re-exports in `text`. */
 export function importsOf(text: string): string[] {
   const pattern =
     /(?:^|\n)\s*(?:import|export)\b[^;"'`]*?from\s*["']([^"']+)["']|\bimport\s*\(\s*["']([^"']+)["']|(?:^|\n)import\s+["']([^"']+)["']/g;
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+}
+
+/** Returns the files that each file imports, of those in `sources`; imports of packages lead to their `src/index.ts`. */
+export function importGraph(sources: readonly SourceFile[]): ReadonlyMap<string, readonly string[]> {
+  const known = new Set(sources.map(({ path }) => path));
+  const targetOf = (path: string, specifier: string): string | undefined => {
+    if (specifier.startsWith(".")) return join(dirname(path), specifier);
+    if (!specifier.startsWith("@klutch/")) return undefined;
+    const index = `${specifier.slice("@klutch/".length)}/src/index.ts`;
+    return ["packages", "apps", "sandbox", "proof"]
+      .map((root) => `${root}/${index}`)
+      .find((each) => known.has(each));
+  };
+  return new Map(
+    sources.map(({ path, text }) => {
+      const targets = importsOf(text).flatMap((specifier) => targetOf(path, specifier) ?? []);
+      return [path, [...new Set(targets)].filter((target) => known.has(target))];
+    }),
+  );
 }

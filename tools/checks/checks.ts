@@ -1,23 +1,21 @@
-/** All checks of this repository, those first that name the quickest way out. */
+/** Lists all checks of this repository, those first that name the quickest way out. */
 import { architectureCheck } from "./architecture.ts";
-import { arrowCheck } from "./arrow-check.ts";
+import { arrowCheck } from "./arrows.ts";
 import type { Check } from "./check.ts";
-import { citationChecks } from "./citations.ts";
 import { driftChecks } from "./drift.ts";
-import { fileChecks } from "./files.ts";
 import { programChecks } from "./programs.ts";
 import { referenceChecks } from "./reference.ts";
-import { roomChecks } from "./room-check.ts";
-import { wordingChecks } from "./wording.ts";
+import { roomCheck } from "./rooms.ts";
+import { textChecks } from "./texts.ts";
+import { wordingCheck } from "./wording.ts";
 
 export const checks: readonly Check[] = [
   ...programChecks,
   arrowCheck,
   architectureCheck,
-  ...roomChecks,
-  ...fileChecks,
+  roomCheck,
+  ...textChecks,
   ...driftChecks,
   ...referenceChecks,
-  ...citationChecks,
-  ...wordingChecks,
+  wordingCheck,
 ];

@@ -17,30 +17,32 @@ test("tests and the helpers beside them count as tests, and each part for itself
       part: "packages/a",
       source: 310,
       tests: 155,
-      longest: { path: "packages/a/src/a.ts", lines: 310 },
+      longest: "310 packages/a/src/a.ts",
       over300: 1,
     },
     {
       part: "proof/bench",
       source: 7,
       tests: 0,
-      longest: { path: "proof/bench/sync.ts", lines: 7 },
+      longest: "7 proof/bench/sync.ts",
       over300: 0,
     },
   ]);
 });
 
-test("what ships, the local world and proof have totals of their own", () => {
+test("what ships, the local world, proof and tools have totals of their own", () => {
   const table = countsTable(
     countLines([
       { path: "packages/a/a.ts", text: lines(100) },
       { path: "apps/b/b.ts", text: lines(100) },
       { path: "apps/b/b.test.ts", text: lines(150) },
       { path: "proof/bench/sync.ts", text: lines(1000) },
+      { path: "tools/test/main.ts", text: lines(5) },
     ]),
   );
-  const [shipped, sandbox, proof] = table.split("\n").slice(-3);
+  const [shipped, sandbox, proof, tools] = table.split("\n").slice(-4);
   assert.match(shipped ?? "", /^shipped +200 +150 +0\.75 +0$/);
   assert.match(sandbox ?? "", /^sandbox +0 +0 +- +0$/);
   assert.match(proof ?? "", /^proof +1000 +0 +0\.00 +1$/);
+  assert.match(tools ?? "", /^tools +5 +0 +0\.00 +0$/);
 });

@@ -3,11 +3,10 @@
  * `--counts` prints source and test lines of each part instead, and `--words` records how often each folder uses the phrases of
  * wording.ts. Exits with 1 when a rule is broken, with 2 on a wrong word.
  */
+import { runChecks } from "./check.ts";
 import { checks } from "./checks.ts";
 import { countsTable, countLines } from "./counts.ts";
-import { chooseChecks, outcomeText, runChecks } from "./run.ts";
-import { isHandWritten } from "./source-files.ts";
-import { openTree } from "./tree.ts";
+import { isHandWritten, openTree } from "./tree.ts";
 import { isProse, recordCounts } from "./wording.ts";
 
 process.exitCode = await main(process.argv.slice(2));
@@ -22,16 +21,15 @@ async function main(words: readonly string[]): Promise<number> {
     recordCounts(tree.files(isProse));
     return 0;
   }
-  let chosen;
-  try {
-    chosen = chooseChecks(checks, words);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
+  const names = checks.map(({ name }) => name);
+  const unknown = words.find((word) => !names.includes(word));
+  if (unknown !== undefined) {
+    console.error(`There is no check called "${unknown}". The checks are ${names.join(", ")}.`);
     return 2;
   }
-  const outcomes = await runChecks(chosen, tree, (outcome) => console.log(outcomeText(outcome)));
-  const failed = outcomes.filter(({ problems }) => problems.length > 0).map(({ check }) => check.name);
+  const chosen = checks.filter(({ name }) => words.length === 0 || words.includes(name));
+  const failed = await runChecks(chosen, tree, (text) => console.log(text));
   if (failed.length === 0) return 0;
-  console.log(`\n${failed.length} of ${outcomes.length} checks failed: ${failed.join(", ")}`);
+  console.log(`\n${failed.length} of ${chosen.length} checks failed: ${failed.join(", ")}`);
   return 1;
 }

@@ -1,5 +1,6 @@
 /** The rules that a program of node_modules/.bin holds: format, lint and types. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { repositoryRoot } from "../root.ts";
@@ -10,14 +11,11 @@ export const programChecks: readonly Check[] = [
     name: "format",
     rule: "all files are formatted",
     advice: "npm run format",
-    find: async () => {
-      const output = await outputOnFailure("biome", "format", "--colors=off", "--max-diagnostics=none", ".");
-      return output.flatMap(unformattedFiles);
-    },
+    find: () => outputOnFailure("biome", "format", "--colors=off", "--reporter=summary", "."),
   },
   {
     name: "lint",
-    rule: "the linter finds nothing",
+    rule: "the linter finds nothing: no file of more than 400 lines, no circle of imports, no mark of unfinished work",
     advice: "change the code as each message says; the rules stand in .oxlintrc.json",
     find: () => outputOnFailure("oxlint", "--type-aware", "--deny-warnings", "."),
   },
@@ -29,7 +27,7 @@ export const programChecks: readonly Check[] = [
   },
 ];
 
-/** All that the program printed when it did not succeed, else nothing. Rejects when it cannot be started. */
+/** Returns all that the program printed when it did not succeed, else nothing. Rejects when it cannot be started. */
 export async function outputOnFailure(
   program: string,
   ...args: readonly string[]
@@ -38,18 +36,8 @@ export async function outputOnFailure(
     cwd: repositoryRoot,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  const [code, output, errors] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  const ended = once(child, "close") as Promise<[number | null]>;
+  const [[code], output, errors] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   if (code === 0) return [];
   return [`${output}${errors}`.trim() || `${program} ended with exit code ${code} and printed nothing`];
-}
-
-/** The files that the formatter would change, by path; all that it said when that is not the only thing it found. */
-export function unformattedFiles(output: string): readonly string[] {
-  const headings = [...output.matchAll(/^(\S+) (\w+) ━{5,}/gm)];
-  const files = headings.filter(([, , kind]) => kind === "format").map(([, path = ""]) => path);
-  return headings.length > 0 && files.length === headings.length ? files : [output];
 }

@@ -1,5 +1,5 @@
 /** Finds the types and reasons of conditions and the reasons of events where programs make them, and in pages that explain them. */
-import type { SourceFile } from "./source-files.ts";
+import type { SourceFile } from "./tree.ts";
 
 /** A word in quotes, or the constant that holds it. */
 const word = String.raw`("\w+"|[a-z]\w*)`;

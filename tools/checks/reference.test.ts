@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reasonsIn } from "./reasons.ts";
-import { brokenLinks, namesIn, undocumented, unexplained } from "./reference.ts";
+import { namesIn, undocumented, unexplained } from "./reference.ts";
 
 test("names are found where a constant holds them, and versions of an API are no names", () => {
   const text = `
@@ -27,19 +27,5 @@ test("a reason without a row and a row without a reason are both told", () => {
   assert.deepEqual(unexplained("| `Connected`, `Gone` | means | do |", files), [
     "no row explains WrongProvider",
     "no program says Gone",
-  ]);
-});
-
-test("a link to a page or a heading that does not exist is broken; one to a folder, the web or code is not", () => {
-  const pages = [
-    {
-      path: "docs/a.md",
-      text: "[b](b.md#one-two) [c](c.md) [d](b.md#three) `[e](f.md)` [g](https://x.test/y) [h](../src)",
-    },
-    { path: "docs/b.md", text: "# One: two\n" },
-  ];
-  assert.deepEqual(brokenLinks(pages, new Set(["src/x.ts"])), [
-    "docs/a.md: ](c.md)",
-    "docs/a.md: ](b.md#three)",
   ]);
 });

@@ -1,9 +1,8 @@
 /** The rules that hold docs/reference against the source, and the links between pages against pages and headings. */
-import { join } from "node:path";
+import { brokenLinks } from "../docs/site.ts";
 import type { Check } from "./check.ts";
-import type { Tree } from "./tree.ts";
+import { isHandWritten, type SourceFile, type Tree } from "./tree.ts";
 import { explainedIn, reasonsIn } from "./reasons.ts";
-import { isHandWritten, type SourceFile } from "./source-files.ts";
 
 export const referenceChecks: readonly Check[] = [
   {
@@ -28,11 +27,9 @@ export const referenceChecks: readonly Check[] = [
     name: "links",
     rule: "links between pages lead to a page and a heading that exist",
     advice: "name the page as it lies from the page with the link, and the heading in lower case with dashes",
-    find: ({ files, paths }) => brokenLinks(files(isPage), paths),
+    find: brokenLinks,
   },
 ];
-
-const isPage = (path: string): boolean => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.test(path);
 
 const isShipped = (path: string): boolean =>
   isHandWritten(path) && /^(packages|apps|sandbox)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);
@@ -68,47 +65,10 @@ export function unexplained(page: string, files: readonly SourceFile[]): readonl
   ];
 }
 
-/** Names in Klutch's and Crossplane's domains that a constant holds. */
+/** Finds the names in Klutch's and Crossplane's domains that a constant holds. */
 export function namesIn(files: readonly SourceFile[]): readonly string[] {
-  return foundIn(files, [
-    /const \w+(?:: string)? =\s*"((?:[\w-]+\.)*(?:klutch\.anynines\.com|klutch\.io|crossplane\.io)\/(?!v\d)[\w-]+)"/g,
-  ]);
-}
-
-/** What the groups of the patterns match, without repetitions. */
-function foundIn(files: readonly SourceFile[], patterns: readonly RegExp[]): readonly string[] {
-  const all = files.flatMap(({ text }) =>
-    patterns.flatMap((pattern) =>
-      [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter((group) => group !== undefined)),
-    ),
-  );
-  return [...new Set(all)].toSorted();
-}
-
-/** Links of the pages to what is not in `paths`, or to a heading that the page does not have. Links to the web are not followed. */
-export function brokenLinks(pages: readonly SourceFile[], paths: ReadonlySet<string>): readonly string[] {
-  const texts = new Map(pages.map(({ path, text }) => [path, text]));
-  const isBroken = (from: string, file: string, anchor: string): boolean => {
-    const target = file === "" ? from : join(from, "..", file).replace(/\/$/, "");
-    const text = texts.get(target);
-    if (text !== undefined) return anchor !== "" && !headingsOf(text).has(anchor);
-    return !paths.has(target) && ![...paths].some((path) => path.startsWith(`${target}/`));
-  };
-  return pages.flatMap(({ path, text }) =>
-    [...text.replaceAll(/`[^`\n]*`/g, "").matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
-      .filter(([, file = "", anchor = ""]) => isBroken(path, file, anchor))
-      .map(([link]) => `${path}: ${link}`),
-  );
-}
-
-/** Anchors that are made from a page's headings. */
-function headingsOf(text: string): ReadonlySet<string> {
-  return new Set(
-    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\w\- ]/g, "")
-        .replaceAll(" ", "-"),
-    ),
-  );
+  const pattern =
+    /const \w+(?:: string)? =\s*"((?:[\w-]+\.)*(?:klutch\.anynines\.com|klutch\.io|crossplane\.io)\/(?!v\d)[\w-]+)"/g;
+  const names = files.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = ""]) => name));
+  return [...new Set(names)].toSorted();
 }

@@ -1,10 +1,9 @@
 /** Holds the words that make a sentence hard to read, and how often each top folder may still use them. */
-import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "../root.ts";
 import type { Check } from "./check.ts";
-import type { SourceFile } from "./source-files.ts";
+import { git, type SourceFile } from "./tree.ts";
 
 /** One phrase that may only become rarer. */
 interface Phrase {
@@ -19,18 +18,22 @@ export type WordCounts = Readonly<Record<string, Readonly<Record<string, number>
 
 const commentStarts = ["What", "Of", "Those", "Whether", "Which", "Where", "How", "So", "Why", "Who"];
 
+const existing = '"existing", or name the thing';
+
 export const phrases: readonly Phrase[] = [
-  {
-    name: "what is",
-    pattern: /\bwhat(?: is|'s)\b/gi,
-    instead: "name the thing: the state, the missing program",
-  },
-  { name: "nobody", pattern: /\bnobody\b/gi, instead: '"no one", "nothing else", or the passive' },
-  { name: "anew", pattern: /\banew\b/gi, instead: '"again"' },
-  { name: "so many", pattern: /\bso many\b/gi, instead: "the number, or “up to …”" },
-  { name: "whoever", pattern: /\bwhoever\b/gi, instead: "the actor: the user, the caller, an operator" },
-  { name: "that there is", pattern: /\bthat there (?:is|are)\b/gi, instead: '"existing", or name the thing' },
-  { name: "that is there", pattern: /\bthat (?:is|are) there\b/gi, instead: '"existing", or name the thing' },
+  ...[
+    ["what is", "what(?: is|'s)", "name the thing: the state, the missing program"],
+    ["nobody", "nobody", '"no one", "nothing else", or the passive'],
+    ["anew", "anew", '"again"'],
+    ["so many", "so many", "the number, or “up to …”"],
+    ["whoever", "whoever", "the actor: the user, the caller, an operator"],
+    ["that there is", "that there (?:is|are)", existing],
+    ["that is there", "that (?:is|are) there", existing],
+  ].map(([name = "", words = "", instead = ""]) => ({
+    name,
+    pattern: new RegExp(String.raw`\b${words}\b`, "gi"),
+    instead,
+  })),
   ...commentStarts.map((word) => ({
     name: `/** ${word}`,
     pattern: new RegExp(String.raw`/\*\* ${word}\b`, "g"),
@@ -40,15 +43,12 @@ export const phrases: readonly Phrase[] = [
 
 const countsFile = "tools/checks/wording-counts.json";
 
-export const wordingChecks: readonly Check[] = [
-  {
-    name: "wording",
-    rule: `no folder uses the phrases of ${countsFile} more often than recorded`,
-    advice: "rewrite the sentence; after moving files, `npm run check -- --words` records the counts again",
-    find: ({ files }) =>
-      risenCounts(recordedCounts(), countWords(files(isProse)), () => addedLines(recordedSince())),
-  },
-];
+export const wordingCheck: Check = {
+  name: "wording",
+  rule: `no folder uses the phrases of ${countsFile} more often than recorded`,
+  advice: "rewrite the sentence; after moving files, `npm run check -- --words` records the counts again",
+  find: ({ files }) => risenCounts(recordedCounts(), countWords(files(isProse)), addedLines),
+};
 
 /** Reports whether the file holds prose that people write. The files of this check name the phrases, so they do not count. */
 export function isProse(path: string): boolean {
@@ -77,23 +77,22 @@ export function risenCounts(
   added: () => readonly SourceFile[],
 ): readonly string[] {
   return Object.entries(present).flatMap(([folder, counts]) =>
-    phrases
-      .filter(({ name }) => (counts[name] ?? 0) > (recorded[folder]?.[name] ?? 0))
-      .map(({ name, pattern, instead }) => {
-        const [before, now] = [recorded[folder]?.[name] ?? 0, counts[name] ?? 0];
-        const lines = added()
-          .filter(({ path, text }) => topFolder(path) === folder && joinedLines(text).search(pattern) >= 0)
-          .map(({ path, text }) => `\n${path}: ${text.trim()}`);
-        return `${folder}: "${name}" ${now} times, ${before} recorded; write instead: ${instead}${lines.join("")}`;
-      }),
+    phrases.flatMap(({ name, pattern, instead }) => {
+      const [before, now] = [recorded[folder]?.[name] ?? 0, counts[name] ?? 0];
+      if (now <= before) return [];
+      const lines = added()
+        .filter(({ path, text }) => topFolder(path) === folder && text.search(pattern) >= 0)
+        .map(({ path, text }) => `\n${path}: ${text.trim()}`);
+      return `${folder}: "${name}" ${now} times, ${before} recorded; write instead: ${instead}${lines.join("")}`;
+    }),
   );
 }
 
 /** Writes the present counts. Throws if a phrase became more frequent in the whole tree; moving it between folders is fine. */
 export function recordCounts(files: readonly SourceFile[]): void {
   const present = countWords(files);
-  const [before, now] = [totals(recordedCounts()), totals(present)];
-  const risen = phrases.filter(({ name }) => (now.get(name) ?? 0) > (before.get(name) ?? 0));
+  const recorded = recordedCounts();
+  const risen = phrases.filter(({ name }) => total(present, name) > total(recorded, name));
   if (risen.length > 0) {
     const names = risen.map(({ name }) => `"${name}"`).join(", ");
     throw new Error(
@@ -103,26 +102,18 @@ export function recordCounts(files: readonly SourceFile[]): void {
   writeFileSync(join(repositoryRoot, countsFile), countsText(present));
 }
 
-/** Returns the counts as the data file holds them: one line for each folder, sorted. */
+/** Returns the counts as the data file holds them: sorted, without empty folders. */
 export function countsText(counts: WordCounts): string {
-  const lines = Object.keys(counts)
-    .toSorted()
-    .filter((folder) => Object.keys(counts[folder] ?? {}).length > 0)
-    .map((folder) => {
-      const sorted = Object.entries(counts[folder] ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const entries = sorted.map(([name, count]) => `    ${JSON.stringify(name)}: ${count}`);
-      return `  ${JSON.stringify(folder)}: {\n${entries.join(",\n")}\n  }`;
-    });
-  return `{\n${lines.join(",\n")}\n}\n`;
+  const sorted = <Value>(entries: Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.fromEntries(Object.entries(entries).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+  const used = Object.entries(sorted(counts)).filter(([, words]) => Object.keys(words).length > 0);
+  const texts = used.map(([folder, words]) => [folder, sorted(words)] as const);
+  return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`;
 }
 
-/** Adds up the folders' counts of each phrase. */
-export function totals(counts: WordCounts): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const [name, count] of Object.values(counts).flatMap((ofFolder) => Object.entries(ofFolder))) {
-    sums.set(name, (sums.get(name) ?? 0) + count);
-  }
-  return sums;
+/** Adds up the folders' counts of a phrase. */
+export function total(counts: WordCounts, name: string): number {
+  return Object.values(counts).reduce((sum, words) => sum + (words[name] ?? 0), 0);
 }
 
 function recordedCounts(): WordCounts {
@@ -138,31 +129,14 @@ function joinedLines(text: string): string {
   return text.replaceAll(/\s*\n\s*(?:\*(?!\/) ?|\/\/ ?)?/g, " ").replaceAll(/\/\*\* +/g, "/** ");
 }
 
-/** Returns the commit that last changed the recorded counts, or `HEAD` if no commit did. */
-function recordedSince(): string {
-  return git("log", "-1", "--format=%H", "--", countsFile).trim() || "HEAD";
-}
-
-/** Returns the lines of prose that were added since `commit`, one entry for each block. */
-function addedLines(commit: string): readonly SourceFile[] {
+/** Returns the lines of prose that were added since the counts were recorded. */
+function addedLines(): readonly SourceFile[] {
+  const commit = git("log", "-1", "--format=%H", "--", countsFile).trim() || "HEAD";
   return git("diff", "-U0", "--no-color", commit)
     .split(/^diff --git /m)
     .flatMap((diff) => {
       const path = /^\+\+\+ b\/(.*)$/m.exec(diff)?.[1] ?? "";
-      if (!isProse(path)) return [];
-      return diff
-        .split(/^@@.*$/m)
-        .slice(1)
-        .map((block) => ({
-          path,
-          text: block
-            .replaceAll(/^-.*\n?/gm, "")
-            .replaceAll(/^\+/gm, "")
-            .trim(),
-        }));
+      const lines = isProse(path) ? (diff.match(/^\+(?!\+\+ ).*$/gm) ?? []) : [];
+      return lines.map((line) => ({ path, text: line.slice(1) }));
     });
-}
-
-function git(...args: readonly string[]): string {
-  return execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
 }

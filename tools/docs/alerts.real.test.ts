@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { resolveDebian } from "@klutch/engines";
 import { formatYaml, parseYaml } from "@klutch/kube";
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { catalogue } from "../generate/metrics-catalogue.ts";
+import { catalogue } from "../generate/metrics-page.ts";
 import { repositoryRoot } from "../root.ts";
 
 const run = promisify(execFile);

@@ -1,4 +1,5 @@
 /** Follows the links of pages through the repository, and collects those that lead nowhere. */
+import { hasPath } from "../checks/tree.ts";
 import { isPage, siteAddress, targetOf } from "./places.ts";
 import type { LinkTarget } from "./markdown.ts";
 
@@ -30,11 +31,12 @@ export class Links {
   resolve(from: string, href: string): LinkTarget | undefined {
     if (/^https?:\/\/[^\s]+$/.test(href)) return { address: href, isFile: false };
     const [, file = "", anchor] = /^([^#]*)(?:#(.*))?$/.exec(decoded(href)) ?? [];
-    const path = this.#existing(file === "" ? from : targetOf(from, file));
-    if (path === undefined) {
+    const target = file === "" ? from : targetOf(from, file);
+    if (!hasPath(this.#paths, target)) {
       this.#problems.push(`${from}: ${href} leads to nothing`);
       return undefined;
     }
+    const path = this.#paths.has(target) ? target : `${target}/`;
     const isFile = !isPage(path);
     if (isFile) this.#linked.add(path);
     if (anchor === undefined) return { address: siteAddress(path), isFile };
@@ -46,11 +48,6 @@ export class Links {
   problems(headings: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
     const missing = this.#anchors.filter(({ page, anchor }) => headings.get(page)?.has(anchor) !== true);
     return [...this.#problems, ...missing.map(({ from, href }) => `${from}: ${href} leads to no heading`)];
-  }
-
-  #existing(target: string): string | undefined {
-    if (this.#paths.has(target)) return target;
-    return [...this.#paths].some((path) => path.startsWith(`${target}/`)) ? `${target}/` : undefined;
   }
 }
 

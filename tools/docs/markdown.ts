@@ -3,7 +3,7 @@
  * description, and a link leads where `resolve` says or nowhere, so nothing in a page can run or load anything.
  */
 import type { MarkdownOptions, MarkdownRenderer } from "vitepress";
-import { anchorOf } from "./anchors.ts";
+import { anchorOf } from "./places.ts";
 
 /** Where a link leads: an address of the site or of the web. `isFile` marks what is no page, which the browser has to load itself. */
 export interface LinkTarget {

@@ -3,9 +3,7 @@ import { dirname, join, relative } from "node:path/posix";
 
 /** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */
 export function isPage(path: string): boolean {
-  return /^(?:docs\/.*|designs\/.*|(?:packages|proof)\/[^/]+\/(?:README|RESULTS)|deploy\/.*|[A-Z]+)\.md$/.test(
-    path,
-  );
+  return /^(?:docs\/.*|designs\/.*|deploy\/.*|packages\/[^/]+\/README|proof\/.*|[A-Z]+)\.md$/.test(path);
 }
 
 /** The file of the site for a path of the repository, a page, another file or a folder (which ends in a slash). */
@@ -41,29 +39,19 @@ export interface Group {
   readonly pages: readonly string[];
 }
 
+const use = ["first-database", "rotate-credentials", "troubleshooting", "gitops", "generations", "kubectl"];
+const understand = ["architecture", "rules", "security", "known-limits"];
+
+function inDocs(names: readonly string[]): RegExp {
+  return new RegExp(`^docs/(?:${names.join("|")})\\.md$`);
+}
+
+/** The groups in their order, each with its pages and those of them that come first. A page belongs to the first group that fits. */
 const order: readonly (readonly [title: string, pages: RegExp, first: readonly string[]])[] = [
-  [
-    "Use",
-    /^docs\/(?:first-database|rotate-credentials|gitops|generations|kubectl|troubleshooting)\.md$/,
-    ["first-database", "rotate-credentials", "troubleshooting", "gitops", "generations", "kubectl"],
-  ],
-  ["Services", /^docs\/services\//, []],
-  ["Reference", /^docs\/reference\//, ["README", "kinds", "flags", "metrics", "conditions"]],
-  [
-    "Understand",
-    /^docs\/(?:architecture|rules|security|known-limits)\.md$/,
-    ["architecture", "rules", "security", "known-limits"],
-  ],
-  ["Designs", /^designs\//, []],
-  [
-    "Project",
-    /^[A-Z]+\.md$|^(?:deploy|packages|proof)\//,
-    ["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"],
-  ],
-  // The rest of docs.
+  ["Use", inDocs(use), use],
   [
     "Install and operate",
-    /^docs\/[^/]+\.md$/,
+    new RegExp(`^docs/(?!(?:${understand.join("|")})\\.md$)[^/]+\\.md$`),
     [
       "install",
       "identity-providers",
@@ -78,13 +66,21 @@ const order: readonly (readonly [title: string, pages: RegExp, first: readonly s
       "support",
     ],
   ],
+  ["Services", /^docs\/services\//, []],
+  ["Reference", /^docs\/reference\//, ["README", "kinds", "flags", "metrics", "conditions"]],
+  ["Understand", inDocs(understand), understand],
+  [
+    "Project",
+    /^[A-Z]+\.md$|^(?:deploy|packages|proof)\//,
+    ["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"],
+  ],
+  ["Designs", /^designs\//, []],
 ];
-const shown = ["Use", "Install and operate", "Services", "Reference", "Understand", "Project", "Designs"];
 
-/** All pages but the first one, each in one group; those without a place of their own stand at the end of theirs. */
+/** Groups all pages but the first one; those without a place of their own stand at the end of theirs. */
 export function groupsOf(paths: readonly string[]): readonly Group[] {
   const left = new Set(paths.filter((path) => isPage(path) && path !== "docs/README.md"));
-  const groups = order.map(([title, pattern, first]) => {
+  return order.map(([title, pattern, first]) => {
     const own = [...left].filter((path) => pattern.test(path)).toSorted();
     for (const path of own) left.delete(path);
     const rank = (path: string): number => {
@@ -93,5 +89,13 @@ export function groupsOf(paths: readonly string[]): readonly Group[] {
     };
     return { title, pages: own.toSorted((one, other) => rank(one) - rank(other)) };
   });
-  return shown.flatMap((title) => groups.filter((group) => group.title === title));
+}
+
+/** Returns the anchor of a heading as GitHub makes it, so that the same link works there and on the site. The site numbers repeated ones. */
+export function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_\- ]/gu, "")
+    .replaceAll(" ", "-");
 }

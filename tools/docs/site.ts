@@ -19,21 +19,16 @@ export interface SiteSource {
   readonly text: (path: string) => string;
 }
 
-/** Where the site is published. */
-interface Publication {
-  /** Path of its address, with a slash at both ends. */
-  readonly base: string;
-  /** Folder to build it in. */
-  readonly folder: string;
-  /** Other versions with the addresses of their sites, such as `v1.5.0=https://docs.example.org/v1.5.0/`, newest first. */
-  readonly earlier: readonly string[];
-}
-
 /** Folder of VitePress' own files; its parent is what `build` and `serve` of VitePress take. */
 export const siteRoot: string = join(repositoryRoot, "tools", "docs");
 
-/** Reads from the environment, which `tools/docs/main.ts` sets before VitePress loads its configuration. */
-function publication(): Publication {
+/**
+ * Reads the path of the site's address (with a slash at both ends), the folder to build it in, and other versions with the addresses of their
+ * sites (`v1.5.0=https://…`, newest first) from the environment, which `tools/docs/main.ts` sets before VitePress loads its configuration.
+ */
+function publication(): Readonly<Record<"base" | "folder", string>> & {
+  readonly earlier: readonly string[];
+} {
   const {
     KLUTCH_SITE_BASE: base = "/",
     KLUTCH_SITE_EARLIER: earlier = "",
@@ -42,13 +37,9 @@ function publication(): Publication {
   return { base, folder, earlier: earlier.split(" ").filter((version) => version !== "") };
 }
 
-/** Configures VitePress for this repository. */
+/** Configures VitePress for the pages of this repository, which stay where they are. */
 export function repositorySite(): UserConfig<DefaultTheme.Config> {
-  return siteConfig(openTree());
-}
-
-/** Configures VitePress for the pages of the repository, which stay where they are. */
-export function siteConfig(source: SiteSource): UserConfig<DefaultTheme.Config> {
+  const source = openTree();
   const { base, earlier, folder } = publication();
   const pages = [...source.paths].filter(isPage);
   const links = new Links(source.paths);

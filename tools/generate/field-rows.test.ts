@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldRows } from "./field-rows.ts";
+import { table } from "./table.ts";
 
 const point = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] };
 
@@ -17,13 +18,20 @@ test("each field has a row with its path, type, default, bounds and rules; requi
   };
   assert.deepEqual(fieldRows(schema, []), [
     { field: "**`name`**", type: "string", meaning: "Its name. Shortest 1. Rule: “name is immutable”." },
-    { field: "`tags`", type: "list of string", meaning: 'Default `["a\\|b"]`.' },
+    { field: "`tags`", type: "list of string", meaning: 'Default `["a|b"]`.' },
+  ]);
+  const bars = [["`a|b`", "a\nb", "a\\|b"]];
+  assert.deepEqual(table(["one", "two", "three"], bars), [
+    "| one | two | three |",
+    "|---|---|---|",
+    "| `a\\|b` | a b | a\\|b |",
+    "",
   ]);
 });
 
 test("a shared shape is named, and its fields are not repeated", () => {
   const schema = { type: "object", properties: { path: { type: "array", items: point } } };
-  const shape = { title: "Point", schema: point, samples: [point] };
+  const shape = { title: "Point", samples: [point] };
   assert.deepEqual(fieldRows(schema, [shape]), [
     { field: "`path`", type: "list of [point](#point)", meaning: "" },
   ]);

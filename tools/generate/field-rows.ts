@@ -1,12 +1,12 @@
 /** A structural schema as rows of a table: one row for each field. */
-import { recordAt, recordsAt } from "@klutch/kube-core";
-import { type Json, printed } from "./json.ts";
+import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
+
+type Json = Readonly<Record<string, unknown>>;
 
 /** A part of a schema that has a place of its own on the page. */
 export interface Shape {
   readonly title: string;
-  readonly schema: unknown;
-  /** Schemas that are this shape. */
+  /** Schemas that are this shape; the first one is shown. */
   readonly samples: readonly unknown[];
   /** Fields that a sample may have besides; they stand where the shape is named. */
   readonly extra?: readonly string[] | undefined;
@@ -90,12 +90,12 @@ function typeOf(field: Json): string {
 function meaningOf(field: Json): string {
   const parts = [printed(field, "description")];
   if (field["default"] !== undefined) parts.push(`Default \`${JSON.stringify(field["default"])}\`.`);
-  if (field["pattern"] !== undefined) parts.push(`Pattern \`${escaped(printed(field, "pattern"))}\`.`);
+  if (field["pattern"] !== undefined) parts.push(`Pattern \`${printed(field, "pattern")}\`.`);
   for (const [key, word] of bounds) {
     if (typeof field[key] === "number") parts.push(`${word} ${field[key]}.`);
   }
   parts.push(...rulesOf(field), ...rulesOf(recordAt(field, "items")));
-  return escaped(parts.filter((part) => part !== "").join(" "));
+  return parts.filter((part) => part !== "").join(" ");
 }
 
 const bounds = [
@@ -115,9 +115,9 @@ function linkTo(title: string): string {
   return `[${title.toLowerCase()}](#${title.toLowerCase().replaceAll(" ", "-")})`;
 }
 
-/** A bar would end the cell. */
-function escaped(text: string): string {
-  return text.replaceAll(/(?<!\\)\|/g, "\\|").replaceAll("\n", " ");
+/** Returns the text at the path as it stands on a page; nothing where there is none. */
+export function printed(value: unknown, ...path: readonly string[]): string {
+  return textAt(value, ...path) ?? "";
 }
 
 function row(field: string, type: string, meaning: string): FieldRow {

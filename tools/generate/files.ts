@@ -25,7 +25,7 @@ import {
   xrdsOf,
 } from "@klutch/services";
 import { chartFiles } from "../charts/charts.ts";
-import { backendRbac } from "./backend-rbac.ts";
+import { backendRbac } from "./backend-manifests.ts";
 import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";

@@ -1,4 +1,4 @@
-/** The page of all flags and environment variables, from the tables that the programs read them by. */
+/** Prints the page of all flags and environment variables, from the tables that the programs read them by. */
 import { operatorProgram } from "@klutch/a8s-operator";
 import { backendProgram } from "@klutch/backend";
 import { brokerProgram } from "@klutch/broker";
@@ -7,6 +7,7 @@ import { functionProgram } from "@klutch/function-klutch";
 import { konnectorProgram } from "@klutch/konnector";
 import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/program";
 import { providerProgram } from "@klutch/provider-anynines";
+import { table } from "./table.ts";
 
 const programs: readonly ProgramDescription[] = [
   konnectorProgram,
@@ -36,7 +37,7 @@ const common = `## Environment of every program
 | \`KLUTCH_CACHE_DIR\`, \`XDG_CACHE_HOME\`, \`KLUTCH_ENGINES_URL\` | the sandbox, tests, \`release:build\` | where upstream servers and downloads are kept, and whence prebuilt servers are fetched |
 `;
 
-/** Markdown. */
+/** Returns the page in Markdown. */
 export function flagsPage(): string {
   const commands = commandTree();
   return [
@@ -53,14 +54,11 @@ function programSection({ name, summary, flags }: ProgramDescription): readonly 
     `## ${name}`,
     `It ${summary.replace(/^the /, "is the ")}.`.replace("It is", "This is"),
     "",
-    "| flag or variable | default | what |",
-    "|---|---|---|",
-    ...Object.entries(flags).map(([flagName, flag]) => flagRow(flagName, flag)),
-    "",
+    ...table(["flag or variable", "default", "what"], Object.entries(flags).map(flagRow)),
   ];
 }
 
-function flagRow(name: string, flag: Flag<unknown>): string {
+function flagRow([name, flag]: readonly [string, Flag<unknown>]): readonly string[] {
   const { env, envOnly, help, default: fallback = "", required, repeats } = flag;
   const notes = [
     help,
@@ -88,20 +86,20 @@ function commandSections(
     `## ${[name, ...taken.map(({ term }) => term)].join(" ")}`,
     `${description}${alsoCalled(name)}${connects ? " It also takes [the flags of a connection](#flags-of-a-connection)." : ""}`,
     "",
-    ...(rows.length === 0 ? [] : [...optionHead, ...rows, ""]),
+    ...(rows.length === 0 ? [] : table(optionHead, rows)),
     ...commands.flatMap((command) => commandSections(command, all)),
   ];
 }
 
 type Option = CommandDescription["options"][number];
-const optionHead = ["| argument or flag | default | what |", "|---|---|---|"];
+const optionHead = ["argument or flag", "default", "what"];
 
-function optionRow({ flags, description, required, default: fallback }: Option): string {
+function optionRow({ flags, description, required, default: fallback }: Option): readonly string[] {
   return row(flags, fallback, `${description}${required ? ". Required" : ""}`);
 }
 
-function row(title: string, fallback: string | undefined, text: string): string {
-  return `| \`${cell(title)}\` | ${fallback === undefined ? "" : `\`${cell(fallback)}\``} | ${cell(text)} |`;
+function row(title: string, fallback: string | undefined, text: string): readonly string[] {
+  return [`\`${title}\``, fallback === undefined ? "" : `\`${fallback}\``, text];
 }
 
 /** Once for all commands, as the first that has them says it. */
@@ -113,16 +111,10 @@ function connectionSection({ options, commands }: CommandDescription): readonly 
     "## Flags of a connection",
     "Of every command of `klutch` that connects; for `klutch service` the cluster is the control plane.",
     "",
-    ...optionHead,
-    ...(connecting ?? []).filter(({ connects }) => connects).map(optionRow),
-    "",
+    ...table(optionHead, (connecting ?? []).filter(({ connects }) => connects).map(optionRow)),
   ];
 }
 
 function alsoCalled(name: string): string {
   return name.startsWith("klutch bind") ? ` Also \`${name.replace("klutch bind", "kubectl bind")}\`.` : "";
-}
-
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }

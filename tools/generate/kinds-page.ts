@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import { recordAt, recordsAt, valueAt } from "@klutch/kube-core";
 import { bindCrds, dataservicesGroup, namespacedDataservicesGroup, providerCrds } from "@klutch/api";
 import { legacy, sharedXrdsOf } from "@klutch/services";
-import { fieldRows, type Shape } from "./field-rows.ts";
-import { printed } from "./json.ts";
+import { anchorOf } from "../docs/places.ts";
+import { fieldRows, printed, type Shape } from "./field-rows.ts";
+import { table } from "./table.ts";
 
 /** A kind as the page shows it. */
 interface Kind {
@@ -30,12 +31,12 @@ export function kindsPage(): string {
     ...[...sections, ...claims].flatMap(kindSection),
     "## Shared shapes",
     "",
-    ...sharedShapes.flatMap(({ title, text, schema }) => [
+    ...sharedShapes.flatMap(({ title, text, samples: [schema] }) => [
       `### ${title}`,
       "",
       text,
       "",
-      ...table(fieldRows(schema, otherShapes(title))),
+      ...fieldTable(fieldRows(schema, otherShapes(title))),
     ]),
   ].join("\n");
 }
@@ -94,7 +95,7 @@ function likeOf({ title }: Kind, kinds: readonly Kind[]): Kind | undefined {
 function kindSection({ title, facts, description, schema, like }: Kind): readonly string[] {
   const rows = fieldRows(schema, sharedShapes);
   const head = [`## ${title}`, "", `${description} ${facts.join(" ")}`, ""];
-  if (like === undefined) return [...head, ...table(rows)];
+  if (like === undefined) return [...head, ...fieldTable(rows)];
   const others = fieldRows(like.schema, sharedShapes);
   const own = rows.filter((row) => !others.some((other) => isDeepStrictEqual(row, other)));
   const names = new Set(rows.map(({ field }) => bare(field)));
@@ -109,7 +110,7 @@ function kindSection({ title, facts, description, schema, like }: Kind): readonl
       ...(own.length === 0 ? [] : ["and with these"]),
     ].join(", ") + (own.length === 0 ? "." : ":"),
     "",
-    ...(own.length === 0 ? [] : table(own)),
+    ...(own.length === 0 ? [] : fieldTable(own)),
   ];
 }
 
@@ -118,22 +119,12 @@ function bare(field: string): string {
   return field.replaceAll(/[*`]/g, "");
 }
 
-/** As GitHub makes it of a heading. */
-function anchorOf(title: string): string {
-  return title
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9 -]/g, "")
-    .replaceAll(" ", "-");
-}
-
-function table(rows: ReturnType<typeof fieldRows>): readonly string[] {
+function fieldTable(rows: ReturnType<typeof fieldRows>): readonly string[] {
   if (rows.length === 0) return ["No fields of its own.", ""];
-  return [
-    "| field | type | meaning |",
-    "|---|---|---|",
-    ...rows.map(({ field, type, meaning }) => `| ${field} | ${type} | ${meaning} |`),
-    "",
-  ];
+  return table(
+    ["field", "type", "meaning"],
+    rows.map(({ field, type, meaning }) => [field, type, meaning]),
+  );
 }
 
 /** The schema of a field of one of our own kinds. */
@@ -154,32 +145,27 @@ const sharedShapes: readonly (Shape & { readonly text: string })[] = [
   {
     title: "Permission claim",
     text: "Which other objects of an app cluster a provider may read or write for an API. See [binding.md](binding.md#claimed-objects).",
-    schema: claim,
     samples: [claim, schemaAt("apiservicebindings", "spec", "permissionClaims", "[]")],
     extra: ["state"],
   },
   {
     title: "Condition",
     text: "As Cluster API has it: `severity` is `Error`, `Warning` or `Info`, only while the condition is bad news. See [conditions.md](conditions.md).",
-    schema: schemaAt("clusterbindings", "status", "conditions", "[]"),
     samples: [schemaAt("clusterbindings", "status", "conditions", "[]")],
   },
   {
     title: "Managed condition",
     text: "As Crossplane has it: no severity, always a reason.",
-    schema: schemaAt("serviceinstances", "status", "conditions", "[]"),
     samples: [schemaAt("serviceinstances", "status", "conditions", "[]")],
   },
   {
     title: "Container overrides",
     text: "A strategic merge patch of the konnector's container. `null` removes a field, `$patch: delete` an item of a list that is merged by a key. See [conditions.md](conditions.md#appclusterbinding) for what is refused.",
-    schema: schemaAt("appclusterbindings", "spec", "konnector", "overrides"),
     samples: [schemaAt("appclusterbindings", "spec", "konnector", "overrides")],
   },
   {
     title: "Publish connection details",
     text: "Accepted for manifests that have it. Klutch's provider publishes connection details to Secrets only.",
-    schema: schemaAt("serviceinstances", "spec", "publishConnectionDetailsTo"),
     samples: [schemaAt("serviceinstances", "spec", "publishConnectionDetailsTo")],
   },
 ];

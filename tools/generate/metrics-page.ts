@@ -1,6 +1,26 @@
-/** The page of all metrics, from their declarations. */
-import type { MetricDeclaration } from "@klutch/telemetry";
-import { catalogue } from "./metrics-catalogue.ts";
+/** Prints the page of all metrics, from their declarations. */
+import { metrics as backend } from "@klutch/backend";
+import { metrics as broker } from "@klutch/broker";
+import { functionMetrics } from "@klutch/crossplane";
+import { metrics as konnector } from "@klutch/konnector";
+import { metrics as provider } from "@klutch/provider-anynines";
+import { clientMetrics, controllerMetrics, type MetricDeclaration, serverMetrics } from "@klutch/telemetry";
+import { table } from "./table.ts";
+
+const { vanishedInstances, ...brokerClient } = provider;
+
+/** Grouped by what they measure, and by name within a group. */
+export const catalogue: readonly MetricDeclaration[] = [
+  controllerMetrics,
+  { ...clientMetrics, ...brokerClient },
+  konnector,
+  { ...backend, vanishedInstances },
+  { ...serverMetrics, ...functionMetrics, ...broker },
+].flatMap(byName);
+
+function byName(group: Readonly<Record<string, MetricDeclaration>>): readonly MetricDeclaration[] {
+  return Object.values(group).toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
 
 const intro = `# Metrics
 
@@ -21,29 +41,18 @@ const ofProcess = `## Of the process
 \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and \`nodejs_gc_duration_seconds\`.
 `;
 
-/** Markdown. */
+/** Returns the page in Markdown. */
 export function metricsPage(): string {
-  return [
-    intro,
-    "## Our own",
-    "| metric | type | labels | what | in |",
-    "|---|---|---|---|---|",
-    ...catalogue.map(rowOf),
-    "",
-    ofProcess,
-  ].join("\n");
+  const head = ["metric", "type", "labels", "what", "in"];
+  return [intro, "## Our own", ...table(head, catalogue.map(cellsOf)), ofProcess].join("\n");
 }
 
-function rowOf({ name, type, labels, mostValues, help, notes, processes }: MetricDeclaration): string {
+function cellsOf({ name, type, labels, mostValues, help, notes, processes }: MetricDeclaration): string[] {
   const bounds: Readonly<Record<string, number | undefined>> = mostValues ?? {};
   const names = labels.map((label) => {
     const most = bounds[label];
     return `\`${label}\`${most === undefined ? "" : ` (at most ${most})`}`;
   });
   const what = notes === undefined ? help : `${help}. ${notes}`;
-  return `| \`${name}\` | ${type} | ${names.join(", ")} | ${cell(what)} | ${processes.join(", ")} |`;
-}
-
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|");
+  return [`\`${name}\``, type, names.join(", "), what, processes.join(", ")];
 }

@@ -1,6 +1,7 @@
-/** The page of what is supported: versions that tests really run with, from the pins that they are obtained by. */
+/** Prints the page of supported versions: versions that tests really run with, from the pins that they are obtained by. */
 import { klutchVersion } from "@klutch/api";
 import { type EngineName, engineDefinition, keycloakVersion } from "@klutch/engines";
+import { table } from "./table.ts";
 
 const intro = `# Support
 
@@ -21,10 +22,10 @@ the differences in [compatibility](reference/compatibility.md). The wire contrac
 Security fixes are made for the newest minor version. How to report a problem: [SECURITY.md](../SECURITY.md).
 `;
 
-/** Markdown. */
+/** Returns the page in Markdown. */
 export function supportPage(): string {
   const version = (name: EngineName): string => engineDefinition(name).version;
-  const rows: readonly (readonly [string, string, string])[] = [
+  const rows = [
     [
       "Kubernetes, control plane and app cluster",
       version("kube-apiserver"),
@@ -44,12 +45,5 @@ export function supportPage(): string {
     ],
     ["Node, for the npm packages and bundles", "26", "24 and newer. Images and executables bring theirs"],
   ];
-  return [
-    intro,
-    "| what | tried | should work |",
-    "|---|---|---|",
-    ...rows.map((row) => `| ${row.join(" | ")} |`),
-    "",
-    after,
-  ].join("\n");
+  return [intro, ...table(["what", "tried", "should work"], rows), after].join("\n");
 }

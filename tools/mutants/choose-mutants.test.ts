@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SourceFile } from "../checks/source-files.ts";
+import type { SourceFile } from "../checks/tree.ts";
 import { chooseMutants, isMutable, mutantById } from "./choose-mutants.ts";
 
 const lines = Array.from({ length: 30 }, (_, index) => `export const a${index} = b < ${index} && c === d;`);

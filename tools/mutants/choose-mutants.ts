@@ -1,7 +1,7 @@
 /** Chooses mutants from the sources of the parts that ship, by a seed. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isHandWritten, isTestSupport, type SourceFile } from "../checks/source-files.ts";
+import { isHandWritten, isTestSupport, partOf, type SourceFile } from "../checks/tree.ts";
 import { mutate, type Mutation, mutationsOf } from "./mutators.ts";
 
 /** Parts that are mutated when no other is asked for. */
@@ -60,27 +60,32 @@ export function chooseMutants(sources: readonly SourceFile[], choice: Choice): r
 /** Returns the mutant with the id. Throws when the tree has no such place. */
 export function mutantById(sources: readonly SourceFile[], id: string): Mutant {
   const source = sources.find(({ path }) => id.startsWith(`${path}:`));
-  const mutation = source && mutationsOf(source.text).find((each) => idOf(source, each) === id);
-  const part = id.split("/").slice(0, 2).join("/");
-  const mutant = source && mutation && mutantOf({ source, mutation, rank: "" }, part);
+  const place = source && rankedPlaces(source, 0).find((each) => each.id === id);
+  const mutant = place && mutantOf(place, partOf(place.source.path));
   if (mutant === undefined) throw new Error(`No place of this tree has the id ${id}; --list prints ids.`);
   return mutant;
 }
 
 interface Place {
+  readonly id: string;
   readonly source: SourceFile;
   readonly mutation: Mutation;
+  /** Path and number of the line where the change begins, and the line itself. */
+  readonly line: string;
+  readonly before: string;
   readonly rank: string;
 }
 
 function rankedPlaces(source: SourceFile, seed: number): readonly Place[] {
   const seen = new Map<string, number>();
   return mutationsOf(source.text).map((mutation) => {
-    const line = lineAt(source.text, mutation.start).text;
-    const key = [seed, source.path, mutation.mutator, line].join("\n");
+    const { number, column, text: before } = lineAt(source.text, mutation.start);
+    const line = `${source.path}:${number}`;
+    const key = [seed, source.path, mutation.mutator, before].join("\n");
     const occurrence = seen.get(key) ?? 0;
     seen.set(key, occurrence + 1);
-    return { source, mutation, rank: createHash("sha256").update(`${key}\n${occurrence}`).digest("hex") };
+    const rank = createHash("sha256").update(`${key}\n${occurrence}`).digest("hex");
+    return { id: `${line}:${column}:${mutation.mutator}`, source, mutation, line, before, rank };
   });
 }
 
@@ -88,41 +93,24 @@ function firstMutants(places: readonly Place[], part: string, count: number): re
   const chosen = new Map<string, Mutant>();
   for (const place of places) {
     if (chosen.size === count) break;
-    const line = `${place.source.path}:${lineAt(place.source.text, place.mutation.start).number}`;
-    const mutant = chosen.has(line) ? undefined : mutantOf(place, part);
-    if (mutant !== undefined) chosen.set(line, mutant);
+    const mutant = chosen.has(place.line) ? undefined : mutantOf(place, part);
+    if (mutant !== undefined) chosen.set(place.line, mutant);
   }
   return [...chosen.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-function mutantOf({ source, mutation }: Place, part: string): Mutant | undefined {
+function mutantOf({ id, source, mutation, before }: Place, part: string): Mutant | undefined {
   const text = mutate(source.text, mutation);
   if (text === undefined) return undefined;
-  return {
-    id: idOf(source, mutation),
-    part,
-    file: source.path,
-    mutator: mutation.mutator,
-    before: lineAt(source.text, mutation.start).text,
-    after: lineAt(text, mutation.start).text,
-    text,
-  };
+  const after = lineAt(text, mutation.start).text;
+  return { id, part, file: source.path, mutator: mutation.mutator, before, after, text };
 }
 
-function idOf({ path, text }: SourceFile, { start, mutator }: Mutation): string {
-  const { number, column } = lineAt(text, start);
-  return `${path}:${number}:${column}:${mutator}`;
-}
+type Line = Readonly<Record<"number" | "column", number>> & { readonly text: string };
 
-function lineAt(
-  text: string,
-  offset: number,
-): { readonly number: number; readonly column: number; readonly text: string } {
+/** Returns the line at a place of the text, without indentation, and the place's number and column. */
+function lineAt(text: string, offset: number): Line {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
-  const end = text.indexOf("\n", offset);
-  return {
-    number: text.slice(0, start).split("\n").length,
-    column: offset - start + 1,
-    text: text.slice(start, end === -1 ? undefined : end).trim(),
-  };
+  const line = text.slice(start).split("\n", 1).join();
+  return { number: text.slice(0, start).split("\n").length, column: offset - start + 1, text: line.trim() };
 }

@@ -44,12 +44,8 @@ test("tests that load a file or start a program that does are chosen, nearest fi
   assert.deepEqual(tests.long, ["packages/b/src/z.long.test.ts"]);
 });
 
-test("the tests of the file's own folder have a process of their own, the others share", () => {
+test("the tests of the file's own folder run first, then the others", () => {
   const { pure } = testsFor("packages/a/src/x.ts", importersOf(tree));
-  assert.deepEqual(groupsOf("packages/a/src/x.ts", pure, 2), [
-    pure.slice(0, 1),
-    pure.slice(1, 3),
-    pure.slice(3),
-  ]);
+  assert.deepEqual(groupsOf("packages/a/src/x.ts", pure), [pure.slice(0, 1), pure.slice(1)]);
   assert.deepEqual(groupsOf("packages/a/src/x.ts", []), []);
 });

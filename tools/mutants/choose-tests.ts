@@ -1,17 +1,11 @@
 /** Chooses the tests that can notice a change of a file: those that load it, or start a program that does, nearest first. */
 import { dirname, join } from "node:path";
-import { importGraph } from "../checks/rooms.ts";
-import type { SourceFile } from "../checks/source-files.ts";
+import { importGraph } from "../checks/arrows.ts";
+import { partOf, type SourceFile } from "../checks/tree.ts";
+import { byKind, type TestFiles } from "../test/files.ts";
 
 /** The importers of each file: those that load it and those that start it as a process. */
 export type Importers = ReadonlyMap<string, readonly string[]>;
-
-/** Tests of one file by kind, each nearest first. */
-export interface Tests {
-  readonly pure: readonly string[];
-  readonly real: readonly string[];
-  readonly long: readonly string[];
-}
 
 const typeOnly = /\b(?:import|export)\s+type\s*\{[^}]*\}\s*from\s*"[^"]+"/g;
 const named = /\b(?:import|export)\s*\{([^}]*)\}\s*from\s*"([^"]+)"/g;
@@ -24,31 +18,35 @@ export function importersOf(sources: readonly SourceFile[]): Importers {
   const known = new Set(sources.map(({ path }) => path));
   const values = sources.map(({ path, text }) => ({ path, text: text.replace(typeOnly, "") }));
   const graph = importGraph(values);
-  const homes = new Map(values.filter(({ path }) => path.endsWith("/src/index.ts")).map(homesOfNames));
-  const arrows = values.flatMap((source) => {
+  const indexes = values.filter(({ path }) => path.endsWith("/src/index.ts"));
+  const homes = new Map(indexes.map((index) => [index.path, homesOf(index)]));
+  const importers = new Map<string, string[]>();
+  for (const source of values) {
     const loaded = (graph.get(source.path) ?? []).flatMap((to) => declaredIn(source, to, homes.get(to)));
-    return [...loaded, ...startedBy(source, known)].map((to) => ({ from: source.path, to }));
-  });
-  const byTarget = Map.groupBy(arrows, ({ to }) => to);
-  return new Map([...byTarget].map(([to, group]) => [to, group.map(({ from }) => from)]));
+    for (const to of [...loaded, ...startedBy(source, known)])
+      importers.set(to, [...(importers.get(to) ?? []), source.path]);
+  }
+  return importers;
 }
 
-function homesOfNames({ path, text }: SourceFile): readonly [string, ReadonlyMap<string, string>] {
-  const homes = [...text.matchAll(named)].flatMap(([, names = "", from = ""]) =>
-    valuesIn(names).map((name) => [name, join(dirname(path), from)] as const),
+/** Returns the file that declares each name of a package's index. */
+function homesOf({ path, text }: SourceFile): ReadonlyMap<string, string> {
+  const statements = [...text.matchAll(named)];
+  return new Map(
+    statements.flatMap(([, names = "", from = ""]) =>
+      valuesIn(names).map((name) => [name, join(dirname(path), from)] as const),
+    ),
   );
-  return [path, new Map(homes)];
 }
 
-/** The files that declare what `source` imports from the package whose index is `index`; `index` itself for what it does not name. */
+/** Returns the files that declare what `source` imports from the package whose index is `index`; `index` itself for what it does not name. */
 function declaredIn(
-  source: SourceFile,
+  { text }: SourceFile,
   index: string,
   homes: ReadonlyMap<string, string> | undefined,
 ): readonly string[] {
-  const imports = [...source.text.matchAll(named)].filter(
-    ([, , from]) => from === `@klutch/${index.split("/")[1]}`,
-  );
+  const specifier = `@klutch/${index.split("/")[1]}`;
+  const imports = [...text.matchAll(named)].filter(([, , from]) => from === specifier);
   if (homes === undefined || imports.length === 0) return [index];
   return imports.flatMap(([, names = ""]) => valuesIn(names)).map((name) => homes.get(name) ?? index);
 }
@@ -63,7 +61,7 @@ function valuesIn(names: string): readonly string[] {
  * `proof/` and `tools/` last. Tests in `tools/checks` are left out, because they hold the texts of the tree against rules, not its behaviour, and those
  * of this folder, whose examples look like imports.
  */
-export function testsFor(file: string, importers: Importers): Tests {
+export function testsFor(file: string, importers: Importers): TestFiles {
   const distances = new Map([[file, 0]]);
   // A Map's iterator also visits entries that are added meanwhile, so this is a breadth-first search.
   for (const [path, distance] of distances)
@@ -74,49 +72,38 @@ export function testsFor(file: string, importers: Importers): Tests {
     .toSorted(
       ([left, leftWay], [right, rightWay]) =>
         ring(left, file) - ring(right, file) || leftWay - rightWay || (left < right ? -1 : 1),
-    )
-    .map(([path]) => path);
-  const isReal = (path: string): boolean => path.endsWith(".real.test.ts");
-  const isLong = (path: string): boolean => path.endsWith(".long.test.ts");
-  return {
-    pure: tests.filter((path) => !isReal(path) && !isLong(path)),
-    real: tests.filter(isReal),
-    long: tests.filter(isLong),
-  };
+    );
+  return byKind(tests.map(([path]) => path));
 }
 
-/** Groups pure tests for processes: the file's own folder alone, because it catches most, then `size` at a time. */
-export function groupsOf(file: string, tests: readonly string[], size = 24): readonly (readonly string[])[] {
+/** Splits pure tests into runs: those of the file's own folder first, because they catch most. */
+export function groupsOf(file: string, tests: readonly string[]): readonly (readonly string[])[] {
   const near = tests.filter((test) => ring(test, file) === 0);
-  const far = tests.slice(near.length);
-  const groups = Array.from({ length: Math.ceil(far.length / size) }, (_, index) =>
-    far.slice(index * size, (index + 1) * size),
-  );
-  return near.length === 0 ? groups : [near, ...groups];
+  return [near, tests.slice(near.length)].filter(({ length }) => length > 0);
 }
 
 function ring(test: string, file: string): number {
   if (dirname(test) === dirname(file)) return 0;
-  if (test.split("/", 2).join() === file.split("/", 2).join()) return 1;
+  if (partOf(test) === partOf(file)) return 1;
   // Tests of the whole catch more than those of tools, which only read flags or bundle the file.
   if (test.startsWith("tools/")) return 4;
   return test.startsWith("proof/") ? 3 : 2;
 }
 
-/** The `main.ts` files that a file names: by the words of a path, or by `ownProgram`, whose argument may be computed. */
+/** Finds the `main.ts` files that a file names: by the words of a path, or by `ownProgram`, whose argument may be computed. */
 function startedBy({ path, text }: SourceFile, known: ReadonlySet<string>): readonly string[] {
-  const byWords = [...text.matchAll(/((?:"[\w./-]+",\s*)*)"([\w./-]*main\.ts)"/g)].flatMap(
-    ([, words = "", last = ""]) => {
-      const named = [...[...words.matchAll(/"([^"]+)"/g)].map(([, word = ""]) => word), last].join("/");
-      return [named, join(dirname(path), named)];
-    },
+  const words = [...text.matchAll(/(?:"[\w./-]+",\s*)*"[\w./-]*main\.ts"/g)].flatMap(([found]) => {
+    const relative = found
+      .split(/,\s*/)
+      .map((word) => word.slice(1, -1))
+      .join("/");
+    return [relative, join(dirname(path), relative)];
+  });
+  const programs = [...text.matchAll(/(?<!function )\bownProgram\((?:"([\w-]+)")?/g)].flatMap(([, name]) =>
+    [...known].filter((each) => {
+      const program = /^(?:apps|sandbox)\/([^/]+)\/src\/main\.ts$/.exec(each)?.[1];
+      return program !== undefined && (name === undefined || program === name);
+    }),
   );
-  const byName = [...text.matchAll(/(?<!function )\bownProgram\((?:"([\w-]+)")?/g)].flatMap(([, name]) =>
-    [...known].filter(
-      (each) =>
-        /^(?:apps|sandbox)\/[^/]+\/src\/main\.ts$/.test(each) &&
-        (name === undefined || each.split("/")[1] === name),
-    ),
-  );
-  return [...byWords, ...byName].filter((each) => known.has(each) && each !== path);
+  return [...words, ...programs].filter((each) => known.has(each) && each !== path);
 }

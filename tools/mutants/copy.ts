@@ -48,6 +48,7 @@ async function linkPackages(folder: string): Promise<void> {
     // Its links are relative (`../../packages/sync`), so a copy of them leads into the copy.
     if (name === "@klutch")
       await cp(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true });
-    else await symlink(join(from, name), join(to, name));
+    // What runs have remembered stays as it is.
+    else if (name !== ".cache") await symlink(join(from, name), join(to, name));
   }
 }

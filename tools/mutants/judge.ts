@@ -1,12 +1,12 @@
 /** Judges mutants one after the other in a copy of the tree. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SourceFile } from "../checks/source-files.ts";
+import type { SourceFile } from "../checks/tree.ts";
 import type { Mutant } from "./choose-mutants.ts";
-import type { TreeCopy } from "./copy.ts";
 import { groupsOf, type Importers, testsFor } from "./choose-tests.ts";
+import type { TreeCopy } from "./copy.ts";
 import type { Verdict } from "./report.ts";
-import { type Run, runPure, runReal } from "./run-tests.ts";
+import { runTests } from "./run-tests.ts";
 
 /** A hang is never called one sooner, so that a busy machine does not catch mutants. */
 const leastSilentMs = 60_000;
@@ -18,18 +18,16 @@ export interface Court {
   readonly copy: TreeCopy;
   readonly sources: readonly SourceFile[];
   readonly importers: Importers;
-  /** Tries survivors on real servers, and on the tests that take long, too. */
+  /** Tries survivors on real servers, too. */
   readonly real: boolean;
-  readonly long: boolean;
   readonly signal: AbortSignal;
-  readonly say: (line: string) => void;
 }
 
 /** Remembers how the copy does without a mutant: each file of tests runs so before its first use. */
 interface Known {
-  /** Tells if a test file passes without a mutant. */
+  /** Files that pass, and files that fail. */
   readonly passes: Map<string, boolean>;
-  /** The longest time in which none of the pure tests ended. */
+  /** The longest time in which the pure tests printed nothing. */
   longestSilenceMs: number;
 }
 
@@ -54,51 +52,56 @@ export async function judge(
 }
 
 async function caughtByPure(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
-  const { copy, importers, signal } = court;
+  const { copy, signal, importers } = court;
   for (const files of groupsOf(mutant.file, testsFor(mutant.file, importers).pure)) {
-    await verifyPure(court, files, known);
-    const silentMs = Math.max(leastSilentMs, 4 * known.longestSilenceMs);
-    const run = await withMutant(court, mutant, () => runPure(copy, files, { silentMs, signal }));
-    if (run.caughtBy !== undefined) return run.caughtBy;
-  }
-  return undefined;
-}
-
-async function verifyPure({ copy, signal }: Court, files: readonly string[], known: Known): Promise<void> {
-  const unknown = files.filter((file) => !known.passes.has(file));
-  if (unknown.length === 0 || signal.aborted) return;
-  const { caughtBy, silentMs } = await runPure(copy, unknown, { silentMs: verifySilentMs, signal });
-  if (caughtBy !== undefined && !signal.aborted)
-    throw new Error(`The copy without a mutant fails: ${caughtBy}. Make the tests pass first.`);
-  for (const file of unknown) known.passes.set(file, true);
-  known.longestSilenceMs = Math.max(known.longestSilenceMs, silentMs);
-}
-
-/** A file on servers that fails without the mutant, too, says nothing about it and is left out. */
-async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
-  const { real, long } = testsFor(mutant.file, court.importers);
-  const run = (file: string): Promise<Run> =>
-    runReal(court.copy, file, { silentMs: verifySilentMs, signal: court.signal });
-  for (const file of court.long ? [...real, ...long] : real) {
-    if (!known.passes.has(file)) {
-      const { caughtBy } = await run(file);
-      known.passes.set(file, caughtBy === undefined);
-      if (caughtBy !== undefined) court.say(`${file} fails without a mutant and is left out: ${caughtBy}`);
+    const unknown = files.filter((file) => !known.passes.has(file));
+    if (unknown.length > 0 && !signal.aborted) {
+      const { caughtBy, silentMs } = await runTests(copy, unknown, { silentMs: verifySilentMs, signal });
+      if (caughtBy !== undefined && !signal.aborted)
+        throw new Error(`The copy without a mutant fails: ${caughtBy}. Make the tests pass first.`);
+      for (const file of unknown) known.passes.set(file, true);
+      known.longestSilenceMs = Math.max(known.longestSilenceMs, silentMs);
     }
-    if (court.signal.aborted) return undefined;
-    if (known.passes.get(file) === false) continue;
-    const { caughtBy } = await withMutant(court, mutant, () => run(file));
+    const caughtBy = await caughtIn(
+      court,
+      mutant,
+      files,
+      Math.max(leastSilentMs, 4 * known.longestSilenceMs),
+    );
     if (caughtBy !== undefined) return caughtBy;
   }
   return undefined;
 }
 
-async function withMutant<Result>(court: Court, mutant: Mutant, run: () => Promise<Result>): Promise<Result> {
-  const path = join(court.copy.folder, mutant.file);
+/** A file on servers that fails without the mutant, too, says nothing about it and is left out. */
+async function caughtByReal(court: Court, mutant: Mutant, known: Known): Promise<string | undefined> {
+  const { copy, signal } = court;
+  for (const file of testsFor(mutant.file, court.importers).real) {
+    if (!known.passes.has(file)) {
+      const { caughtBy } = await runTests(copy, [file], { silentMs: verifySilentMs, signal });
+      known.passes.set(file, caughtBy === undefined);
+      if (caughtBy !== undefined) console.log(`${file} fails without a mutant and is left out: ${caughtBy}`);
+    }
+    if (signal.aborted) return undefined;
+    if (known.passes.get(file) === false) continue;
+    const caughtBy = await caughtIn(court, mutant, [file], verifySilentMs);
+    if (caughtBy !== undefined) return caughtBy;
+  }
+  return undefined;
+}
+
+/** Runs the tests on the mutant and puts the source back. */
+async function caughtIn(
+  { copy, sources, signal }: Court,
+  mutant: Mutant,
+  files: readonly string[],
+  silentMs: number,
+): Promise<string | undefined> {
+  const path = join(copy.folder, mutant.file);
   await writeFile(path, mutant.text);
   try {
-    return await run();
+    return (await runTests(copy, files, { silentMs, signal })).caughtBy;
   } finally {
-    await writeFile(path, court.sources.find((source) => source.path === mutant.file)?.text ?? "");
+    await writeFile(path, sources.find((source) => source.path === mutant.file)?.text ?? "");
   }
 }

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
-import { listFiles, readSource, type SourceFile } from "../checks/source-files.ts";
+import { openTree, type SourceFile, type Tree } from "../checks/tree.ts";
 import { chooseMutants, defaultParts, type Mutant, mutantById } from "./choose-mutants.ts";
 import { importersOf } from "./choose-tests.ts";
 import { copyTree } from "./copy.ts";
@@ -19,7 +19,6 @@ const flags = {
   only: { type: "string", multiple: true },
   list: { type: "boolean", default: false },
   real: { type: "boolean", default: false },
-  long: { type: "boolean", default: false },
   out: { type: "string" },
   compare: { type: "string" },
 } as const;
@@ -30,22 +29,25 @@ process.exitCode = await exitCodeOf(main);
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: flags });
-  const files = listFiles();
-  const sources = files.filter((path) => path.endsWith(".ts")).map(readSource);
-  const mutants = chosen(sources, values);
+  const tree = openTree();
+  const mutants = chosen(tree.files(isSource), values);
   if (values.list) {
     for (const mutant of mutants) console.log(diffOf(mutant));
     return 0;
   }
   const others =
     values.compare === undefined ? undefined : parseVerdicts(await readFile(values.compare, "utf8"));
-  const verdicts = await verdictsOn(mutants, files, sources, values);
+  const verdicts = await verdictsOn(mutants, tree, values);
   if (values.out !== undefined) await writeFile(values.out, `${JSON.stringify(verdicts, undefined, 2)}\n`);
   if (verdicts.length < mutants.length)
     console.log(`\nStopped after ${verdicts.length} of ${mutants.length} mutants.`);
   console.log(`\n${survivorsText(verdicts)}\n\n${table(verdicts)}`);
   if (others !== undefined) printComparison(verdicts, others);
   return verdicts.length === mutants.length ? 0 : 1;
+}
+
+function isSource(path: string): boolean {
+  return path.endsWith(".ts");
 }
 
 function chosen(sources: readonly SourceFile[], values: Values): readonly Mutant[] {
@@ -60,23 +62,15 @@ function chosen(sources: readonly SourceFile[], values: Values): readonly Mutant
 
 async function verdictsOn(
   mutants: readonly Mutant[],
-  files: readonly string[],
-  sources: readonly SourceFile[],
-  { real, long }: Values,
+  tree: Tree,
+  { real }: Values,
 ): Promise<readonly Verdict[]> {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   const verdicts: Verdict[] = [];
-  await using copy = await copyTree(files);
-  const court = {
-    copy,
-    sources,
-    importers: importersOf(sources),
-    real,
-    long,
-    signal: stop.signal,
-    say: (line: string) => console.log(line),
-  };
+  const sources = tree.files(isSource);
+  await using copy = await copyTree([...tree.paths]);
+  const court = { copy, sources, importers: importersOf(sources), real, signal: stop.signal };
   try {
     await judge(court, mutants, (verdict) => {
       verdicts.push(verdict);

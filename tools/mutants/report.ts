@@ -1,13 +1,9 @@
 /** The verdicts on mutants: as tables for people, as JSON, and beside those of another tree. */
 
+import type { Mutant } from "./choose-mutants.ts";
+
 /** A mutant and the test that caught it. */
-export interface Verdict {
-  readonly id: string;
-  readonly part: string;
-  readonly file: string;
-  readonly mutator: string;
-  readonly before: string;
-  readonly after: string;
+export interface Verdict extends Omit<Mutant, "text"> {
   /** Kind of tests that caught it; `survived` when none of those that ran did. */
   readonly outcome: "pure" | "real" | "survived";
   /** The test's file and name, `timeout`, or how the process ended; empty for a survivor. */
@@ -47,15 +43,12 @@ export function compare(
 ): { readonly lost: readonly Verdict[]; readonly shared: number } {
   const key = ({ file, mutator, before, after }: Verdict): string =>
     [file, mutator, before, after].join("\n");
-  const known = new Map(others.map((other) => [key(other), other]));
-  const pairs = verdicts.flatMap((verdict) => {
-    const other = known.get(key(verdict));
-    return other === undefined ? [] : [{ verdict, other }];
-  });
-  const lost = pairs.filter(
-    ({ verdict, other }) => verdict.outcome === "survived" && other.outcome !== "survived",
+  const own = new Map(verdicts.map((verdict) => [key(verdict), verdict]));
+  const shared = others.filter((other) => own.has(key(other)));
+  const lost = shared.filter(
+    (other) => other.outcome !== "survived" && own.get(key(other))?.outcome === "survived",
   );
-  return { lost: lost.map(({ other }) => other), shared: pairs.length };
+  return { lost, shared: shared.length };
 }
 
 /** Reads what `--out` wrote. Throws when it is something else. */
@@ -67,13 +60,7 @@ export function parseVerdicts(text: string): readonly Verdict[] {
 }
 
 function isVerdict(value: unknown): value is Verdict {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "mutator" in value &&
-    "before" in value &&
-    "outcome" in value
-  );
+  return value instanceof Object && "mutator" in value && "before" in value && "outcome" in value;
 }
 
 function row(part: string, ...cells: readonly (string | number)[]): string {

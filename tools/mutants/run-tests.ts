@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { TreeCopy } from "./copy.ts";
-import { parseTestRecord } from "../test/record.ts";
 
 /** Tells how a run of tests ended. */
 export interface Run {
@@ -20,47 +19,17 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs pure tests in one process. */
-export function runPure(copy: TreeCopy, files: readonly string[], options: RunOptions): Promise<Run> {
-  const reporter = ["--test-reporter=./tools/test/recorder.ts", "--test-reporter-destination=stdout"];
-  return runUntilFailure(
-    copy,
-    ["--test", "--test-isolation=none", ...reporter, ...files],
-    failedRecord,
-    options,
-  );
-}
-
-/** Runs a file on real servers as `npm test` does, which has a watchdog of its own for each file. */
-export function runReal(copy: TreeCopy, file: string, options: RunOptions): Promise<Run> {
-  return runUntilFailure(copy, ["tools/test/main.ts", file], failedLine, options);
-}
-
-function failedRecord(line: string): string | undefined {
-  try {
-    const { outcome, file, name } = parseTestRecord(line);
-    return outcome === "failed" ? `${file}: ${name}` : undefined;
-  } catch {
-    // The code under test has printed something.
-    return undefined;
-  }
-}
-
-function failedLine(line: string): string | undefined {
-  return /^(?:FAILED|ENDED) (.+: .+)$/.exec(line)?.[1];
-}
-
-async function runUntilFailure(
+/** Runs files of tests as `npm test` does, which has a watchdog of its own for each file on servers. */
+export async function runTests(
   { folder: cwd, temporary }: TreeCopy,
-  args: readonly string[],
-  failureIn: (line: string) => string | undefined,
+  files: readonly string[],
   { silentMs, signal }: RunOptions,
 ): Promise<Run> {
   // A runner that knows that it runs in a test of another one reports to that one.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   const env = { ...inherited, TMPDIR: temporary };
   // It leads a group of its own, so that the processes of its tests end with it; servers end when their parent does.
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, ["tools/test/main.ts", ...files], {
     cwd,
     env,
     detached: true,
@@ -80,7 +49,7 @@ async function runUntilFailure(
   const lines = createInterface(child.stdout).on("line", (line) => {
     longestMs = Math.max(longestMs, performance.now() - lastMs);
     lastMs = performance.now();
-    const failure = failureIn(line);
+    const failure = /^(?:FAILED|ENDED) (.+: .+)$/.exec(line)?.[1];
     if (failure !== undefined) stop(failure);
   });
   child.on("error", (error) => resolve(error.message));

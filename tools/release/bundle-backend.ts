@@ -1,7 +1,7 @@
 /** Describes the backend in the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
 import { artefact, type ArtefactOptions, type Manifest } from "@klutch/api";
 import { listAt, recordAt, recordsAt } from "@klutch/kube-core";
-import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-deployment.ts";
+import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-manifests.ts";
 
 /** Keys of the ConfigMap, by the variable of the Pod that they become. */
 export const backendSettings = {

@@ -12,7 +12,7 @@ import {
   restrictedPod,
   runtimeUser,
 } from "@klutch/api";
-import { backendName } from "../generate/backend-deployment.ts";
+import { backendName } from "../generate/backend-manifests.ts";
 import { variables } from "./bundle-backend.ts";
 import { dataFolder } from "./images.ts";
 

@@ -11,7 +11,7 @@ import {
   legacy,
   providerConfigName,
 } from "@klutch/services";
-import { backendName } from "../generate/backend-deployment.ts";
+import { backendName } from "../generate/backend-manifests.ts";
 import { backendSecrets, backendService, backendSettings } from "./bundle-backend.ts";
 
 /** Returns something of a site, as the bundle writes it. */

@@ -20,7 +20,7 @@ import { formatYaml } from "@klutch/kube";
 import { type KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { released } from "../charts/chart.ts";
-import { backendRbac } from "../generate/backend-rbac.ts";
+import { backendRbac } from "../generate/backend-manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./released-image.ts";

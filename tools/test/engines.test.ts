@@ -24,5 +24,6 @@ test("only the servers that the chosen tests need are obtained", () => {
   );
   assert.deepEqual(enginesFor(["proof/e2e/gitops/states.long.test.ts"]), ["judges"]);
   assert.deepEqual(enginesFor(["sandbox/engines/src/helm.real.test.ts"]), ["helm"]);
+  assert.deepEqual(enginesFor(["tools/docs/install.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["proof/e2e/gitops/living.long.test.ts"]), [...engineNames, "judges"]);
 });

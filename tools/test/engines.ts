@@ -27,6 +27,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["tools/charts/node", [...cluster, "crane", "helm", ...nodeEngineNames]],
   ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
   ["tools/charts/", ["helm"]],
+  ["tools/docs/install", ["helm"]],
   ["tools/release/charts", ["crane", "helm"]],
   ["proof/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["sandbox/engines/src/helm", ["helm"]],

@@ -1,91 +1,88 @@
-/** Finds the test files and tells the two kinds apart by name. */
+/** Finds the test files and tells their kinds apart by name. */
 import { globSync } from "node:fs";
 import { repositoryRoot } from "../root.ts";
-import { nearPaths } from "./near.ts";
+import type { Batch } from "./seconds.ts";
 
 /** Paths relative to the repository root, sorted. */
 export interface TestFiles {
   /** `*.test.ts`: in-process. */
   readonly pure: readonly string[];
-  /** `*.real.test.ts` and `*.long.test.ts`: boot real servers. */
+  /** `*.real.test.ts`: boot real servers. */
   readonly real: readonly string[];
+  /** `*.long.test.ts`: `npm run test:long` runs them, and `npm test` one that is named. */
+  readonly long: readonly string[];
 }
 
-/** Returns every test file that CI runs, sorted by path. */
-export function allTestFiles(): readonly string[] {
-  return testFiles().filter((file) => !isLong(file));
-}
-
-/** Returns every `*.long.test.ts`, which `npm run test:long` runs, sorted by path. */
-export function allLongFiles(): readonly string[] {
-  return testFiles().filter(isLong);
-}
-
-function testFiles(): readonly string[] {
-  return globSync("{packages,apps,sandbox,proof,tools}/**/*.test.ts", {
+/** Returns every test file of the repository. */
+export function allTestFiles(): TestFiles {
+  const files = globSync("{packages,apps,sandbox,proof,tools}/**/*.test.ts", {
     cwd: repositoryRoot,
     exclude: ["**/node_modules/**"],
-  }).toSorted();
+  });
+  return byKind(files.toSorted());
 }
 
-function isLong(file: string): boolean {
-  return file.endsWith(".long.test.ts");
-}
-
-/** Adds the long files that a filter names and that nothing short matches, so that each file can be run by its name. */
-export function withLong(
-  short: readonly string[],
-  long: readonly string[],
-  filters: readonly string[],
-): readonly string[] {
-  const missed = filters.map(asWritten).filter((filter) => !short.some((file) => file.includes(filter)));
-  return [...short, ...long.filter((file) => missed.some((filter) => file.includes(filter)))];
-}
-
-/** Those of `all` whose path contains one of `filters`, or all when there are none. */
-export function chooseTestFiles(all: readonly string[], filters: readonly string[]): TestFiles {
-  const wanted = filters.map(asWritten);
-  const chosen = all.filter((file) => wanted.length === 0 || wanted.some((filter) => file.includes(filter)));
-  const isReal = (file: string): boolean => /\.(?:real|long)\.test\.ts$/.test(file);
-  // Files with a whole sandbox take longest, so they start first and the others fill the gaps.
-  const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
-  const real = chosen.filter(isReal);
+/** Tells the kinds of files apart. */
+export function byKind(files: readonly string[]): TestFiles {
+  const [real, long] = [".real.test.ts", ".long.test.ts"];
   return {
-    pure: chosen.filter((file) => !isReal(file)),
-    real: [...real.filter(isWhole), ...real.filter((file) => !isWhole(file))],
+    pure: files.filter((file) => !file.endsWith(real) && !file.endsWith(long)),
+    real: files.filter((file) => file.endsWith(real)),
+    long: files.filter((file) => file.endsWith(long)),
   };
 }
 
-/** These compute for so long that each is a batch of its own, and they start first. */
-const long = /simulation|crash\.test|checks\.test/;
+/**
+ * Returns the files whose path contains a filter, or all but the long ones without filters. A filter chooses long files only if it matches no
+ * other. `unmatched` lists the filters that match nothing.
+ */
+export function chooseTestFiles(
+  { pure, real, long }: TestFiles,
+  filters: readonly string[],
+): TestFiles & { readonly unmatched: readonly string[] } {
+  const short = [...pure, ...real];
+  const matching = (files: readonly string[], filter: string): readonly string[] =>
+    // A shell's completion begins with `./`, paths of the repository with a name.
+    files.filter((file) => file.includes(filter.replace(/^(?:\.\/)+/, "")));
+  const found = filters.map(
+    (filter) => [matching(short, filter), matching(long, filter)].find((some) => some.length > 0) ?? [],
+  );
+  const chosen = new Set(filters.length === 0 ? short : found.flat());
+  return {
+    ...byKind([...short, ...long].filter((file) => chosen.has(file))),
+    unmatched: filters.filter((_, index) => found[index]?.length === 0),
+  };
+}
+
+/** Parts of the paths of files that compute for so long that each is a batch of its own; the longest start first. */
+const slow = [
+  "simulation/seeds",
+  "simulation/hostile",
+  "rotation/crash",
+  "simulation/tenant",
+  "completion/shells",
+  "src/object-any",
+  "object/pair-store",
+  "checks/checks",
+  "simulation/",
+  "crash.test",
+];
 const batchSize = 24;
 
 /** Groups files of pure tests for processes that run several of them. */
-export function batchesOf(files: readonly string[]): readonly (readonly string[])[] {
-  const short = files.filter((file) => !long.test(file));
-  const count = Math.ceil(short.length / batchSize);
+export function batchesOf(files: readonly string[]): readonly Batch[] {
+  const alone = new Set(slow.flatMap((part) => files.filter((file) => file.includes(part))));
+  const quick = files.filter((file) => !alone.has(file));
+  const count = Math.ceil(quick.length / batchSize);
   // Neighbours load the same modules.
   const batches = Array.from({ length: count }, (_, index) =>
-    short.slice(Math.floor((index * short.length) / count), Math.floor(((index + 1) * short.length) / count)),
+    quick.slice(Math.floor((index * quick.length) / count), Math.floor(((index + 1) * quick.length) / count)),
   );
-  return [...files.filter((file) => long.test(file)).map((file) => [file]), ...batches];
+  return [...[...alone].map((file) => [file]), ...batches];
 }
 
-/** A sentence for each filter that no path contains, with the paths that it may have meant. */
-export function unmatchedFilters(all: readonly string[], filters: readonly string[]): readonly string[] {
-  return filters
-    .filter((filter) => !all.some((file) => file.includes(asWritten(filter))))
-    .map((filter) => {
-      const near = nearPaths(asWritten(filter), all);
-      const hint =
-        near.length > 0
-          ? `Did you mean ${near.join(" or ")}?`
-          : "Give a part of a path, such as packages/kube, or nothing for all tests.";
-      return `No test file has "${filter}" in its path. ${hint}`;
-    });
-}
-
-/** Paths of the repository begin with a name; a shell's completion begins with `./`. */
-function asWritten(filter: string): string {
-  return filter.replace(/^(?:\.\/)+/, "");
+/** Makes a process of each file on servers. Those with a whole sandbox take longest, so they start first and the others fill the gaps. */
+export function processesFor(files: readonly string[]): readonly Batch[] {
+  const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
+  return [...files.filter(isWhole), ...files.filter((file) => !isWhole(file))].map((file) => [file]);
 }

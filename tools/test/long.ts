@@ -5,27 +5,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { repositoryRoot } from "../root.ts";
-import { allLongFiles } from "./files.ts";
+import { allTestFiles } from "./files.ts";
 import { chooseParts, filesOf, type LongPart } from "./long-parts.ts";
 import { runReal } from "./real.ts";
-import { inTurns, type StageResult } from "./stage.ts";
-import { printSummary } from "./summary.ts";
+import { inTurns, printSummary, type StageResult } from "./stage.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
   let parts: readonly LongPart[];
-  let list: boolean;
+  let list: boolean | undefined;
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { list: { type: "boolean", default: false } },
-      allowPositionals: true,
-    });
+    const options = { list: { type: "boolean" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     list = values.list;
     parts = chooseParts(positionals);
   } catch (error) {
@@ -36,11 +31,11 @@ async function main(args: readonly string[]): Promise<number> {
   for (const part of parts)
     console.log(`  ${part.name.padEnd(10)} ${String(part.minutes).padStart(3)} min  ${part.tests}`);
   console.log(`${parts.length} parts, about ${minutes} minutes on two cores.`);
-  if (list) return 0;
+  if (list === true) return 0;
   const results: StageResult[] = [];
   for (const [index, part] of parts.entries()) {
     console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);
-    const files = filesOf(part, allLongFiles());
+    const files = filesOf(part, allTestFiles().long);
     if (files.length > 0) results.push(await runReal(part.name, files));
     results.push(...(await inTurns(part.programs ?? [], availableParallelism(), runProgram)));
     const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
@@ -50,18 +45,12 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Runs a program whose exit code is the verdict, and prints its lines with its number, because others print at the same time. */
-async function runProgram(
-  [entry, ...args]: readonly [string, ...string[]],
-  index: number,
-): Promise<StageResult> {
-  const name = [entry, ...args].join(" ");
+async function runProgram(name: string, index: number): Promise<StageResult> {
   const say = (line: string): void => console.log(`${index + 1}| ${line}`);
   say(`== ${name}`);
   const started = performance.now();
-  const child = spawn(process.execPath, [join(repositoryRoot, entry), ...args], {
-    cwd: repositoryRoot,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const args = name.split(" ");
+  const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
   for (const output of [child.stdout, child.stderr]) createInterface(output).on("line", say);
   const [exitCode] = (await once(child, "close")) as [number | null];
   const milliseconds = performance.now() - started;
@@ -69,8 +58,7 @@ async function runProgram(
   say(`${outcome}: ${name}`);
   return {
     name,
-    exitCode: exitCode ?? 1,
-    records: [{ name, file: entry, outcome, milliseconds }],
+    records: [{ name, file: args[0] ?? "", outcome, milliseconds }],
     seconds: milliseconds / 1000,
   };
 }

@@ -1,45 +1,35 @@
-/** The processes that a test file started. */
+/** Finds and ends the processes that a test file started. */
 import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname } from "node:path";
-import { startedByVariable, watchFolderVariable } from "./watch-state.ts";
+
+/** The environment variable that a test file's process and all that it starts have; its value identifies the file's process. */
+export const startedByVariable = "KLUTCH_TEST_STARTED_BY";
 
 /** A process that runs. */
 export interface StartedProcess {
   readonly id: number;
   /** Its name. */
   readonly command: string;
+  readonly parent: number;
 }
 
 interface Seen extends StartedProcess {
-  readonly parent: number;
   /** What it was started with: `NAME=value`. */
   readonly environment: readonly string[];
 }
 
-/**
- * The process that writes to `stateFile`, if it still runs, and all that it started: its descendants, and those that lost their parent but
- * inherited its mark. Only Linux says it; elsewhere it is the process alone.
- */
-export async function processesOf(stateFile: string): Promise<readonly StartedProcess[]> {
-  const id = Number(basename(stateFile));
-  const names = await readdir("/proc").catch(() => undefined);
-  if (names === undefined) return [{ id, command: "" }];
-  const ids = names.filter((name) => /^\d+$/.test(name));
-  const seen = (await Promise.all(ids.map(look))).flatMap((each) => each ?? []);
+/** Returns the processes with the mark and their descendants, which may have another environment. Only Linux tells; elsewhere there are none. */
+export async function processesOf(mark: string): Promise<readonly StartedProcess[]> {
+  const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const seen = (await Promise.all(ids.map(look))).filter((each) => each !== undefined);
   const byId = new Map(seen.map((each) => [each.id, each]));
-  const watched = `${watchFolderVariable}=${dirname(stateFile)}`;
-  const mark = `${startedByVariable}=${stateFile}`;
-  const isOf = (each: Seen | undefined): boolean => {
-    if (each === undefined) return false;
-    // Another process may have its number by now.
-    if (each.id === id && each.environment.includes(watched)) return true;
-    return each.environment.includes(mark) || isOf(byId.get(each.parent));
-  };
-  return seen.filter(isOf).map(({ id: found, command }) => ({ id: found, command }));
+  const isOf = (each: Seen | undefined): boolean =>
+    each !== undefined &&
+    (each.environment.includes(`${startedByVariable}=${mark}`) || isOf(byId.get(each.parent)));
+  return seen.filter(isOf);
 }
 
-/** SIGKILL for all. */
-export function endAll(processes: readonly StartedProcess[]): void {
+/** Sends SIGKILL to all. */
+export function endAll(processes: readonly Pick<StartedProcess, "id">[]): void {
   for (const { id } of processes) {
     try {
       process.kill(id, "SIGKILL");
@@ -49,7 +39,7 @@ export function endAll(processes: readonly StartedProcess[]): void {
   }
 }
 
-/** Undefined for one that has ended, also when nobody has taken up its end yet. */
+/** Returns undefined for one that has ended, also when its parent has not taken up its end yet. */
 async function look(id: string): Promise<Seen | undefined> {
   const stat = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
   // The name may contain anything (proc_pid_stat(5)).

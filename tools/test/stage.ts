@@ -1,21 +1,40 @@
-/** Runs test files by `node --test` with this repository's reporter. */
-import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+/** Runs test files by Node's test runner, prints what happens, and records each test. */
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
+import { run } from "node:test";
+import type { TestEvent } from "node:test/reporters";
+import { inspect } from "node:util";
 import { repositoryRoot } from "../root.ts";
-import { watchedEnvironment } from "./environment.ts";
-import { parseTestRecord, type TestRecord } from "./record.ts";
-import { batchVariable, type WatchLimits } from "./watch-state.ts";
-import { watchFiles } from "./watch.ts";
+import { startedByVariable } from "./processes.ts";
+import { type Batch, lastSeconds, longestFirst, rememberSeconds } from "./seconds.ts";
+import { endWhenOverdue, type Progress, type WatchLimits } from "./watch.ts";
 
-/** What one stage did. */
+/** One finished test. A file that fails outside of its tests, or cannot be loaded, counts as one failed test. */
+export interface TestRecord {
+  readonly name: string;
+  /** Relative to the repository root. */
+  readonly file: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+  readonly milliseconds: number;
+}
+
+/** Tells what one stage did. */
 export interface StageResult {
   readonly name: string;
   readonly records: readonly TestRecord[];
-  /** Of the runner; not 0 also when a file could not be loaded at all. */
-  readonly exitCode: number;
   readonly seconds: number;
+}
+
+/** Options of `runStage`. */
+export interface StageOptions {
+  /** Limits how many processes run tests at the same time. */
+  readonly concurrency: number;
+  readonly limits?: WatchLimits | undefined;
+  /** Lets processes of other stages go first when there are too few cores. Default: false. */
+  readonly isPatient?: boolean | undefined;
+  /** Added to the environment of the test files. Default: nothing. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A single test that hangs fails after this time; generous, because cold caches of a loaded machine are slow. */
@@ -24,107 +43,126 @@ const testTimeoutMs = 240_000;
 /** Longer than the longest test gives itself, so that a test that hangs is named by itself first. */
 const usualLimits: WatchLimits = { silentMs: 600_000, endingMs: 180_000, pollMs: 2_000 };
 
-/** Options of `runStage`. */
-export interface StageOptions {
-  /** How many processes run tests at the same time. */
-  readonly concurrency: number;
-  /**
-   * Runs files in this process-sharing way: each inner list in one process, one file after the other. Loading the same modules for each of
-   * hundreds of small files takes longer than the tests. Default: each file in a process of its own.
-   */
-  readonly batches?: readonly (readonly string[])[] | undefined;
-  readonly limits?: WatchLimits | undefined;
-  /** Lets processes of other stages go first when there are too few cores. Default: false. */
-  readonly isPatient?: boolean | undefined;
-  /** Added to the environment of the test files. Default: nothing. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
-}
-
-/** Runs `files`, prints progress, and returns a record for each test. */
+/** Runs the batches, those first that took longest the last time, and returns a record for each test. */
 export async function runStage(
   name: string,
-  files: readonly string[],
+  batches: readonly Batch[],
   options: StageOptions,
 ): Promise<StageResult> {
-  console.log(`\n== ${name}: ${files.length} files`);
+  console.log(`\n== ${name}: ${batches.flat().length} files`);
   const started = performance.now();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-test-"));
-  const states = join(folder, "states");
-  await mkdir(states);
-  const stop = new AbortController();
-  const say = (line: string): void => console.log(`\n${line}\n`);
-  const watching = watchFiles(states, {
-    limits: options.limits ?? usualLimits,
-    signal: stop.signal,
-    say,
-  });
+  // Node's runner of each batch listens to this process.
+  process.setMaxListeners(0);
+  const reports = await mkdtemp(join(tmpdir(), "klutch-test-"));
   try {
-    const env = { ...watchedEnvironment(states), ...options.env };
-    const { batches, concurrency, isPatient = false } = options;
-    const runs =
-      batches === undefined
-        ? [
-            await runFiles({
-              folder,
-              index: 0,
-              files,
-              flags: [`--test-concurrency=${concurrency}`],
-              env,
-              isPatient,
-            }),
-          ]
-        : await inTurns(batches, concurrency, (batch, index) =>
-            runFiles({
-              folder,
-              index,
-              files: batch,
-              flags: ["--test-isolation=none"],
-              env: { ...env, [batchVariable]: "1" },
-              isPatient,
-            }),
-          );
-    return {
-      name,
-      exitCode: runs.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0,
-      records: runs.flatMap(({ records }) => records),
-      seconds: (performance.now() - started) / 1000,
-    };
+    const ordered = longestFirst(batches, lastSeconds());
+    const runs = await inTurns(ordered, options.concurrency, async (batch) => {
+      const begun = performance.now();
+      return { batch, records: await runBatch(batch, reports, options), seconds: secondsSince(begun) };
+    });
+    rememberSeconds(runs.map(({ batch, seconds }) => [batch, seconds]));
+    return { name, records: runs.flatMap(({ records }) => records), seconds: secondsSince(started) };
   } finally {
-    stop.abort();
-    await watching;
-    await rm(folder, { recursive: true, force: true });
+    await rm(reports, { recursive: true, force: true });
   }
 }
 
-interface Runner {
-  readonly folder: string;
-  readonly index: number;
-  readonly files: readonly string[];
-  readonly flags: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  readonly isPatient: boolean;
+function secondsSince(milliseconds: number): number {
+  return (performance.now() - milliseconds) / 1000;
 }
 
-/** Runs one runner for the files. */
-async function runFiles(runner: Runner): Promise<Pick<StageResult, "exitCode" | "records">> {
-  const { folder, index, files, flags, env, isPatient } = runner;
-  const recordFile = join(folder, `records-${index}.jsonl`);
-  const args = [
-    `--import=${join(import.meta.dirname, "watched.ts")}`,
-    "--test",
-    ...flags,
-    `--test-timeout=${testTimeoutMs}`,
-    `--test-reporter=${join(import.meta.dirname, "reporter.ts")}`,
-    "--test-reporter-destination=stdout",
-    `--test-reporter=${join(import.meta.dirname, "recorder.ts")}`,
-    `--test-reporter-destination=${recordFile}`,
-    ...files,
-  ];
-  const node = [process.execPath, ...args];
-  // Threads inherit the priority that their process starts with (sched(7)), so it is set before Node starts.
-  const exitCode = await runCommand(isPatient ? ["nice", "-n", "5", ...node] : node, env);
-  const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line !== "");
-  return { exitCode, records: lines.map(parseTestRecord) };
+async function runBatch(
+  batch: Batch,
+  reports: string,
+  { env, isPatient, limits = usualLimits }: StageOptions,
+): Promise<readonly TestRecord[]> {
+  const [first = "", ...others] = batch.map((file) => resolve(repositoryRoot, file));
+  const mark = `${process.pid} ${first}`;
+  const progress: Progress = { file: first, atMs: performance.now(), open: 0, ended: 0 };
+  const stop = new AbortController();
+  const watching = endWhenOverdue(progress, { mark, reports, limits, signal: stop.signal });
+  const records: TestRecord[] = [];
+  try {
+    const events = run({
+      cwd: repositoryRoot,
+      files: [first],
+      argv: others,
+      // The runner starts the process with these; with the first it runs all of its files itself.
+      execArgv: [
+        ...(others.length > 0 ? ["--test", "--test-isolation=none"] : []),
+        ...(isPatient === true ? [`--import=${join(import.meta.dirname, "patient.ts")}`] : []),
+        "--report-on-signal",
+        `--report-directory=${reports}`,
+        "--report-exclude-network",
+      ],
+      env: { ...process.env, ...env, [startedByVariable]: mark },
+      timeout: testTimeoutMs,
+    });
+    for await (const event of events as AsyncIterable<TestEvent>)
+      follow(event, { isAlone: others.length === 0, first, progress, records });
+  } finally {
+    stop.abort();
+    await watching;
+  }
+  return records;
+}
+
+interface BatchState {
+  readonly isAlone: boolean;
+  readonly first: string;
+  readonly progress: Progress;
+  readonly records: TestRecord[];
+}
+
+/** Prints what the event says, and remembers it. */
+function follow(event: TestEvent, { isAlone, first, progress, records }: BatchState): void {
+  if (event.type === "test:stderr" || event.type === "test:stdout") {
+    process.stdout.write(event.data.message);
+  } else if (event.type === "test:diagnostic" && event.data.file !== undefined) {
+    // Of a file, not of the run: such as an error that came after its test had ended and still fails the file.
+    console.log(`${relative(repositoryRoot, event.data.file)}: ${event.data.message}`);
+  } else if (event.type === "test:enqueue" || event.type === "test:complete") {
+    const isStart = event.type === "test:enqueue";
+    const { name, entryFile, file = first } = event.data;
+    // The runner has a test of its own around the process.
+    const isProcess = entryFile === undefined;
+    if (!isProcess) {
+      progress.file = isAlone ? first : file;
+      progress.open += isStart ? 1 : -1;
+      progress.ended += isStart ? 0 : 1;
+    }
+    progress.atMs = performance.now();
+    if (isStart) return;
+    const isFile = isProcess || name === file;
+    const isKnown = isProcess && records.some(({ outcome }) => outcome === "failed");
+    const record = isKnown ? undefined : recordOf(event.data, progress.file, isFile);
+    if (record !== undefined) records.push(record);
+    if (isProcess) printFiles(records, isAlone ? event.data.details.duration_ms : undefined);
+  }
+}
+
+type Completed = Extract<TestEvent, { readonly type: "test:complete" }>["data"];
+
+/** Returns nothing for a suite, and for a whole file that did not fail. Prints a failure. */
+function recordOf({ name, details, skip }: Completed, file: string, isFile: boolean): TestRecord | undefined {
+  const { passed, duration_ms: milliseconds, error, type } = details;
+  if (type === "suite" || (isFile && passed)) return undefined;
+  const path = relative(repositoryRoot, file);
+  const record = { name: isFile ? path : name, file: path, milliseconds };
+  if (passed) return { ...record, outcome: skip === undefined || skip === false ? "passed" : "skipped" };
+  console.log(
+    `\nFAILED ${path}: ${record.name}\n${inspect(isFile ? error : (error?.cause ?? error), { depth: 6 })}\n`,
+  );
+  return { ...record, outcome: "failed" };
+}
+
+/** Prints a line for each file. A file that shared its process has the time of its tests alone. */
+function printFiles(records: readonly TestRecord[], processMs: number | undefined): void {
+  for (const [file, tests] of Map.groupBy(records, (record) => record.file)) {
+    const state = tests.some(({ outcome }) => outcome === "failed") ? "FAILED" : "ok    ";
+    const milliseconds = processMs ?? tests.reduce((sum, test) => sum + test.milliseconds, 0);
+    console.log(`${state} ${file} (${tests.length} tests, ${(milliseconds / 1000).toFixed(1)} s)`);
+  }
 }
 
 /** Calls `work` for each item, `width` at a time, and returns the results in the items' order. */
@@ -142,10 +180,19 @@ export async function inTurns<Item, Result>(
   return results;
 }
 
-function runCommand([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const child = spawn(command, args, { cwd: repositoryRoot, stdio: "inherit", env });
-  child.on("error", reject);
-  child.on("exit", (code) => resolve(code ?? 1));
-  return promise;
+/** Prints counts for each part and the closing line, and returns the exit code. */
+export function printSummary(results: readonly StageResult[]): number {
+  const records = results.flatMap((result) => result.records);
+  const count = (outcome: string, among = records): number =>
+    among.filter((record) => record.outcome === outcome).length;
+  console.log("\nTests by part:");
+  for (const [part, tests] of Map.groupBy(records, ({ file }) => file.split("/", 2).join("/"))) {
+    const failed = count("failed", tests);
+    const failures = failed === 0 ? "" : ` (${failed} failed)`;
+    console.log(`  ${part.padEnd(28)} ${String(tests.length).padStart(4)}${failures}`);
+  }
+  for (const { name, seconds } of results) console.log(`  ${name}: ${seconds.toFixed(0)} s`);
+  const [passed, failed, skipped] = [count("passed"), count("failed"), count("skipped")];
+  console.log(`${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`);
+  return failed === 0 && passed > 0 ? 0 : 1;
 }

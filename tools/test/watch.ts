@@ -1,46 +1,98 @@
-/** Ends test files that will not end by themselves, with everything that they started. */
+/** Ends test files that would never end by themselves, with everything that they started. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { setInterval } from "node:timers/promises";
+import { setInterval, setTimeout } from "node:timers/promises";
+import { recordsAt, textAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
-import { endAll, processesOf } from "./processes.ts";
-import { overdue, parseWatchState, type WatchLimits } from "./watch-state.ts";
+import { endAll, processesOf, type StartedProcess } from "./processes.ts";
 
-/** Watches the processes that write to `folder` until `signal` is aborted; `say` gets a line for each that is ended. */
-export async function watchFiles(
-  folder: string,
+/** How far the tests of one process are. */
+export interface Progress {
+  /** Absolute path of the file of the last test. */
+  file: string;
+  /** When the process started, or a test of it started or ended: a reading of `performance.now()`. */
+  atMs: number;
+  /** Tests that have started and not ended. */
+  open: number;
+  ended: number;
+}
+
+/** How long a process may take. */
+export interface WatchLimits {
+  /** Without a test that starts or ends. */
+  readonly silentMs: number;
+  /** After its last test: for what it stops and removes. */
+  readonly endingMs: number;
+  readonly pollMs: number;
+}
+
+/** Returns why the process has to be ended now; undefined while it may go on. */
+export function overdue(
+  { atMs, open, ended }: Progress,
+  nowMs: number,
+  { silentMs, endingMs }: WatchLimits,
+): string | undefined {
+  const passedMs = nowMs - atMs;
+  const time = `${Math.round(passedMs / 1000)} s`;
+  if (open > 0 || ended === 0)
+    return passedMs > silentMs ? `no test of it has started or ended for ${time}` : undefined;
+  return passedMs > endingMs ? `its tests ended ${time} ago` : undefined;
+}
+
+/** Watches until `signal` is aborted. `mark` identifies the processes, and Node writes its reports to the folder `reports`. */
+export async function endWhenOverdue(
+  progress: Progress,
   options: {
+    readonly mark: string;
+    readonly reports: string;
     readonly limits: WatchLimits;
     readonly signal: AbortSignal;
-    readonly say: (line: string) => void;
   },
 ): Promise<void> {
-  const { limits, signal, say } = options;
-  const done = new Set<string>();
+  const { mark, reports, limits, signal } = options;
   try {
     for await (const _ of setInterval(limits.pollMs, undefined, { signal })) {
-      for (const name of await readdir(folder)) {
-        if (done.has(name)) continue;
-        const line = await judge(join(folder, name), limits);
-        if (line === undefined) continue;
-        done.add(name);
-        if (line !== "") say(line);
-      }
+      const why = overdue(progress, performance.now(), limits);
+      const processes = why === undefined ? [] : await processesOf(mark);
+      if (processes.length === 0) continue;
+      const kept =
+        progress.open > 0 || progress.ended === 0 ? "" : `, and ${await keptBy(processes, reports)}`;
+      endAll(processes);
+      const names = processes.map(({ id, command }) => `${id} ${command}`).join(", ");
+      const file = relative(repositoryRoot, progress.file);
+      console.log(`\nENDED ${file}: ${why}${kept}. Its processes were ended: ${names}\n`);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
 }
 
-/** What was done about one process: undefined while it may go on, empty when there was nothing left to end. */
-async function judge(stateFile: string, limits: WatchLimits): Promise<string | undefined> {
-  const state = parseWatchState(await readFile(stateFile, "utf8"));
-  const nowMs = performance.timeOrigin + performance.now();
-  const why = state === undefined ? undefined : overdue(state, nowMs, limits);
-  if (state === undefined || why === undefined) return undefined;
-  const processes = await processesOf(stateFile);
-  if (processes.length === 0) return "";
-  endAll(processes);
-  const names = processes.map(({ id, command }) => `${id} ${command}`).join(", ");
-  return `ENDED ${relative(repositoryRoot, state.file)}: ${why}. Its processes were ended: ${names}`;
+/** Asks the process for what keeps it running, by a diagnostic report of Node's. */
+async function keptBy(processes: readonly StartedProcess[], reports: string): Promise<string> {
+  const runner = processes.find(({ parent }) => parent === process.pid);
+  if (runner === undefined) return "it left processes";
+  process.kill(runner.id, "SIGUSR2");
+  const deadlineMs = performance.now() + 5_000;
+  while (performance.now() < deadlineMs) {
+    const name = (await readdir(reports)).find((each) => each.includes(`.${runner.id}.`));
+    const handles = name === undefined ? undefined : handlesIn(await readFile(join(reports, name), "utf8"));
+    if (handles !== undefined) return `something keeps it running (${handles})`;
+    await setTimeout(50);
+  }
+  return "it is busy";
+}
+
+/** Counts the handles of a report by type, as libuv calls them; undefined for half a report. */
+function handlesIn(text: string): string | undefined {
+  let report: unknown;
+  try {
+    report = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const kept = recordsAt(report, "libuv").filter(
+    (each) => each["is_active"] === true && each["is_referenced"] === true,
+  );
+  const counts = [...Map.groupBy(kept, (handle) => textAt(handle, "type"))];
+  return counts.map(([type, all]) => `${all.length} ${type}`).join(", ") || "what it removes at its end";
 }

@@ -1,6 +1,10 @@
-/** What the backend's Deployment is wherever it comes from: bundle and chart are printed from it, so that one can follow the other. */
+/** Prints what the backend runs with in the control plane cluster. Bundle and chart are made of it, so that one can follow the other. */
 import {
+  backendPolicyManifests,
   backendPolicyName,
+  backendRules,
+  binderName,
+  binderRules,
   httpProbe,
   type Manifest,
   podIdentity,
@@ -13,10 +17,6 @@ export const backendName: string = backendPolicyName;
 
 /** By these its Pods are found, for good: a Deployment's selector cannot be changed. */
 export const backendLabels: Readonly<Record<string, string>> = { "app.kubernetes.io/name": backendName };
-
-/** Where it listens in its Pod. */
-const loginPort = 8080;
-const probePort = 8081;
 
 /**
  * Two replicas, of which one leads; both serve logins. The image is empty, and arguments and variables of a site are missing.
@@ -55,19 +55,16 @@ export function backendResources(): object {
   return { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } };
 }
 
+/** Its ports are where it listens in its Pod. */
 function container(): object {
   return {
     name: "backend",
     image: "",
-    args: [
-      `--listen-address=:${loginPort}`,
-      `--probe-port=${probePort}`,
-      "--lease-namespace=$(POD_NAMESPACE)",
-    ],
+    args: ["--listen-address=:8080", "--probe-port=8081", "--lease-namespace=$(POD_NAMESPACE)"],
     env: podIdentity,
     ports: [
-      { name: "login", containerPort: loginPort },
-      { name: "probes", containerPort: probePort },
+      { name: "login", containerPort: 8080 },
+      { name: "probes", containerPort: 8081 },
     ],
     livenessProbe: httpProbe("/healthz", "probes"),
     readinessProbe: httpProbe("/readyz", "probes", 5),
@@ -76,4 +73,27 @@ function container(): object {
     resources: backendResources(),
     securityContext: restrictedContainer,
   };
+}
+
+/** Prints account, rights and the policy behind them, in the order in which they have to be applied; the first one is the namespace. */
+export function backendRbac(): readonly Manifest[] {
+  const account = { name: backendPolicyName, namespace: backendPolicyName };
+  const metadata = { name: account.name };
+  const group = "rbac.authorization.k8s.io";
+  const subject = { kind: "ServiceAccount", ...account };
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
+    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: backendRules },
+    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: binderName }, rules: binderRules },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata,
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: account.name },
+      subjects: [subject],
+    },
+    // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
+    ...backendPolicyManifests,
+  ];
 }

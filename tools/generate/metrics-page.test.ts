@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MetricDeclaration } from "@klutch/telemetry";
-import { catalogue } from "./metrics-catalogue.ts";
+import { catalogue } from "./metrics-page.ts";
 
 const baseUnits = [
   "amperes",

@@ -1,0 +1,127 @@
+/** The rules about what may stand in a text: names of machines and registries, citations, and the manifests of the workspaces. */
+import { dirname, join } from "node:path";
+import type { Check } from "./check.ts";
+import type { SourceFile } from "./tree.ts";
+
+/** A rule that no line of a text may break. */
+interface LineRule extends Omit<Check, "find"> {
+  readonly in: RegExp;
+  readonly patterns: readonly RegExp[];
+}
+
+/** The patterns are written so that they do not match themselves. */
+export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", LineRule>> = {
+  hosts: {
+    name: "hosts",
+    rule: "no file names a package registry's host or an absolute path of a developer's machine",
+    advice: "take the host from the tool's own configuration, and paths from the repository's root",
+    in: /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/,
+    patterns: [
+      /registry\.npmjs\.org|proxy\.golang\.org|deb\.debian\.org|repo1\.maven\.org|pypi\.org/,
+      /\/(?:work[/]main|root[/]go|tmp[/]eng)/,
+    ],
+  },
+  registries: {
+    name: "registries",
+    rule: "no file names a foreign registry of images, which could serve anything under our version",
+    advice: "name artefacts by artefact() of packages/api/src/release.ts",
+    in: /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/,
+    patterns: [
+      /(?:public\.ecr\.aws|docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com)\//,
+      /xpkg\.(?:crossplane|upbound)\.io\//,
+    ],
+  },
+  citations: {
+    name: "citations",
+    rule: "no comment, text or test name cites what is not in the repository",
+    advice: "say the rule or the fact itself, or name a page of docs/reference",
+    in: /^(?!.*\/gen\/).*\.(?:ts|mjs|md|txt|yaml)$/,
+    patterns: [
+      // Documents that lie elsewhere.
+      /\b(?:DESIG[N]|STYL[E]|HOUS[E])\b/,
+      // Sections, but not those of public standards.
+      /^(?!.*(?:RFC|KEP|OSB|OpenID|OAuth|Unicode)).*\u{a7}/u,
+      // Numbers of defects, issues and findings.
+      /\bdefec[t]s? \d/i,
+      /\b(?:later|this|next) issu[e]\b|\bissu[e] #?\d/,
+      /["'`(][SB]\d{1,2}(?:(?:, | and )[SB]\d{1,2})*[):]/,
+      /See the module commen[t]/,
+    ],
+  },
+};
+
+const isNamingPages = (path: string): boolean =>
+  lineRules.citations.in.test(path) && !path.endsWith(".test.ts");
+
+export const textChecks: readonly Check[] = [
+  ...Object.values(lineRules).map(
+    (rule): Check => ({
+      ...rule,
+      find: ({ files }) =>
+        linesAgainst(
+          rule,
+          files((path) => rule.in.test(path)),
+        ),
+    }),
+  ),
+  {
+    name: "pages",
+    rule: "every page and design that is named exists",
+    advice: "name it from the root of the repository",
+    find: ({ files, paths }) => missingPages(files(isNamingPages), paths),
+  },
+  {
+    name: "manifests",
+    rule: "every workspace has the repository's version, licence and a description of what it is",
+    advice: "add the field to its package.json as the other workspaces have it",
+    find: ({ files }) =>
+      incompleteManifests(
+        files((path) => /^(packages\/[^/]+|services|apps\/[^/]+)\/package\.json$/.test(path)),
+      ),
+  },
+];
+
+/** Lists the lines that break the rule. */
+export function linesAgainst(
+  { patterns }: Pick<LineRule, "patterns">,
+  files: readonly SourceFile[],
+): readonly string[] {
+  const isBroken = (line: string): boolean => patterns.some((pattern) => pattern.test(line));
+  return files.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, index) => (isBroken(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  );
+}
+
+/** Lists the pages that are named and are not in `paths`, neither from the root nor from where they are named. */
+export function missingPages(files: readonly SourceFile[], paths: ReadonlySet<string>): readonly string[] {
+  const exists = (name: string, folder: string): boolean => {
+    if (/^designs\/\d{4}$/.test(name)) return [...paths].some((path) => path.startsWith(`${name}-`));
+    // What is printed here will lie there.
+    const places = folder === "tools/generate" ? ["docs", "docs/reference"] : [];
+    // A reader will choose another name than the example's.
+    const isExample = /(^|\/)example\.md$/.test(name);
+    return isExample || [".", folder, ...places].some((base) => paths.has(join(base, name)));
+  };
+  const missing = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<![\w./*:{}<>-])((?:[\w-]+\/)*[\w-]+\.md|designs\/\d{4})\b/g)]
+      .filter(([name]) => !exists(name, dirname(path)))
+      .map(([name]) => `${path}: ${name}`),
+  );
+  return [...new Set(missing)];
+}
+
+/** Lists the fields that manifests lack or that have another value than the repository's. */
+export function incompleteManifests(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) => {
+    const manifest: unknown = JSON.parse(text);
+    const fields = new Map<string, unknown>(Object.entries(manifest ?? {}));
+    const wrong = [
+      ...(fields.get("version") === "0.1.0" ? [] : ["version"]),
+      ...(fields.get("license") === "Apache-2.0" ? [] : ["license"]),
+      ...(typeof fields.get("description") === "string" ? [] : ["description"]),
+    ];
+    return wrong.map((field) => `${path}: ${field}`);
+  });
+}
