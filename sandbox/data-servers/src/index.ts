@@ -30,4 +30,4 @@ export {
   outsideDoor,
   type Reach,
 } from "./reach.ts";
-export { Turns } from "./turns.ts";
+export { KeyedQueue } from "./keyed-queue.ts";

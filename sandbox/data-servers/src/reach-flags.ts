@@ -1,9 +1,9 @@
 /** Flags that say where data servers are reached, the same in each program that runs some. */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { PortRange } from "@klutch/engines";
+import { isPortFree, type PortRange } from "@klutch/engines";
 import { ConfigError, type Flag, FlagFault, optional, optionalText, text } from "@klutch/program";
-import { isEverywhere, isOfThisMachine, onLoopback, type Reach } from "./reach.ts";
+import { isEverywhere, onLoopback, type Reach } from "./reach.ts";
 
 /** The table of these flags. */
 export interface ReachFlags {
@@ -54,7 +54,8 @@ export async function reachOf(flags: ReachFlags, values: ReachValues): Promise<R
     throw new ConfigError([
       `${title("data-host")} is required, because ${title("data-listen")} is ${listen}: credentials need one name or address at which applications reach this machine`,
     ]);
-  if (await isOfThisMachine(listen)) return { listen, host, ports };
+  // The kernel chooses port 0, so only the address can be wrong.
+  if (await isPortFree(0, listen)) return { listen, host, ports };
   const own = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
   throw new ConfigError([
     `${title("data-listen")}: "${listen}" is no address of this machine, which has ${own.join(", ")}`,

@@ -1,5 +1,5 @@
 /** Addresses and ports of the data servers of a program. */
-import { createServer, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import {
   type OutsideDoor,
   type PortRange,
@@ -34,15 +34,6 @@ export function outsideDoor({ listen }: Reach, insiders: readonly string[] = [])
 /** Writes a host as URLs do. */
 export function hostInUrl(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
-}
-
-/** Tells whether servers can listen on the address. */
-export function isOfThisMachine(address: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen(0, address, () => server.close(() => resolve(true)));
-  return promise;
 }
 
 /** Tells whether a server may use the port. */

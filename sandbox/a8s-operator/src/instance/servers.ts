@@ -15,7 +15,7 @@ import {
   type Reach,
   readIfThere,
   runAll,
-  Turns,
+  KeyedQueue,
   withSession,
   writeOwn,
 } from "@klutch/data-servers";
@@ -51,7 +51,7 @@ export interface ServersOptions {
 export class Servers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly #running = new Map<string, Running>();
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
 
   constructor(options: ServersOptions) {
     this.#options = { ...options, folder: join(options.folder, "instances") };
@@ -59,7 +59,7 @@ export class Servers implements AsyncDisposable {
 
   /** Does one thing at a time with an instance, and passes its server if that runs. */
   with<T>(uid: string, work: (server: Server | undefined) => Promise<T>): Promise<T> {
-    return this.#turns.take(uid, () => work(this.#alive(uid)));
+    return this.#queue.run(uid, () => work(this.#alive(uid)));
   }
 
   /** Starts the server, or starts it again when its settings changed. Call it within `with`. */
@@ -126,11 +126,11 @@ export class Servers implements AsyncDisposable {
   /** Stops servers without an object. Their data stay, because no one asked to delete them. */
   async keepOnly(uids: ReadonlySet<string>): Promise<void> {
     for (const uid of this.#running.keys())
-      if (!uids.has(uid)) await this.#turns.take(uid, () => this.#stop(uid));
+      if (!uids.has(uid)) await this.#queue.run(uid, () => this.#stop(uid));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((uid) => this.#turns.take(uid, () => this.#stop(uid))));
+    await Promise.all([...this.#running.keys()].map((uid) => this.#queue.run(uid, () => this.#stop(uid))));
   }
 
   #alive(uid: string): Running | undefined {

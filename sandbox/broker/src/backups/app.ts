@@ -1,8 +1,6 @@
 /** Serves the HTTP API of a9s backup managers, and decides which requests are possible now. The worker does what is written down here. */
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { Turns } from "@klutch/data-servers";
-import { checkAuthorization, errorAnswer } from "../app.ts";
+import { errorAnswer, guards } from "../app.ts";
 import { badRequest, BrokerError, identifierIn, notFound, objectIn } from "../errors.ts";
 import type { Instance } from "../store.ts";
 import type { BackupRecord, RestoreRecord } from "./records.ts";
@@ -26,11 +24,7 @@ export function createBackupApp(options: BackupAppOptions): Hono {
   const { instances, logger } = options;
   const app = new Hono();
   app.onError((error, context) => errorAnswer(error, context, logger));
-  app.use("*", async (context, next) => {
-    checkAuthorization(context.req.header("authorization"), options);
-    await next();
-  });
-  app.use("*", bodyLimit({ maxSize: 64 * 1024 }));
+  app.use("*", ...guards(options));
   app.get("/v2/healthy", (context) => context.json({ status: "ok" }));
   app.get("/instances", async (context) =>
     context.json((await instances.instanceIds()).map((id) => ({ instance_id: id }))),
@@ -51,13 +45,13 @@ function addBackupRoutes(app: Hono, options: BackupAppOptions): void {
     if (instance.restoring) throw concurrency(`instance ${instance.id} is being restored`);
     requireReady(instance);
     const id = await store.addBackup(instance.id);
-    if (id === undefined) throw concurrency(`another operation on instance ${instance.id} is in progress`);
-    worker.backUp(instance.id, id);
+    if (id === undefined) throw busy(instance);
+    worker.add("backups", { id, instanceId: instance.id });
     return context.json({ id, message: "the backup is queued" }, 201);
   });
   app.get(`${instancePath}/backups`, async (context) => {
     const { id } = await instanceOf(context, options);
-    return context.json((await store.backupsOf(id)).map(backupAnswer));
+    return context.json((await store.ofInstance("backups", id)).map(backupAnswer));
   });
   app.get(backupPath, async (context) => context.json(backupAnswer(await backupOf(context, options))));
   app.delete(backupPath, async (context) => {
@@ -81,29 +75,27 @@ function addBackupRoutes(app: Hono, options: BackupAppOptions): void {
 
 function addRestoreRoutes(app: Hono, options: BackupAppOptions): void {
   const { store, worker } = options;
-  /** Two restores of one instance are decided one after the other. */
-  const turns = new Turns();
-  app.post(`${backupPath}/restore`, (context) =>
-    turns.take(context.req.param("instance"), async () => {
-      const instance = await possibleInstance(context, options);
-      const backup = await backupOf(context, options);
-      requireRestorable(backup);
-      if (instance.restoring) throw concurrency("A restore is already in progress.");
-      requireReady(instance);
-      const id = await store.addRestore(instance.id, backup.id);
-      if (id === undefined) throw concurrency(`another operation on instance ${instance.id} is in progress`);
-      worker.restore(instance.id, id);
-      return context.json({ id, message: "the restore is queued" }, 202);
-    }),
-  );
+  app.post(`${backupPath}/restore`, async (context) => {
+    const instance = await possibleInstance(context, options);
+    const backup = await backupOf(context, options);
+    requireRestorable(backup);
+    requireReady(instance);
+    const id = await store.addRestore(instance.id, backup.id);
+    if (id === undefined) {
+      const { restoring } = await instanceOf(context, options);
+      throw restoring ? concurrency("A restore is already in progress.") : busy(instance);
+    }
+    worker.add("restores", { id, instanceId: instance.id });
+    return context.json({ id, message: "the restore is queued" }, 202);
+  });
   app.get(`${instancePath}/restores`, async (context) => {
     const { id } = await instanceOf(context, options);
-    return context.json((await store.restoresOf(id)).map(restoreAnswer));
+    return context.json((await store.ofInstance("restores", id)).map(restoreAnswer));
   });
   app.get(`${instancePath}/restores/:restore`, async (context) => {
     const instance = await instanceOf(context, options);
     const id = numberOf(context, "restore");
-    const restore = await store.restore(id);
+    const restore = await store.find("restores", id);
     if (restore?.instanceId === instance.id) return context.json(restoreAnswer(restore));
     throw new BrokerError(404, "NotFound", `instance ${instance.id} has no restore ${id}`);
   });
@@ -161,7 +153,7 @@ async function possibleInstance(context: Context, options: BackupAppOptions): Pr
   const instance = await instanceOf(context, options);
   const driver = options.driverOf(instance);
   const missing = `the programs of the service of instance ${instance.id} are not on this machine any more`;
-  const obstacle = driver === undefined ? missing : driver.obstacle();
+  const obstacle = driver === undefined ? missing : driver.obstacle;
   if (obstacle !== undefined) throw new BrokerError(422, "NotPossible", obstacle);
   return instance;
 }
@@ -169,7 +161,7 @@ async function possibleInstance(context: Context, options: BackupAppOptions): Pr
 async function backupOf(context: Context, options: BackupAppOptions): Promise<BackupRecord> {
   const instance = await instanceOf(context, options);
   const id = numberOf(context, "backup");
-  const backup = await options.store.backup(id);
+  const backup = await options.store.find("backups", id);
   if (backup?.instanceId === instance.id) return backup;
   throw new BrokerError(404, "NotFound", `instance ${instance.id} has no backup ${id}`);
 }
@@ -196,6 +188,10 @@ function requireRestorable({ id, state, deleting }: BackupRecord): void {
 
 function concurrency(message: string): BrokerError {
   return new BrokerError(409, "ConcurrencyError", message);
+}
+
+function busy({ id }: Instance): BrokerError {
+  return concurrency(`another operation on instance ${id} is in progress`);
 }
 
 function backupAnswer(backup: BackupRecord): object {
