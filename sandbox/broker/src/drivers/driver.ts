@@ -38,7 +38,7 @@ export interface Driver extends AsyncDisposable {
   credentials(binding: Binding): Promise<Credentials>;
 
   /** Explains why no instance can be backed up or restored, and what to install; undefined when it can. */
-  obstacle(): string | undefined;
+  readonly obstacle: string | undefined;
   /** Writes a consistent dump to `to`, which is ended only when the dump is whole. */
   dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void>;
   /**

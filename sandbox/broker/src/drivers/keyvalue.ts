@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { dataBytes, keyvalueParameters } from "./keyvalue-parameters.ts";
+import { smaller } from "./parameters.ts";
 import { type Reply, ReplyError, RespConnection } from "./resp.ts";
 import { connectIn } from "./socket.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
@@ -40,13 +41,13 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
     program: "key-value server",
     backupType: "redis_rdb",
     parameters: keyvalueParameters,
-    initialise({ data, adminPassword }) {
+    async initialise({ data, adminPassword }, dump) {
       const users = `user default off resetpass -@all\nuser ${adminUser} on #${digest(adminPassword)} ~* &* +@all\n`;
-      return writeForServer(join(data, usersFile), users);
-    },
-    async prepare({ data }, open, signal) {
+      await writeForServer(join(data, usersFile), users);
+      if (dump === undefined) return;
       const path = join(data, snapshotFile);
-      await pipeline(open(), createWriteStream(path, { mode: 0o600, flags: "wx" }), { signal });
+      const to = createWriteStream(path, { mode: 0o600, flags: "wx" });
+      await pipeline(dump.open(), to, { signal: dump.signal });
       if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
     },
     async launch(place, spec) {
@@ -120,7 +121,7 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
       const env = { ...programs.env, PATH: "/usr/bin:/bin", REDISCLI_AUTH: place.adminPassword };
       await runProgram({ program, args, env, cwd: place.data, signal }, { to });
     },
-    async fill(_open, signal) {
+    async fill({ signal }) {
       // The server read the snapshot at its start. From here on it keeps its log, which begins with all data.
       await run("CONFIG", "SET", "appendonly", "yes");
       while (!(await hasWholeLog(run))) await sleep(pollMs / 5, undefined, { signal });
@@ -161,10 +162,10 @@ function digest(password: string): string {
 
 /** Returns the configuration file. The server does not listen on its port before the broker opens it. */
 function configuration({ port, reach, tls }: Place, spec: ServerSpec): string {
-  const { parameters, memoryMiB, connections } = spec;
+  const { parameters, memoryMiB, connectionLimit } = spec;
   const bytes = dataBytes(memoryMiB, parameters);
   const { maxclients: wanted, snapshot } = parameters;
-  const clients = typeof wanted === "number" && wanted > 0 ? Math.min(wanted, connections) : connections;
+  const clients = smaller(connectionLimit, wanted, 1);
   const given = (name: string, otherwise: string): string =>
     `${name} ${String(parameters[name] ?? otherwise)}`;
   const optional = ["tls-ciphers", "tls-ciphersuites"].filter((name) => parameters[name] !== undefined);

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { readIfThere, writeOwn } from "@klutch/data-servers";
 import { identify } from "@klutch/engines";
 
@@ -20,13 +21,9 @@ export async function remember(home: string, pid: number): Promise<void> {
 /** Waits until the server that is written down has ended, and kills it with its group when it does not end. */
 export async function endLeftover(home: string): Promise<"none" | "ended" | "killed"> {
   const written: unknown = JSON.parse((await readIfThere(join(home, fileName))) ?? "null");
-  const fields = new Map<string, unknown>(Object.entries(written ?? {}));
-  const pid = Number(fields.get("pid"));
-  if (typeof fields.get("pid") !== "number" || !Number.isSafeInteger(pid) || pid < 2) return "none";
-  const runs = async (): Promise<boolean> => {
-    const now = await identify(pid);
-    return now?.startedAt === fields.get("startedAt") && now?.boot === fields.get("boot");
-  };
+  const pid = typeof written === "object" && written !== null && "pid" in written ? Number(written.pid) : 0;
+  if (!Number.isSafeInteger(pid) || pid < 2) return "none";
+  const runs = async (): Promise<boolean> => isDeepStrictEqual(await identify(pid), written);
   if (!(await runs())) return "none";
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += pollMs) {
     await sleep(pollMs);

@@ -77,7 +77,7 @@ export function giveRights(username: string, rights: Rights): readonly string[] 
   const given = [...reading, ...(isFull ? [] : writing)].join(", ");
   return [
     ...(isFull ? [`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`] : []),
-    `ALTER USER ${user} REQUIRE ${spec.tlsOnly ? "SSL" : "NONE"} WITH MAX_USER_CONNECTIONS ${spec.connections}`,
+    `ALTER USER ${user} REQUIRE ${spec.tlsOnly ? "SSL" : "NONE"} WITH MAX_USER_CONNECTIONS ${spec.connectionLimit}`,
     ...databasesOf(rights).map((each) => `GRANT ${given} ON ${name(grantPattern(each))}.* TO ${user}`),
     ...(seesPerformance(spec.parameters) ? [`GRANT SELECT ON performance_schema.* TO ${user}`] : []),
   ];

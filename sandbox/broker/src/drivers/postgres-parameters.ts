@@ -1,5 +1,5 @@
 /** Instance parameters of PostgreSQL: those that can be set for one database of a shared server. */
-import type { DatabasePlan } from "../catalog.ts";
+import type { Plan } from "../catalog.ts";
 import { type ParameterChecks, type Parameters, smaller, textLike, wholeNumber } from "./parameters.ts";
 
 const number = wholeNumber(-1);
@@ -17,11 +17,8 @@ const settings: ParameterChecks = {
 export const postgresParameters: ParameterChecks = { max_connections: number, ...settings };
 
 /** Returns the settings of the database, by name. Temporary files are limited to the smaller of plan and parameter. */
-export function databaseSettings(
-  plan: DatabasePlan,
-  parameters: Parameters,
-): Readonly<Record<string, string>> {
-  const files = smaller(plan.temporaryFilesKb, parameters["temp_file_limit"], 0);
+export function databaseSettings(plan: Plan, parameters: Parameters): Readonly<Record<string, string>> {
+  const files = smaller(plan.diskMiB * 1024, parameters["temp_file_limit"], 0);
   const all = Object.entries({ ...parameters, temp_file_limit: files });
   return Object.fromEntries(
     all.filter(([name]) => Object.hasOwn(settings, name)).map(([name, value]) => [name, String(value)]),
@@ -29,6 +26,6 @@ export function databaseSettings(
 }
 
 /** Returns how many sessions are allowed at the same time: the smaller of plan and parameter. */
-export function connectionLimit(plan: DatabasePlan, parameters: Parameters): number {
+export function connectionLimit(plan: Plan, parameters: Parameters): number {
   return smaller(plan.connectionLimit, parameters["max_connections"], 1);
 }

@@ -15,7 +15,7 @@ import {
   type RestoreOptions,
   withSession,
 } from "@klutch/data-servers";
-import { type DatabasePlan, plans } from "../catalog.ts";
+import { planOf } from "../catalog.ts";
 import { namesOf, passwordOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
@@ -42,10 +42,12 @@ export class PostgresDriver implements Driver {
     backupType: "postgresql_dump",
     parameters: postgresParameters,
   };
+  readonly obstacle: string | undefined;
   readonly #options: PostgresDriverOptions;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
+    this.obstacle = dumpObstacle(options);
   }
 
   async ensure(instance: Instance): Promise<void> {
@@ -87,10 +89,6 @@ export class PostgresDriver implements Driver {
     return Promise.resolve({ ...trusted, host, hosts: [host], name, password, port, uri, username });
   }
 
-  obstacle(): string | undefined {
-    return dumpObstacle(this.#options);
-  }
-
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
     await dumpDatabase(this.#databaseOf(instance), to, signal);
   }
@@ -108,18 +106,12 @@ export class PostgresDriver implements Driver {
     return Promise.resolve();
   }
 
-  #databaseOf({ id, planId, parameters }: Instance): PostgresDatabase {
+  #databaseOf(instance: Instance): PostgresDatabase {
     const { url, programs } = this.#options;
-    const { database, owner, keeper } = namesOf(id);
-    const plan = planOf(id, planId);
-    const connections = connectionLimit(plan, parameters);
-    const settings = databaseSettings(plan, parameters);
-    return { url, name: database, owner, keeper, connections, settings, programs };
+    const { database: name, owner, keeper } = namesOf(instance.id);
+    const plan = planOf(instance);
+    const connections = connectionLimit(plan, instance.parameters);
+    const settings = databaseSettings(plan, instance.parameters);
+    return { url, name, owner, keeper, connections, settings, programs };
   }
-}
-
-function planOf(id: string, planId: string): DatabasePlan {
-  const plan = plans.find((each) => each.id === planId);
-  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
-  return plan;
 }

@@ -1,15 +1,12 @@
 /** Describes servers of which each instance has one. `own-servers.ts` makes a `Driver` of a `ServerKind`. */
 import type { Writable } from "node:stream";
 import type { Login, Reach } from "@klutch/data-servers";
+import type { Plan } from "../catalog.ts";
 import type { Credentials, OpenDump } from "./driver.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
 
-/** A plan and parameters, as a server needs them. */
-export interface ServerSpec {
-  readonly connections: number;
-  readonly memoryMiB: number;
-  readonly diskMiB: number;
-  readonly tlsOnly: boolean;
+/** The limits of a plan, and parameters. */
+export interface ServerSpec extends Pick<Plan, "connectionLimit" | "memoryMiB" | "diskMiB" | "tlsOnly"> {
   readonly parameters: Parameters;
 }
 
@@ -25,6 +22,13 @@ export interface Place {
   readonly reach: Reach;
   readonly adminPassword: string;
   readonly tls: { readonly authority: string; readonly certificate: string; readonly key: string };
+}
+
+/** A dump that fills a new server. */
+export interface Dump {
+  readonly open: OpenDump;
+  /** Ends the filling. */
+  readonly signal: AbortSignal;
 }
 
 /** How a server is started. */
@@ -46,7 +50,7 @@ export interface Session extends AsyncDisposable {
   setFull(isFull: boolean): Promise<void>;
   dump(to: Writable, signal: AbortSignal): Promise<void>;
   /** Fills a server that was started on empty or prepared data. When it resolves, everything is on the disk. */
-  fill(open: OpenDump, signal: AbortSignal): Promise<void>;
+  fill(dump: Dump): Promise<void>;
 }
 
 /** One kind of server. */
@@ -55,10 +59,8 @@ export interface ServerKind {
   readonly program: string;
   readonly backupType: string;
   readonly parameters: ParameterChecks;
-  /** Makes empty data in `place.data`, an empty folder. */
-  initialise(place: Place): Promise<void>;
-  /** Puts a dump into empty data before the server starts on them. Default: `fill` does all. */
-  readonly prepare?: ((place: Place, open: OpenDump, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */
+  initialise(place: Place, dump?: Dump): Promise<void>;
   launch(place: Place, spec: ServerSpec): Promise<Launch>;
   /** Applies the spec to a server that has just started, and opens it to logins. */
   open(place: Place, spec: ServerSpec): Promise<Session>;

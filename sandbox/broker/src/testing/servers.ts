@@ -9,7 +9,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { resolveDebian } from "@klutch/engines";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { serverPlans } from "../catalog.ts";
+import { plans } from "../catalog.ts";
 import { openServers } from "../drivers/open-servers.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
@@ -55,7 +55,7 @@ export async function serversIn(
 
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
-  const plan = serverPlans.find(({ name }) => name === planName);
+  const plan = plans.find(({ name }) => name === planName);
   assert.ok(plan !== undefined, planName);
   return {
     id,
