@@ -14,9 +14,9 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import { databaseOf, type Server } from "./database/server.ts";
-import { lookUp } from "./instance/lookup.ts";
-import type { Servers } from "./instance/servers.ts";
+import { databaseOf, type Server } from "./database.ts";
+import { lookUp } from "./lookup.ts";
+import type { Servers } from "./servers.ts";
 import { type Backup, backups, type Postgresql, type Restore, restores } from "./kinds.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
 

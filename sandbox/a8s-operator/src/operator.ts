@@ -5,9 +5,9 @@ import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
 import { createBackupReconcile, createRestoreReconcile } from "./jobs.ts";
 
-import { createBindingReconcile } from "./binding/reconcile.ts";
-import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
-import { Servers } from "./instance/servers.ts";
+import { createBindingReconcile } from "./bindings.ts";
+import { createInstanceReconcile, isOf } from "./instances.ts";
+import { Servers } from "./servers.ts";
 import {
   type Backup,
   backups as backupType,

@@ -1,7 +1,7 @@
 /** Finds the instance of a binding, a backup or a restore, never one of another namespace: that belongs to another tenant. */
 import { isDeleting } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { type InstanceReference, type Postgresql, postgresqls } from "../kinds.ts";
+import { type InstanceReference, type Postgresql, postgresqls } from "./kinds.ts";
 
 /** The instance, or why it cannot be used. */
 export type Lookup = { readonly instance: Postgresql } | { readonly problem: string };

@@ -2,7 +2,7 @@
 import type { Client } from "pg";
 import { exists, literal, quote, runAll, withSession } from "@klutch/data-servers";
 import { roles, standbyName } from "./names.ts";
-import { passwordOf, type Server } from "./server.ts";
+import { passwordOf, type Server } from "./database.ts";
 
 /** Returns the login of standbys. */
 export function replicationLogin(server: Server): { readonly user: string; readonly password: string } {

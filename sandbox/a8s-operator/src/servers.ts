@@ -21,9 +21,9 @@ import {
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
-import { roles } from "../database/names.ts";
-import { countStreaming } from "../database/replication.ts";
-import type { Server } from "../database/server.ts";
+import { roles } from "./names.ts";
+import { countStreaming } from "./replication.ts";
+import type { Server } from "./database.ts";
 import { type Primary, Standbys } from "./standbys.ts";
 
 interface Running extends Primary {

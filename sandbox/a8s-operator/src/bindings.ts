@@ -11,12 +11,12 @@ import {
 } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
 import { dropLogin, ensureLogin } from "@klutch/data-servers";
-import { loginOf } from "../database/names.ts";
-import { credentialsOf, databaseOf, passwordOf } from "../database/server.ts";
-import { lookUp } from "../instance/lookup.ts";
-import type { Servers } from "../instance/servers.ts";
-import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
-import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
+import { loginOf } from "./names.ts";
+import { credentialsOf, databaseOf, passwordOf } from "./database.ts";
+import { lookUp } from "./lookup.ts";
+import type { Servers } from "./servers.ts";
+import { type Postgresql, type ServiceBinding, serviceBindings } from "./kinds.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
 
 /** Objects that the reconciler uses. */
 export interface BindingParts {

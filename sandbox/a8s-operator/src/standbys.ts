@@ -3,9 +3,9 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Authority, postgresTls } from "@klutch/data-servers";
 import { EngineError, type PostgresServer, removeDataHome, startStandby } from "@klutch/engines";
-import { standbyName } from "../database/names.ts";
-import { ensureSlots, replicationLogin } from "../database/replication.ts";
-import type { Server } from "../database/server.ts";
+import { standbyName } from "./names.ts";
+import { ensureSlots, replicationLogin } from "./replication.ts";
+import type { Server } from "./database.ts";
 
 /** A server that standbys can follow. */
 export interface Primary extends Server {

@@ -1,5 +1,5 @@
 /** Decides whether an instance whose first server runs is ready. */
-import type { Ready } from "../objects.ts";
+import type { Ready } from "./objects.ts";
 
 /** `following` counts the standbys that follow now; undefined when this machine cannot make any. */
 export function readinessOf({
