@@ -21,9 +21,7 @@ import {
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
-import { roles } from "./names.ts";
-import { countStreaming } from "./replication.ts";
-import type { Server } from "./database.ts";
+import { countStreaming, roles, type Server } from "./database.ts";
 import { type Primary, Standbys } from "./standbys.ts";
 
 interface Running extends Primary {

@@ -3,9 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Authority, postgresTls } from "@klutch/data-servers";
 import { EngineError, type PostgresServer, removeDataHome, startStandby } from "@klutch/engines";
-import { standbyName } from "./names.ts";
-import { ensureSlots, replicationLogin } from "./replication.ts";
-import type { Server } from "./database.ts";
+import { ensureSlots, passwordOf, roles, type Server, standbyName } from "./database.ts";
 
 /** A server that standbys can follow. */
 export interface Primary extends Server {
@@ -58,7 +56,8 @@ export class Standbys {
         primary: postgres,
         dataDir,
         name,
-        ...replicationLogin(primary),
+        user: roles.replicator,
+        password: passwordOf(primary, roles.replicator),
         settings: { ...settings, ...(await postgresTls(this.#options.authority, dataDir)) },
       });
     const started = await start().catch(async (error: unknown) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readinessOf } from "./readiness.ts";
+import { readinessOf } from "./instances.ts";
 
 test("an instance is ready when as many standbys follow as were asked for", () => {
   assert.equal(readinessOf({ replicas: 1, following: 0 }).isReady, true);
