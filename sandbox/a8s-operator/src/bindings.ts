@@ -9,7 +9,7 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { dropLogin, ensureLogin } from "@klutch/data-servers";
+import { postgres } from "@klutch/data-servers";
 import { credentialsOf, databaseOf, loginOf, passwordOf } from "./database.ts";
 import { type ServiceBinding, serviceBindings } from "./kinds.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
@@ -48,7 +48,7 @@ async function bind(
   const [apiGroup = ""] = apiVersion.split("/");
   return withServer(parts, namespace, { apiGroup, kind, name }, async (server) => {
     const username = loginOf(binding.metadata.uid ?? "");
-    await ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
+    await postgres.ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
     const secret = secretOf(binding, credentialsOf(server, username));
     if (!(await writeSecret(writer, binding, secret)))
       return `the Secret ${secret.metadata.name} is there and is not this binding's; remove it`;
@@ -68,7 +68,8 @@ async function remove(
   // An instance that is being deleted takes its logins along.
   if (instance !== undefined && !isDeleting(instance)) {
     const isDropped = await servers.with(instance.metadata.uid ?? "", async (server) => {
-      if (server !== undefined) await dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
+      if (server !== undefined)
+        await postgres.dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
       return server !== undefined;
     });
     if (!isDropped) return { requeueAfterMs: waitMs };

@@ -1,16 +1,7 @@
 /** The database, the logins and the standbys of a running server. Every step can be repeated after a crash. */
 import { createHmac } from "node:crypto";
 import type { Client } from "pg";
-import {
-  type DumpPrograms,
-  exists,
-  hostInUrl,
-  literal,
-  type PostgresDatabase,
-  quote,
-  runAll,
-  withSession,
-} from "@klutch/data-servers";
+import { hostInUrl, postgres } from "@klutch/data-servers";
 
 /** The database of each instance, the same on each server. */
 const databaseName = "a9s_apps_default_db";
@@ -34,7 +25,7 @@ export interface Server {
   readonly authority: string;
   /** Passwords are derived from it. */
   readonly key: string;
-  readonly programs: DumpPrograms | undefined;
+  readonly programs: postgres.DumpPrograms | undefined;
 }
 
 /** Returns the name of a standby and of its replication slot; the first has number 1. */
@@ -48,7 +39,7 @@ export function loginOf(bindingUid: string): string {
 }
 
 /** Returns the instance's database. The server's settings limit its sessions. */
-export function databaseOf({ url, programs }: Server): PostgresDatabase {
+export function databaseOf({ url, programs }: Server): postgres.PostgresDatabase {
   const { owner, keeper } = roles;
   return { url, name: databaseName, owner, keeper, connections: -1, programs };
 }
@@ -72,13 +63,13 @@ export function credentialsOf(server: Server, username: string): Readonly<Record
  * standbys whose copies are useless, because no slot kept the changes since they were made.
  */
 export async function ensureSlots(server: Server, count: number): Promise<readonly number[]> {
-  return withSession(server.url, async (client) => {
+  return postgres.withSession(server.url, async (client) => {
     if (count > 0) {
-      const user = quote(roles.replicator);
-      const password = literal(passwordOf(server, roles.replicator));
-      if (!(await exists(client, "pg_roles", roles.replicator)))
-        await runAll(client, `create role ${user} nologin`);
-      await runAll(client, `alter role ${user} login replication password ${password}`);
+      const user = postgres.quote(roles.replicator);
+      const password = postgres.literal(passwordOf(server, roles.replicator));
+      if (!(await postgres.exists(client, "pg_roles", roles.replicator)))
+        await postgres.runAll(client, `create role ${user} nologin`);
+      await postgres.runAll(client, `alter role ${user} login replication password ${password}`);
     }
     const kept = await slotsThatKeep(client);
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -103,7 +94,7 @@ async function slotsThatKeep(client: Client): Promise<ReadonlySet<string>> {
 
 /** Counts the standbys that follow the server at this moment. */
 export async function countStreaming(server: Server): Promise<number> {
-  return withSession(server.url, async (client) => {
+  return postgres.withSession(server.url, async (client) => {
     const { rowCount } = await client.query(
       "select from pg_stat_replication where state = 'streaming' and application_name like 'a8s\\_standby\\_%'",
     );

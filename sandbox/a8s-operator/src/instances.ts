@@ -1,7 +1,7 @@
 /** Makes a server for each Postgresql. */
 import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
 import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { ensureDatabase } from "@klutch/data-servers";
+import { postgres } from "@klutch/data-servers";
 import { databaseOf } from "./database.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "./kinds.ts";
 import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "./objects.ts";
@@ -48,7 +48,9 @@ async function run(
   const uid = instance.metadata.uid ?? "";
   try {
     const settings = serverSettings(parameters);
-    await servers.with(uid, async () => ensureDatabase(databaseOf(await servers.start(uid, settings))));
+    await servers.with(uid, async () =>
+      postgres.ensureDatabase(databaseOf(await servers.start(uid, settings))),
+    );
   } catch (error) {
     const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
     await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });

@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
-import { dumpDatabase, ProgramError, restoreDatabase } from "@klutch/data-servers";
+import { postgres, ProgramError } from "@klutch/data-servers";
 import {
   conditionsOf,
   isDeleting,
@@ -46,7 +46,7 @@ export function createBackupReconcile(parts: OperatorParts): Reconcile {
         await mkdir(join(folder, "backups"), { recursive: true, mode: 0o700 });
         await rm(partialOf(file), { force: true });
         const to = createWriteStream(partialOf(file), { mode: 0o600, flush: true });
-        await dumpDatabase(databaseOf(server), to, signal);
+        await postgres.dumpDatabase(databaseOf(server), to, signal);
         await finished(to);
         await rename(partialOf(file), file);
         return undefined;
@@ -77,7 +77,7 @@ export function createRestoreReconcile(parts: OperatorParts): Reconcile {
       const file = dumpFile(parts.folder, backup);
       return withServer(parts, namespace, restore.spec.serviceInstance, async (server) => {
         if (!(await isThere(file))) throw new ProgramError(`the data of Backup ${ref.name} are gone`);
-        await restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
+        await postgres.restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
         return undefined;
       });
     },

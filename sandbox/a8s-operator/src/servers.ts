@@ -8,15 +8,13 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
   type Authority,
-  closeCommonDatabases,
   keepPort,
+  KeyedQueue,
   outsideDoor,
+  postgres,
   postgresTls,
   type Reach,
   readIfThere,
-  runAll,
-  KeyedQueue,
-  withSession,
   writeOwn,
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
@@ -71,32 +69,21 @@ export class Servers implements AsyncDisposable {
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = await postgresTls(authority, dataDir);
+    const tls = { ...settings, ...(await postgresTls(authority, dataDir)) };
     const outside = outsideDoor(reach, [roles.keeper, roles.replicator]);
-    const postgres = stack.use(
-      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls }, outside }),
-    );
-    void postgres.process.exited.then(() => {
-      if (this.#running.get(uid)?.postgres === postgres) onEnd(uid);
+    const server = stack.use(await startPostgres({ dataDir, port, password, settings: tls, outside }));
+    void server.process.exited.then(() => {
+      if (this.#running.get(uid)?.server === server) onEnd(uid);
     });
-    const url = new URL(postgres.url);
-    await withSession(url, (client) => runAll(client, closeCommonDatabases));
+    const url = new URL(server.url);
+    await postgres.withSession(url, (client) => postgres.runAll(client, postgres.closeCommonDatabases));
     const standbys = this.#standbys(uid);
     // They stop first, because the server waits for those that follow it.
     stack.defer(() => standbys.stop());
-    const owned = stack.move();
-    const { dumpPrograms: programs, dumpLibraries: libraries } = postgres;
-    const started = {
-      url,
-      host: reach.host,
-      authority: authority.certificate,
-      key: record.key,
-      programs: programs === undefined ? undefined : { folder: programs, libraries },
-      settings,
-      postgres,
-      standbys,
-      owned,
-    };
+    const { dumpPrograms: folder, dumpLibraries: libraries } = server;
+    const programs = folder === undefined ? undefined : { folder, libraries };
+    const reached = { url, host: reach.host, authority: authority.certificate, key: record.key };
+    const started = { ...reached, programs, settings, server, standbys, owned: stack.move() };
     this.#running.set(uid, started);
     return started;
   }
@@ -108,7 +95,7 @@ export class Servers implements AsyncDisposable {
   async follow(uid: string, count: number): Promise<number | undefined> {
     const running = this.#alive(uid);
     if (running === undefined) return 0;
-    if (count > 0 && !(await canCopy(running.postgres))) return undefined;
+    if (count > 0 && !(await canCopy(running.server))) return undefined;
     await running.standbys.keep(running, count);
     return countStreaming(running);
   }
@@ -133,7 +120,7 @@ export class Servers implements AsyncDisposable {
 
   #alive(uid: string): Running | undefined {
     const running = this.#running.get(uid);
-    return running?.postgres.process.hasExited === false ? running : undefined;
+    return running?.server.process.hasExited === false ? running : undefined;
   }
 
   async #stop(uid: string): Promise<void> {

@@ -8,7 +8,7 @@ import { ensureSlots, passwordOf, roles, type Server, standbyName } from "./data
 /** A server that standbys can follow. */
 export interface Primary extends Server {
   readonly settings: Readonly<Record<string, string>>;
-  readonly postgres: PostgresServer;
+  readonly server: PostgresServer;
 }
 
 /** Options of `Standbys`. */
@@ -48,12 +48,12 @@ export class Standbys {
   }
 
   async #start(primary: Primary, number: number): Promise<void> {
-    const { settings, postgres } = primary;
+    const { settings, server } = primary;
     const name = standbyName(number);
     const dataDir = this.#homeOf(number);
     const start = async (): Promise<PostgresServer> =>
       startStandby({
-        primary: postgres,
+        primary: server,
         dataDir,
         name,
         user: roles.replicator,

@@ -1,6 +1,6 @@
 /** The interface between the broker and what makes its services real, one driver for each service. */
 import type { Readable, Writable } from "node:stream";
-import type { RestoreOptions } from "@klutch/data-servers";
+import type { postgres } from "@klutch/data-servers";
 import type { ServiceType } from "../catalog.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { ParameterChecks } from "./parameters.ts";
@@ -49,6 +49,6 @@ export interface Driver extends AsyncDisposable {
     instance: Instance,
     bindings: readonly Binding[],
     open: OpenDump,
-    options: RestoreOptions,
+    options: postgres.RestoreOptions,
   ): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** SQL that the broker runs in MariaDB servers. Pure; every name and value is escaped here. */
 import { createHash } from "node:crypto";
-import type { Login } from "@klutch/data-servers";
+import type { postgres } from "@klutch/data-servers";
 import { furtherDatabases, reservedDatabases, seesPerformance } from "./mariadb-parameters.ts";
 import type { ServerSpec } from "./server-kind.ts";
 
@@ -56,7 +56,7 @@ export function databasesOf({ database, spec }: Omit<Rights, "isFull">): readonl
 }
 
 /** Makes the login, closed until its rights are complete. Repeating it sets the same again. */
-export function makeLogin(login: Login, rights: Rights): readonly string[] {
+export function makeLogin(login: postgres.Login, rights: Rights): readonly string[] {
   const user = account(login.username);
   return [
     ...makeClosedLogin(login.username, rights),

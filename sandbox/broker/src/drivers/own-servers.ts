@@ -6,15 +6,14 @@ import {
   type Authority,
   choosePort,
   isWithin,
-  type Login,
   makeServerFolder,
+  postgres,
   type Reach,
-  type RestoreOptions,
   tlsFilesIn,
 } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import { planOf } from "../catalog.ts";
-import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
+import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
 import { endLeftover } from "./leftover.ts";
@@ -82,8 +81,7 @@ export class OwnServers implements Driver {
   async unbind(binding: Binding): Promise<void> {
     // Without data there is no login, either.
     if ((await readRecord(this.homeOf(binding.instanceId))) === undefined) return;
-    const { username } = this.#loginOf(binding);
-    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(username));
+    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(userOf(binding.id)));
   }
 
   async credentials(binding: Binding): Promise<Credentials> {
@@ -105,7 +103,7 @@ export class OwnServers implements Driver {
     instance: Instance,
     bindings: readonly Binding[],
     open: OpenDump,
-    { token, signal, onStep }: RestoreOptions,
+    { token, signal, onStep }: postgres.RestoreOptions,
   ): Promise<void> {
     const present = await this.#placeOf(instance.id);
     const { home } = present;
@@ -168,9 +166,8 @@ export class OwnServers implements Driver {
     };
   }
 
-  /** The password follows from the key and the stored salt, and is not stored. */
-  #loginOf(binding: Binding): Login {
-    return { username: userOf(binding.id), password: passwordOf(binding, this.#options.secretKey) };
+  #loginOf(binding: Binding): postgres.Login {
+    return loginOf(binding, this.#options.secretKey);
   }
 
   /** Writes the record last, so what a crash left without one is thrown away. */

@@ -1,22 +1,8 @@
 /** The PostgreSQL driver: each instance is a database in one server, and each binding a login that acts as the database's owner. */
 import type { Writable } from "node:stream";
-import {
-  dropDatabase,
-  dropLogin,
-  dumpDatabase,
-  dumpObstacle,
-  type DumpPrograms,
-  ensureDatabase,
-  ensureLogin,
-  hostInUrl,
-  openDatabase,
-  type PostgresDatabase,
-  restoreDatabase,
-  type RestoreOptions,
-  withSession,
-} from "@klutch/data-servers";
+import { hostInUrl, postgres } from "@klutch/data-servers";
 import { planOf } from "../catalog.ts";
-import { namesOf, passwordOf, userOf } from "../names.ts";
+import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
 import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
@@ -32,7 +18,7 @@ export interface PostgresDriverOptions {
   /** Passwords are derived from it. */
   readonly secretKey: string;
   /** Undefined: there are no backups. */
-  readonly programs: DumpPrograms | undefined;
+  readonly programs: postgres.DumpPrograms | undefined;
 }
 
 /** It remembers nothing between two calls. */
@@ -47,40 +33,39 @@ export class PostgresDriver implements Driver {
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
-    this.obstacle = dumpObstacle(options);
+    this.obstacle = postgres.dumpObstacle(options);
   }
 
   async ensure(instance: Instance): Promise<void> {
-    await ensureDatabase(this.#databaseOf(instance));
+    await postgres.ensureDatabase(this.#databaseOf(instance));
   }
 
   async resume(instance: Instance): Promise<void> {
     const database = this.#databaseOf(instance);
-    await withSession(database.url, (client) => openDatabase(client, database));
+    await postgres.withSession(database.url, (client) => postgres.openDatabase(client, database));
   }
 
   async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
-    await dropDatabase(
+    await postgres.dropDatabase(
       this.#databaseOf(instance),
       bindings.map(({ id }) => userOf(id)),
     );
   }
 
   async bind(binding: Binding, instance: Instance): Promise<Credentials> {
-    const password = passwordOf(binding, this.#options.secretKey);
-    await ensureLogin(this.#databaseOf(instance), { username: userOf(binding.id), password });
+    const login = loginOf(binding, this.#options.secretKey);
+    await postgres.ensureLogin(this.#databaseOf(instance), login);
     return this.credentials(binding);
   }
 
   async unbind(binding: Binding, instance: Instance): Promise<void> {
-    await dropLogin(this.#databaseOf(instance), userOf(binding.id));
+    await postgres.dropLogin(this.#databaseOf(instance), userOf(binding.id));
   }
 
   credentials(binding: Binding): Promise<Credentials> {
     const { url, published = url, authority, secretKey } = this.#options;
     const name = namesOf(binding.instanceId).database;
-    const username = userOf(binding.id);
-    const password = passwordOf(binding, secretKey);
+    const { username, password } = loginOf(binding, secretKey);
     // An IPv6 address has brackets in a URL only.
     const host = published.hostname.replace(/^\[(.*)\]$/, "$1");
     const port = Number(published.port);
@@ -90,23 +75,23 @@ export class PostgresDriver implements Driver {
   }
 
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
-    await dumpDatabase(this.#databaseOf(instance), to, signal);
+    await postgres.dumpDatabase(this.#databaseOf(instance), to, signal);
   }
 
   async restore(
     instance: Instance,
     _bindings: readonly Binding[],
     open: OpenDump,
-    options: RestoreOptions,
+    options: postgres.RestoreOptions,
   ): Promise<void> {
-    await restoreDatabase(this.#databaseOf(instance), open, options);
+    await postgres.restoreDatabase(this.#databaseOf(instance), open, options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
 
-  #databaseOf(instance: Instance): PostgresDatabase {
+  #databaseOf(instance: Instance): postgres.PostgresDatabase {
     const { url, programs } = this.#options;
     const { database: name, owner, keeper } = namesOf(instance.id);
     const plan = planOf(instance);

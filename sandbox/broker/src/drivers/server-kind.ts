@@ -1,6 +1,6 @@
 /** Describes servers of which each instance has one. `own-servers.ts` makes a `Driver` of a `ServerKind`. */
 import type { Writable } from "node:stream";
-import type { Login, Reach } from "@klutch/data-servers";
+import type { postgres, Reach } from "@klutch/data-servers";
 import type { Plan } from "../catalog.ts";
 import type { Credentials, OpenDump } from "./driver.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
@@ -43,7 +43,7 @@ export interface Launch {
 export interface Session extends AsyncDisposable {
   run(...words: readonly string[]): Promise<unknown>;
   /** Makes the login, or sets its password and rights again. */
-  ensureLogin(login: Login): Promise<void>;
+  ensureLogin(login: postgres.Login): Promise<void>;
   /** Ends the login's sessions and removes it; what it made stays. */
   dropLogin(username: string): Promise<void>;
   /** While the disk is full, logins may read and delete only. Called at each measurement while it is full. */
@@ -65,5 +65,5 @@ export interface ServerKind {
   /** Applies the spec to a server that has just started, and opens it to logins. */
   open(place: Place, spec: ServerSpec): Promise<Session>;
   /** `authority` is the certificate that applications trust. */
-  credentials(place: Place, login: Login, authority: string): Credentials;
+  credentials(place: Place, login: postgres.Login, authority: string): Credentials;
 }
