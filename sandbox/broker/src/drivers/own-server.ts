@@ -20,7 +20,6 @@ import {
   unprivileged,
 } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
-import { endLeftover, remember } from "./leftover.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 const firstWaitMs = 200;
@@ -132,8 +131,6 @@ export class OwnServer {
     const about = { instance, program: kind.program };
     for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        if ((await endLeftover(place.home)) === "killed")
-          logger.warn("a data server of an earlier broker was killed", about);
         await this.#reservePort(place);
         await using server = await startServer(kind, place, spec, signal);
         await using session = await kind.open(place, spec);
@@ -181,7 +178,7 @@ export class OwnServer {
   }
 }
 
-/** Starts the server, and writes down which process it is. */
+/** Starts the server. One that a killed broker left keeps its port, or the lock of its data, until it has ended a moment later. */
 export async function startServer(
   kind: ServerKind,
   place: Place,
@@ -193,7 +190,6 @@ export async function startServer(
     ...(await kind.launch(place, spec)),
     cwd: place.data,
     logFile: join(place.home, "server.log"),
-    onStarted: (pid) => remember(place.home, pid),
     stopTimeoutMs: 20_000,
     signal,
     ...unprivileged,

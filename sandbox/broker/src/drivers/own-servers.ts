@@ -16,7 +16,6 @@ import { planOf } from "../catalog.ts";
 import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import { endLeftover } from "./leftover.ts";
 import { OwnServer, startServer } from "./own-server.ts";
 import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
 import type { Dump, Place, ServerKind, ServerSpec } from "./server-kind.ts";
@@ -68,9 +67,7 @@ export class OwnServers implements Driver {
   async drop(instance: Instance): Promise<void> {
     await this.#servers.get(instance.id)?.stop();
     this.#servers.delete(instance.id);
-    const home = this.homeOf(instance.id);
-    for (const each of [home, join(home, hiddenHome)]) await endLeftover(each);
-    await rm(home, { recursive: true, force: true });
+    await remove(this.homeOf(instance.id));
   }
 
   async bind(binding: Binding, instance: Instance): Promise<Credentials> {
@@ -172,8 +169,7 @@ export class OwnServers implements Driver {
 
   /** Writes the record last, so what a crash left without one is thrown away. */
   async #make(instanceId: string, home: string): Promise<void> {
-    await endLeftover(home);
-    await rm(home, { recursive: true, force: true });
+    await remove(home);
     await makeHome(home);
     await this.#withPort(async (port) => {
       const record = { port, data: firstData, restored: [] };
@@ -232,12 +228,15 @@ async function makeHome(home: string): Promise<void> {
   await chmod(home, 0o711);
 }
 
-/** Ends a hidden server that a killed broker left, and removes all data but the present ones. */
+/** Removes all data but the present ones. */
 async function removeLeftovers(home: string, present: string): Promise<void> {
-  await endLeftover(join(home, hiddenHome));
   for (const name of await readdir(home))
-    if (name === hiddenHome || (name.startsWith("data-") && name !== present))
-      await rm(join(home, name), { recursive: true, force: true });
+    if (name === hiddenHome || (name.startsWith("data-") && name !== present)) await remove(join(home, name));
+}
+
+/** Removes a folder, again while the server of a killed broker, which is about to end, still writes there. */
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
 
 function specOf(instance: Instance): ServerSpec {

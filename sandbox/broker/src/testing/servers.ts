@@ -1,7 +1,7 @@
 /** Data servers without a broker's HTTP around them, and what applications do with credentials. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -68,9 +68,14 @@ export function instanceOf(id: string, planName: string, parameters: Parameters 
   };
 }
 
-/** Returns the process id of the server that lives in the folder. */
+/** Returns the process id of the server that lives in the folder: it works in a folder of its data. */
 export async function pidIn(home: string): Promise<number> {
-  return (JSON.parse(await readFile(join(home, "process.json"), "utf8")) as { readonly pid: number }).pid;
+  for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
+    const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
+    const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-)/.test(program)) return pid;
+  }
+  throw new Error(`no server works in ${home}`);
 }
 
 export function bindingOf(instance: Instance, id: string): Binding {
