@@ -95,7 +95,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
   "sandbox/broker": {
     parts: ["api", "program", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
-    thirdParty: ["hono", "@hono/node-server", "pg"],
+    thirdParty: ["@redis/client", "hono", "@hono/node-server", "pg"],
   },
   "sandbox/a8s-operator": {
     parts: ["api", "schema", "data-servers", "engines", "program", "kube-runtime", "kube", "kube-core"],

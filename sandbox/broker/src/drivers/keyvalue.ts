@@ -1,7 +1,7 @@
 /** The key-value store: a Redis server for each instance. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { chown } from "node:fs/promises";
+import { chown, open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,8 +9,7 @@ import { runProgram, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { dataBytes, keyvalueParameters } from "./keyvalue-parameters.ts";
 import { smaller } from "./parameters.ts";
-import { type Reply, ReplyError, RespConnection } from "./resp.ts";
-import { connectIn } from "./socket.ts";
+import { connectRedis, type RedisConnection } from "./redis-connection.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 /** The broker's own account. */
@@ -67,26 +66,22 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
   };
 }
 
-async function connectAs({ data, adminPassword }: Place): Promise<RespConnection> {
-  const connection = new RespConnection(await connectIn(data, socketName));
-  try {
-    await connection.send("AUTH", adminUser, adminPassword);
-    return connection;
-  } catch (error) {
-    connection[Symbol.dispose]();
-    throw error;
-  }
+async function connectAs({ data, adminPassword }: Place): Promise<RedisConnection> {
+  // The path of the socket may be longer than the 107 bytes that the kernel takes.
+  await using folder = await openFile(data);
+  const path = `/proc/self/fd/${folder.fd}/${socketName}`;
+  return connectRedis({ path, tls: false }, { username: adminUser, password: adminPassword });
 }
 
 /** Connects before the server opens its port, because the server keeps no connection free for the broker. */
 async function open(place: Place, programs: DebianPrograms): Promise<Session> {
   let connection = await connectAs(place);
   let isFull = false;
-  const run = async (...words: readonly string[]): Promise<Reply> => {
+  const run = async (...words: readonly string[]): Promise<unknown> => {
     if (connection.hasEnded) connection = await connectAs(place);
     return patiently(connection, words);
   };
-  const setUser = (username: string, ...rules: readonly string[]): Promise<Reply> =>
+  const setUser = (username: string, ...rules: readonly string[]): Promise<unknown> =>
     run("ACL", "SETUSER", username, ...rules, ...(isFull ? rightsWhileFull : rights));
   const align = async (): Promise<void> => {
     const users = await run("ACL", "USERS");
@@ -141,12 +136,12 @@ async function hasWholeLog(run: Session["run"]): Promise<boolean> {
 }
 
 /** Sends a command, and ends scripts that keep the server busy. */
-async function patiently(connection: RespConnection, words: readonly string[]): Promise<Reply> {
+async function patiently(connection: RedisConnection, words: readonly string[]): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await connection.send(...words);
     } catch (error) {
-      if (!(error instanceof ReplyError && error.message.startsWith("BUSY"))) throw error;
+      if (!(error instanceof Error && error.message.startsWith("BUSY"))) throw error;
       for (const what of ["SCRIPT", "FUNCTION"]) await connection.send(what, "KILL").catch(() => undefined);
       // The server starts again with everything that it acknowledged.
       if (attempt === busyTries) await connection.send("SHUTDOWN", "NOSAVE");

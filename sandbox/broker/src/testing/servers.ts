@@ -5,15 +5,15 @@ import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { resolveDebian } from "@klutch/engines";
+import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { plans } from "../catalog.ts";
 import { openServers } from "../drivers/open-servers.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
-import { type Reply, RespConnection } from "../drivers/resp.ts";
+import { connectRedis } from "../drivers/redis-connection.ts";
 import type { Binding, Instance } from "../store.ts";
 
 /** A folder that the servers' user can enter; it goes with the block. */
@@ -125,23 +125,19 @@ export async function sql(
 /** A connection to a key-value store, as an application makes it. */
 export async function login(credentials: Readonly<Record<string, unknown>>): Promise<
   {
-    readonly send: (...words: readonly string[]) => Promise<Reply>;
+    readonly send: (...words: readonly string[]) => Promise<unknown>;
     readonly ended: Promise<unknown>;
   } & Disposable
 > {
   const texts = textsOf(credentials);
-  const socket: TLSSocket = connect({
-    host: texts["host"] ?? "",
-    port: Number(texts["valkey.port"]),
-    ca: texts["cacrt"] ?? "",
-  });
-  await once(socket, "secureConnect");
-  const ended = once(socket, "close");
-  const connection = new RespConnection(socket);
-  await connection.send("AUTH", texts["valkey.username"] ?? "", texts["valkey.password"] ?? "");
+  const place = { host: texts["host"] ?? "", port: Number(texts["valkey.port"]), ca: texts["cacrt"] ?? "" };
+  const login = { username: texts["valkey.username"] ?? "", password: texts["valkey.password"] ?? "" };
+  const connection = await connectRedis({ ...place, tls: true }, login);
   return {
     send: (...words) => connection.send(...words),
-    ended,
+    get ended() {
+      return waitFor("the end of the connection", () => connection.hasEnded);
+    },
     [Symbol.dispose]: () => connection[Symbol.dispose](),
   };
 }
