@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import {
   type Authority,
-  choosePort,
   isWithin,
+  keepPort,
   makeServerFolder,
   postgres,
   type Reach,
@@ -193,8 +193,8 @@ export class OwnServers implements Driver {
   /** Passes a free port. From its record on it is the instance's, whether or not its server runs. */
   async #withPort(work: (port: number) => Promise<void>): Promise<void> {
     const { reach, root } = this.#options;
-    await using reserved = await choosePort(reach, await recordedPorts(root));
-    await work(reserved.ports[0] ?? 0);
+    await using reserved = await keepPort(reach, undefined, await recordedPorts(root));
+    await work(reserved.port);
   }
 
   /** Makes data that count only once a record names them. */

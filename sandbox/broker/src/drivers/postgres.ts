@@ -1,11 +1,39 @@
 /** The PostgreSQL driver: each instance is a database in one server, and each binding a login that acts as the database's owner. */
 import type { Writable } from "node:stream";
 import { hostInUrl, postgres } from "@klutch/data-servers";
-import { planOf } from "../catalog.ts";
+import { type Plan, planOf } from "../catalog.ts";
 import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
+import * as check from "./parameters.ts";
+
+const number = check.wholeNumber(-1);
+const word = check.textLike(/^[\w.]{1,32}$/, "a short word or size such as 4MB");
+const sizes = ["work_mem", "maintenance_work_mem", "effective_cache_size", "track_io_timing"];
+const logging = ["synchronous_commit", "client_min_messages", "log_statement", "log_error_verbosity"];
+const settings: check.ParameterChecks = {
+  statement_timeout: number,
+  idle_in_transaction_session_timeout: number,
+  temp_file_limit: number,
+  ...Object.fromEntries([...sizes, ...logging].map((name) => [name, word])),
+};
+
+/** `max_connections` changes the connection limit instead of a setting. */
+export const postgresParameters: check.ParameterChecks = { max_connections: number, ...settings };
+
+/** Returns the settings of the database, by name. Temporary files are limited to the smaller of plan and parameter. */
+export function databaseSettings(plan: Plan, parameters: check.Parameters): Readonly<Record<string, string>> {
+  const files = check.smaller(plan.diskMiB * 1024, parameters["temp_file_limit"], 0);
+  const all = Object.entries({ ...parameters, temp_file_limit: files });
+  return Object.fromEntries(
+    all.filter(([name]) => Object.hasOwn(settings, name)).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** Returns how many sessions are allowed at the same time: the smaller of plan and parameter. */
+export function connectionLimit(plan: Plan, parameters: check.Parameters): number {
+  return check.smaller(plan.connectionLimit, parameters["max_connections"], 1);
+}
 
 /** Options of `PostgresDriver`. */
 export interface PostgresDriverOptions {

@@ -1,6 +1,6 @@
 /** Describes servers of which each instance has one. `own-servers.ts` makes a `Driver` of a `ServerKind`. */
 import type { Writable } from "node:stream";
-import type { postgres, Reach } from "@klutch/data-servers";
+import type { postgres, Reach, TlsFiles } from "@klutch/data-servers";
 import type { Plan } from "../catalog.ts";
 import type { Credentials, OpenDump } from "./driver.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
@@ -21,7 +21,7 @@ export interface Place {
   readonly port: number | undefined;
   readonly reach: Reach;
   readonly adminPassword: string;
-  readonly tls: { readonly authority: string; readonly certificate: string; readonly key: string };
+  readonly tls: TlsFiles;
 }
 
 /** A dump that fills a new server. */

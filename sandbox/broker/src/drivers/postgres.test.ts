@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Plan, postgresql } from "../catalog.ts";
 import { BrokerError } from "../errors.ts";
 import { checkParameters, mergeParameters, type Parameters } from "./parameters.ts";
-import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
+import { connectionLimit, databaseSettings, postgresParameters } from "./postgres.ts";
 
 const plan: Plan = {
   id: "p",
