@@ -60,7 +60,7 @@ async function run(
     report(writer, instance, ready, { clusterStatus: "Running", readyReplicas });
   try {
     const following = await servers.with(uid, () => servers.follow(uid, replicas - 1));
-    const readiness = readinessOf({ replicas, following });
+    const readiness = readinessOf(replicas, following);
     await say(readiness, 1 + (following ?? 0));
     return replicas === 1 ? undefined : { requeueAfterMs: readiness.isReady ? lookMs : waitMs };
   } catch (error) {
@@ -73,13 +73,7 @@ async function run(
  * Decides whether an instance whose first server runs is ready. `following` counts the standbys that follow now; undefined when this machine
  * cannot make any.
  */
-export function readinessOf({
-  replicas,
-  following,
-}: {
-  readonly replicas: number;
-  readonly following: number | undefined;
-}): Ready {
+export function readinessOf(replicas: number, following: number | undefined): Ready {
   if (following === undefined && replicas > 1)
     return {
       isReady: false,

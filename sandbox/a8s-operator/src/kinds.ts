@@ -3,6 +3,7 @@ import type { KubeObject, ResourceType, StandardCondition } from "@klutch/kube-c
 import {
   anyObject,
   boolean,
+  type CrdOptions,
   type CustomResourceDefinition,
   customResourceDefinition,
   integer,
@@ -125,9 +126,7 @@ const ready = {
 
 type AnySchema = Pick<Schema<unknown>, "json">;
 
-interface Kind {
-  readonly description: string;
-  readonly columns: NonNullable<Parameters<typeof customResourceDefinition>[0]["columns"]>;
+interface Kind extends Pick<CrdOptions, "description" | "columns"> {
   readonly spec: AnySchema;
   /** Fields of the status beside the common ones. */
   readonly status: Readonly<Record<string, AnySchema>>;

@@ -31,13 +31,10 @@ export async function addFinalizer(writer: Writer, object: KubeObject): Promise<
 /** Lets the object go. */
 export async function removeFinalizer(writer: Writer, object: KubeObject): Promise<void> {
   const { finalizers = [] } = object.metadata;
-  if (!finalizers.includes(finalizer)) return;
+  const others = finalizers.filter((name) => name !== finalizer);
+  if (others.length === finalizers.length) return;
   try {
-    await writeFinalizers(
-      writer,
-      object,
-      finalizers.filter((name) => name !== finalizer),
-    );
+    await writeFinalizers(writer, object, others);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -76,8 +76,7 @@ async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly
   const { dataFolder, reach, secretKey, published } = config;
   const postgres = new PostgresDriver({
     url: new URL(config.postgresUrl),
-    published: published?.url,
-    authority: published?.authority,
+    published,
     secretKey,
     programs: config.backups === undefined ? undefined : await dumpProgramsOf(config),
   });

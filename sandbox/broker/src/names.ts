@@ -9,11 +9,7 @@ export function shortHash(identifier: string): string {
 }
 
 /** Returns the names of an instance's database, of its owner, and of the login that exists during a restore. */
-export function namesOf(instanceId: string): {
-  readonly database: string;
-  readonly owner: string;
-  readonly keeper: string;
-} {
+export function namesOf(instanceId: string): Readonly<Record<"database" | "owner" | "keeper", string>> {
   const hash = shortHash(instanceId);
   return { database: `i${hash}`, owner: `o${hash}`, keeper: `b${hash}` };
 }

@@ -1,7 +1,7 @@
 /** Serves the HTTP API of a9s backup managers, and decides which requests are possible now. The worker does what is written down here. */
 import { type Context, Hono } from "hono";
 import { errorAnswer, guards } from "../app.ts";
-import { badRequest, BrokerError, identifierIn, notFound, objectIn } from "../errors.ts";
+import { badRequest, BrokerError, identifierIn, notFound } from "../errors.ts";
 import type { Instance } from "../store.ts";
 import type { BackupRecord, RestoreRecord } from "./records.ts";
 import type { Worker, WorkerParts } from "./worker.ts";
@@ -15,9 +15,6 @@ export interface BackupAppOptions extends WorkerParts {
 
 const instancePath = "/instances/:instance";
 const backupPath = `${instancePath}/backups/:backup`;
-/** The shortest encryption key of an instance, in characters. */
-const minKeyLength = 16;
-const settable = ["encryption_key", "exclude_from_auto_backup", "credentials_updated_by_user"];
 
 /** Creates the application; the broker serves it under a path of its own. */
 export function createBackupApp(options: BackupAppOptions): Hono {
@@ -31,7 +28,6 @@ export function createBackupApp(options: BackupAppOptions): Hono {
   );
   addBackupRoutes(app, options);
   addRestoreRoutes(app, options);
-  addSettingsRoutes(app, options);
   app.all("*", ({ req }) => {
     throw new BrokerError(404, "NotFound", `no such path: ${req.method} ${req.path}`);
   });
@@ -99,47 +95,6 @@ function addRestoreRoutes(app: Hono, options: BackupAppOptions): void {
     if (restore?.instanceId === instance.id) return context.json(restoreAnswer(restore));
     throw new BrokerError(404, "NotFound", `instance ${instance.id} has no restore ${id}`);
   });
-}
-
-function addSettingsRoutes(app: Hono, options: BackupAppOptions): void {
-  const { store, retention, driverOf } = options;
-  app.get(`${instancePath}/config`, async (context) => {
-    const instance = await instanceOf(context, options);
-    return context.json({
-      min_backup_count: retention.minCount,
-      retention_time: retention.days,
-      min_encryption_key_length: minKeyLength,
-      exclude_from_auto_backup: await store.isExcluded(instance.id),
-      backup_type: driverOf(instance)?.kind.backupType ?? "none",
-    });
-  });
-  app.put(instancePath, async (context) => {
-    const isExcluded = exclusionOf(await objectIn(context.req));
-    const { id } = await instanceOf(context, options);
-    if (isExcluded !== undefined) await store.exclude(id, isExcluded);
-    return context.json({ message: `the backups of instance ${id} are configured` });
-  });
-}
-
-/**
- * Reads `exclude_from_auto_backup`; undefined when it stays. Throws `BrokerError` 400 that names the field and what would be right, never an
- * encryption key. A right key is refused as well: backups here are not encrypted, and must not look as if they were.
- */
-function exclusionOf(body: Readonly<Record<string, unknown>>): boolean | undefined {
-  const names = Object.keys(body);
-  const unknown = names.find((name) => !settable.includes(name));
-  if (unknown !== undefined) throw badRequest(`${unknown} is not known; possible: ${settable.join(", ")}`);
-  if (names.length === 0) throw badRequest(`the body has no field; possible: ${settable.join(", ")}`);
-  const wrong = names.find((name) => name !== "encryption_key" && typeof body[name] !== "boolean");
-  if (wrong !== undefined) throw badRequest(`${wrong} must be true or false`);
-  const { encryption_key: key, exclude_from_auto_backup: isExcluded } = body;
-  if (key !== undefined && (typeof key !== "string" || key.length < minKeyLength || key.length > 1024))
-    throw badRequest(`encryption_key must be a text of ${minKeyLength} to 1024 characters`);
-  if (key !== undefined)
-    throw badRequest(
-      "encryption_key is not supported: backups of the sandbox are not encrypted; leave it out",
-    );
-  return typeof isExcluded === "boolean" ? isExcluded : undefined;
 }
 
 async function instanceOf(context: Context, { instances }: BackupAppOptions): Promise<Instance> {

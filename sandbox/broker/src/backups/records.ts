@@ -47,9 +47,6 @@ const job = `
 
 /** Tables beside those of the instances. A backup keeps its instance from being forgotten. */
 export const backupTables: string = `
-  create table public.backup_settings (
-    instance_id text primary key references public.instances (id) on delete cascade,
-    exclude_from_auto_backup boolean not null default false);
   create table public.backups (${job}, deleting boolean not null default false, size bigint, sha256 text);
   create index backups_of_instance on public.backups (instance_id, id);
   create table public.restores (${job}, backup_id bigint not null references public.backups (id) on delete cascade,

@@ -34,20 +34,6 @@ export class BackupStore {
     return this.#queries.all<Records[T]>(`${select[table]} where ${open} order by id`);
   }
 
-  /** Tells whether the instance is taken out of automatic backups. */
-  isExcluded(instanceId: string): Promise<boolean> {
-    const text = "select 1 from public.backup_settings where instance_id = $1 and exclude_from_auto_backup";
-    return this.#queries.run(text, [instanceId]);
-  }
-
-  async exclude(instanceId: string, isExcluded: boolean): Promise<void> {
-    await this.#queries.run(
-      `insert into public.backup_settings (instance_id, exclude_from_auto_backup) values ($1, $2)
-       on conflict (instance_id) do update set exclude_from_auto_backup = $2`,
-      [instanceId, isExcluded],
-    );
-  }
-
   /** Returns the number of the backup; undefined when the instance is not at rest. */
   async addBackup(instanceId: string): Promise<number | undefined> {
     const instance = `select id from public.instances where id = $1 and ${atRest}`;

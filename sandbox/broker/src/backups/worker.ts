@@ -19,18 +19,12 @@ import { BackupFiles } from "./files.ts";
 import type { BackupRecord, Records, RestoreRecord } from "./records.ts";
 import type { BackupStore } from "./store.ts";
 
-/** How long backups are kept. */
-export interface Retention {
-  readonly days: number;
-  /** The newest backups of each instance that are kept, however old they are. */
-  readonly minCount: number;
-}
-
 /** Where backups are stored and how long. */
 export interface BackupConfig {
   /** Folder of the files, of this broker only. */
   readonly folder: string;
-  readonly retention: Retention;
+  /** Backups are kept so many days, and the newest ones of each instance however old they are. */
+  readonly retention: Readonly<Record<"days" | "minCount", number>>;
   /** Called after each step; tests end the process there. */
   readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
 }

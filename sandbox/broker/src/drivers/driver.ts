@@ -8,6 +8,15 @@ import type { ParameterChecks } from "./parameters.ts";
 /** Credentials of a binding, as an application reads them. */
 export type Credentials = Readonly<Record<string, unknown>>;
 
+/** The service of a driver. */
+export interface DriverKind {
+  readonly type: ServiceType;
+  /** How backups are made, such as `postgresql_dump`; shown to users. */
+  readonly backupType: string;
+  /** The instance parameters that are supported. */
+  readonly parameters: ParameterChecks;
+}
+
 /** Opens a dump at its beginning. */
 export type OpenDump = () => Readable;
 
@@ -16,13 +25,7 @@ export type OpenDump = () => Readable;
  * at the same time for one instance, except for `dump` and `credentials`.
  */
 export interface Driver extends AsyncDisposable {
-  readonly kind: {
-    readonly type: ServiceType;
-    /** How backups are made, such as `postgresql_dump`; shown to users. */
-    readonly backupType: string;
-    /** The instance parameters that are supported. */
-    readonly parameters: ParameterChecks;
-  };
+  readonly kind: DriverKind;
 
   /** Makes the instance if it does not exist, applies its plan and parameters, and waits until it can be used. */
   ensure(instance: Instance, bindings: readonly Binding[]): Promise<void>;

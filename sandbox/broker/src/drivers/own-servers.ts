@@ -11,25 +11,21 @@ import {
   type Reach,
   tlsFilesIn,
 } from "@klutch/data-servers";
-import type { Logger } from "@klutch/telemetry";
 import { planOf } from "../catalog.ts";
 import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import { OwnServer, startServer } from "./own-server.ts";
+import { OwnServer, type OwnServerOptions, startServer } from "./own-server.ts";
 import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
 import type { Dump, Place, ServerKind, ServerSpec } from "./server-kind.ts";
 
 /** Options of `OwnServers`. */
-export interface OwnServersOptions {
-  readonly kind: ServerKind;
+export interface OwnServersOptions extends Omit<OwnServerOptions, "instance"> {
   /** Holds a folder for each kind, and in it one for each instance. */
   readonly root: string;
   readonly reach: Reach;
   readonly secretKey: string;
   readonly authority: Authority;
-  readonly logger: Logger;
-  readonly diskEveryMs?: number | undefined;
 }
 
 const firstData = "data-first";

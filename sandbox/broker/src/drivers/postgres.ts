@@ -2,9 +2,10 @@
 import type { Writable } from "node:stream";
 import { hostInUrl, postgres } from "@klutch/data-servers";
 import { type Plan, planOf } from "../catalog.ts";
+import type { BrokerConfig } from "../config.ts";
 import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, OpenDump } from "./driver.ts";
+import type { Credentials, Driver, DriverKind, OpenDump } from "./driver.ts";
 import * as check from "./parameters.ts";
 
 const number = check.wholeNumber(-1);
@@ -36,22 +37,16 @@ export function connectionLimit(plan: Plan, parameters: check.Parameters): numbe
 }
 
 /** Options of `PostgresDriver`. */
-export interface PostgresDriverOptions {
+export interface PostgresDriverOptions extends Pick<BrokerConfig, "published" | "secretKey"> {
   /** URL of the server's superuser. */
   readonly url: URL;
-  /** Host and port by which bindings reach the server. Default: those of `url`. */
-  readonly published?: URL | undefined;
-  /** PEM of the authority of the server's certificate. Default: bindings name none. */
-  readonly authority?: string | undefined;
-  /** Passwords are derived from it. */
-  readonly secretKey: string;
   /** Undefined: there are no backups. */
   readonly programs: postgres.DumpPrograms | undefined;
 }
 
 /** It remembers nothing between two calls. */
 export class PostgresDriver implements Driver {
-  readonly kind: Driver["kind"] = {
+  readonly kind: DriverKind = {
     type: "postgresql",
     backupType: "postgresql_dump",
     parameters: postgresParameters,
@@ -91,14 +86,14 @@ export class PostgresDriver implements Driver {
   }
 
   credentials(binding: Binding): Promise<Credentials> {
-    const { url, published = url, authority, secretKey } = this.#options;
+    const { url, published, secretKey } = this.#options;
     const name = namesOf(binding.instanceId).database;
     const { username, password } = loginOf(binding, secretKey);
     // An IPv6 address has brackets in a URL only.
-    const host = published.hostname.replace(/^\[(.*)\]$/, "$1");
-    const port = Number(published.port);
+    const host = (published?.url ?? url).hostname.replace(/^\[(.*)\]$/, "$1");
+    const port = Number((published?.url ?? url).port);
     const uri = `postgres://${username}:${password}@${hostInUrl(host)}:${port}/${name}`;
-    const trusted = authority === undefined ? {} : { cacrt: authority };
+    const trusted = published === undefined ? {} : { cacrt: published.authority };
     return Promise.resolve({ ...trusted, host, hosts: [host], name, password, port, uri, username });
   }
 

@@ -1,9 +1,10 @@
 /** Describes servers of which each instance has one. `own-servers.ts` makes a `Driver` of a `ServerKind`. */
 import type { Writable } from "node:stream";
 import type { postgres, Reach, TlsFiles } from "@klutch/data-servers";
+import type { ProcessOptions } from "@klutch/engines";
 import type { Plan } from "../catalog.ts";
-import type { Credentials, OpenDump } from "./driver.ts";
-import type { ParameterChecks, Parameters } from "./parameters.ts";
+import type { Credentials, DriverKind, OpenDump } from "./driver.ts";
+import type { Parameters } from "./parameters.ts";
 
 /** The limits of a plan, and parameters. */
 export interface ServerSpec extends Pick<Plan, "connectionLimit" | "memoryMiB" | "diskMiB" | "tlsOnly"> {
@@ -32,12 +33,7 @@ export interface Dump {
 }
 
 /** How a server is started. */
-export interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly ready: () => Promise<boolean>;
-}
+export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
 
 /** The broker's access to one running server. Everything can be repeated. */
 export interface Session extends AsyncDisposable {
@@ -54,11 +50,8 @@ export interface Session extends AsyncDisposable {
 }
 
 /** One kind of server. */
-export interface ServerKind {
-  readonly type: "mariadb" | "keyvalue";
+export interface ServerKind extends DriverKind {
   readonly program: string;
-  readonly backupType: string;
-  readonly parameters: ParameterChecks;
   /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */
   initialise(place: Place, dump?: Dump): Promise<void>;
   launch(place: Place, spec: ServerSpec): Promise<Launch>;
