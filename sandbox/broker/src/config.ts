@@ -41,7 +41,7 @@ export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | 
 
 const leastKeyLength = 32;
 const reach = reachFlags({ prefix: "BROKER" });
-/** What the variables of the environment say. */
+/** Help texts of the variables of the environment. */
 const help = {
   LISTEN: "Where the broker is reached; port 0 chooses a free one",
   POSTGRES_URL: "URL of a superuser of the PostgreSQL server that holds the instances",

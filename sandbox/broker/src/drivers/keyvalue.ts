@@ -70,7 +70,8 @@ async function connectAs({ data, adminPassword }: Place): Promise<RedisConnectio
   // The path of the socket may be longer than the 107 bytes that the kernel takes.
   await using folder = await openFile(data);
   const path = `/proc/self/fd/${folder.fd}/${socketName}`;
-  return connectRedis({ path, tls: false }, { username: adminUser, password: adminPassword });
+  // The folder stays open until the connection is made.
+  return await connectRedis({ path, tls: false }, { username: adminUser, password: adminPassword });
 }
 
 /** Connects before the server opens its port, because the server keeps no connection free for the broker. */
