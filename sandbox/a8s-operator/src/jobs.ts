@@ -3,8 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
-import { dumpDatabase, ProgramError, restoreDatabase } from "@klutch/data-servers";
-import type { Clock, KubeClient } from "@klutch/kube";
+import { postgres, ProgramError } from "@klutch/data-servers";
 import {
   conditionsOf,
   isDeleting,
@@ -13,22 +12,11 @@ import {
   refOf,
   type ResourceType,
 } from "@klutch/kube-core";
-import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import { databaseOf, type Server } from "./database/server.ts";
-import { lookUp } from "./instance/lookup.ts";
-import type { Servers } from "./instance/servers.ts";
-import { type Backup, backups, type Postgresql, type Restore, restores } from "./kinds.ts";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { databaseOf } from "./database.ts";
+import { type Backup, backups, type Restore, restores } from "./kinds.ts";
 import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
-
-/** Objects that backups and restores use. */
-export interface JobParts {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly servers: Servers;
-  readonly instances: Informer<Postgresql>;
-  /** Holds the dumps. */
-  readonly folder: string;
-}
+import { type OperatorParts, withServer } from "./parts.ts";
 
 interface JobKind<J extends Backup | Restore> {
   readonly type: ResourceType;
@@ -44,7 +32,7 @@ const waitMs = 1_000;
 const afterFailureMs = 30_000;
 
 /** Dumps the instance of a Backup, by the key of the Backup. */
-export function createBackupReconcile(parts: JobParts): Reconcile {
+export function createBackupReconcile(parts: OperatorParts): Reconcile {
   const { folder } = parts;
   return createJobReconcile<Backup>(parts, {
     type: backups,
@@ -53,13 +41,15 @@ export function createBackupReconcile(parts: JobParts): Reconcile {
       const file = dumpFile(folder, backup);
       // It is whole, but a crash kept the operator from reporting it.
       if (await isThere(file)) return undefined;
-      return withServer(parts, backup, async (server) => {
+      const { metadata, spec } = backup;
+      return withServer(parts, metadata.namespace, spec.serviceInstance, async (server) => {
         await mkdir(join(folder, "backups"), { recursive: true, mode: 0o700 });
         await rm(partialOf(file), { force: true });
         const to = createWriteStream(partialOf(file), { mode: 0o600, flush: true });
-        await dumpDatabase(databaseOf(server), to, signal);
+        await postgres.dumpDatabase(databaseOf(server), to, signal);
         await finished(to);
         await rename(partialOf(file), file);
+        return undefined;
       });
     },
     async remove(backup) {
@@ -70,7 +60,7 @@ export function createBackupReconcile(parts: JobParts): Reconcile {
 }
 
 /** Replaces the data of an instance by the dump that a Restore names, by the key of the Restore. */
-export function createRestoreReconcile(parts: JobParts): Reconcile {
+export function createRestoreReconcile(parts: OperatorParts): Reconcile {
   return createJobReconcile<Restore>(parts, {
     type: restores,
     idField: "restoreID",
@@ -85,9 +75,10 @@ export function createRestoreReconcile(parts: JobParts): Reconcile {
         return `spec.backupName is ${ref.name}, which is of ${source}; only backups of ${name} go into ${name}`;
       if (!isTrue(conditionsOf(backup), "Ready")) return `Backup ${ref.name} is not ready yet`;
       const file = dumpFile(parts.folder, backup);
-      return withServer(parts, restore, async (server) => {
+      return withServer(parts, namespace, restore.spec.serviceInstance, async (server) => {
         if (!(await isThere(file))) throw new ProgramError(`the data of Backup ${ref.name} are gone`);
-        await restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
+        await postgres.restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
+        return undefined;
       });
     },
     // The data stay as they are.
@@ -96,7 +87,7 @@ export function createRestoreReconcile(parts: JobParts): Reconcile {
 }
 
 function createJobReconcile<J extends Backup | Restore>(
-  { client, clock }: JobParts,
+  { client, clock }: OperatorParts,
   { type, run, remove, idField }: JobKind<J>,
 ): Reconcile {
   return async (key, { signal }) => {
@@ -125,21 +116,6 @@ function createJobReconcile<J extends Backup | Restore>(
     await report(writer, job, { isReady: true, reason: "Complete" }, { [idField]: job.metadata.uid });
     return undefined;
   };
-}
-
-/** Returns why the work has to wait. */
-async function withServer(
-  { instances, servers }: JobParts,
-  { metadata, spec }: Backup | Restore,
-  work: (server: Server) => Promise<void>,
-): Promise<string | undefined> {
-  const found = lookUp(instances, metadata.namespace, spec.serviceInstance);
-  if ("problem" in found) return found.problem;
-  return servers.with(found.instance.metadata.uid ?? "", async (server) => {
-    if (server === undefined) return `instance ${spec.serviceInstance.name} is not running yet`;
-    await work(server);
-    return undefined;
-  });
 }
 
 function dumpFile(folder: string, backup: KubeObject): string {

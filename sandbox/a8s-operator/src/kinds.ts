@@ -3,6 +3,7 @@ import type { KubeObject, ResourceType, StandardCondition } from "@klutch/kube-c
 import {
   anyObject,
   boolean,
+  type CrdOptions,
   type CustomResourceDefinition,
   customResourceDefinition,
   integer,
@@ -19,36 +20,21 @@ const version = "v1beta3";
 const instanceGroup = "postgresql.anynines.com";
 const backupGroup = "backups.anynines.com";
 
-/** An object of which the operator reports these and the common fields. */
-interface Reported<S> extends KubeObject {
-  readonly status?:
-    | (Partial<S> & {
-        readonly conditions?: readonly StandardCondition[] | undefined;
-        /** Generation that the whole status is about. */
-        readonly observedGeneration?: number | undefined;
-      })
-    | undefined;
+/** An object of which the operator reports conditions. */
+export interface Reported extends KubeObject {
+  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 }
 
-/** A database server. */
-export interface Postgresql
-  extends Reported<{ readonly clusterStatus: string; readonly readyReplicas: number }> {
+/** A database server, as far as the operator reads it. */
+export interface Postgresql extends Reported {
   readonly spec: {
-    readonly version: number;
-    readonly volumeSize: string;
     readonly replicas: number;
-    readonly resources?: Readonly<Record<string, unknown>> | undefined;
-    readonly expose?: "Internal" | "LoadBalancer" | undefined;
     readonly parameters?: Readonly<Record<string, number | string>> | undefined;
   };
 }
 
 /** A login for a database server. */
-export interface ServiceBinding
-  extends Reported<{
-    readonly implemented: boolean;
-    readonly secret: { readonly name: string; readonly namespace: string };
-  }> {
+export interface ServiceBinding extends Reported {
   readonly spec: { readonly instance: Record<"apiVersion" | "kind" | "name" | "namespace", string> };
 }
 
@@ -56,12 +42,12 @@ export interface ServiceBinding
 export type InstanceReference = Readonly<Record<"apiGroup" | "kind" | "name", string>>;
 
 /** A dump of a database. */
-export interface Backup extends Reported<{ readonly backupID: string }> {
+export interface Backup extends Reported {
   readonly spec: { readonly serviceInstance: InstanceReference };
 }
 
 /** Replaces the data of a database by a dump. */
-export interface Restore extends Reported<{ readonly restoreID: string }> {
+export interface Restore extends Reported {
   readonly spec: { readonly serviceInstance: InstanceReference; readonly backupName: string };
 }
 
@@ -82,7 +68,7 @@ export const serviceBindings: ResourceType = typeOf(
 export const backups: ResourceType = typeOf(backupGroup, "backups", "Backup");
 export const restores: ResourceType = typeOf(backupGroup, "restores", "Restore");
 
-const postgresqlSpec: Schema<Postgresql["spec"]> = object(
+const postgresqlSpec = object(
   {
     version: integer({ minimum: 1, description: "Major version of PostgreSQL that is asked for." }),
     volumeSize: string({ description: "Size of the disk of each server." }),
@@ -103,7 +89,7 @@ const postgresqlSpec: Schema<Postgresql["spec"]> = object(
 
 const name = (of: string): Schema<string> => string({ minLength: 1, description: `Name of the ${of}.` });
 
-const serviceInstance: Schema<InstanceReference> = object(
+const serviceInstance = object(
   {
     apiGroup: string({ description: "Group of the instance's kind." }),
     kind: string({ description: "Kind of the instance." }),
@@ -113,7 +99,7 @@ const serviceInstance: Schema<InstanceReference> = object(
   { description: "The instance, in this namespace." },
 );
 
-const conditions: Schema<readonly StandardCondition[]> = list(
+const conditions = list(
   object(
     {
       type: string({ description: "The aspect." }),
@@ -140,9 +126,7 @@ const ready = {
 
 type AnySchema = Pick<Schema<unknown>, "json">;
 
-interface Kind {
-  readonly description: string;
-  readonly columns: NonNullable<Parameters<typeof customResourceDefinition>[0]["columns"]>;
+interface Kind extends Pick<CrdOptions, "description" | "columns"> {
   readonly spec: AnySchema;
   /** Fields of the status beside the common ones. */
   readonly status: Readonly<Record<string, AnySchema>>;

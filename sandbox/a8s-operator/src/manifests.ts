@@ -46,61 +46,54 @@ export const operatorNamespaceRules: readonly PolicyRule[] = [
 export function operatorManifests({ image }: { readonly image: string }): readonly Manifest[] {
   const inNamespace = { name, namespace, labels: { app: name } };
   const anywhere = { name, labels: { app: name } };
-  const subjects = [{ kind: "ServiceAccount", name, namespace }];
+  const rbacVersion = `${rbac}/v1`;
+  const make = (apiVersion: string, kind: string, fields: object = {}, metadata: object = inNamespace) => ({
+    apiVersion,
+    kind,
+    metadata: { name, ...metadata },
+    ...fields,
+  });
+  const bindingTo = (kind: string) => ({
+    roleRef: { apiGroup: rbac, kind, name },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  });
+  const storage = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "20Gi" } } };
   return [
     ...a8sCrds.map((crd) => ({ ...crd })),
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: inNamespace },
-    { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: anywhere, rules: operatorRules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata: anywhere,
-      roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
-      subjects,
-    },
-    { apiVersion: `${rbac}/v1`, kind: "Role", metadata: inNamespace, rules: operatorNamespaceRules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: "RoleBinding",
-      metadata: inNamespace,
-      roleRef: { apiGroup: rbac, kind: "Role", name },
-      subjects,
-    },
-    {
-      apiVersion: "v1",
-      kind: "PersistentVolumeClaim",
-      metadata: inNamespace,
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "20Gi" } } },
-    },
+    make("v1", "Namespace", {}, { name: namespace }),
+    make("v1", "ServiceAccount"),
+    make(rbacVersion, "ClusterRole", { rules: operatorRules }, anywhere),
+    make(rbacVersion, "ClusterRoleBinding", bindingTo("ClusterRole"), anywhere),
+    make(rbacVersion, "Role", { rules: operatorNamespaceRules }),
+    make(rbacVersion, "RoleBinding", bindingTo("Role")),
+    make("v1", "PersistentVolumeClaim", { spec: storage }),
     nodePortService({ ...inNamespace, name: `${name}-data` }, { app: name }, dataPorts),
-    { apiVersion: "apps/v1", kind: "Deployment", metadata: inNamespace, spec: deploymentSpec(image) },
+    make("apps/v1", "Deployment", { spec: deploymentSpec(image) }),
   ];
 }
 
 function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
+  const labels = { app: name };
+  const podSpec = {
+    serviceAccountName: name,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: runtimeUser,
+      fsGroup: runtimeUser,
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    containers: [container(image)],
+    volumes: [
+      { name: "data", persistentVolumeClaim: { claimName: name } },
+      { name: "tmp", emptyDir: {} },
+    ],
+  };
   return {
     // One works in a data folder.
     replicas: 1,
     strategy: { type: "Recreate" },
-    selector: { matchLabels: { app: name } },
-    template: {
-      metadata: { labels: { app: name } },
-      spec: {
-        serviceAccountName: name,
-        securityContext: {
-          runAsNonRoot: true,
-          runAsUser: runtimeUser,
-          fsGroup: runtimeUser,
-          seccompProfile: { type: "RuntimeDefault" },
-        },
-        containers: [container(image)],
-        volumes: [
-          { name: "data", persistentVolumeClaim: { claimName: name } },
-          { name: "tmp", emptyDir: {} },
-        ],
-      },
-    },
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: podSpec },
   };
 }
 

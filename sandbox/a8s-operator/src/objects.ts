@@ -9,6 +9,7 @@ import {
   wholeSeconds,
   withCondition,
 } from "@klutch/kube-core";
+import type { Reported } from "./kinds.ts";
 
 /** Keeps an object until everything that was made for it is gone. */
 const finalizer = "a8s.anynines.com/operator";
@@ -30,13 +31,10 @@ export async function addFinalizer(writer: Writer, object: KubeObject): Promise<
 /** Lets the object go. */
 export async function removeFinalizer(writer: Writer, object: KubeObject): Promise<void> {
   const { finalizers = [] } = object.metadata;
-  if (!finalizers.includes(finalizer)) return;
+  const others = finalizers.filter((name) => name !== finalizer);
+  if (others.length === finalizers.length) return;
   try {
-    await writeFinalizers(
-      writer,
-      object,
-      finalizers.filter((name) => name !== finalizer),
-    );
+    await writeFinalizers(writer, object, others);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -62,12 +60,12 @@ export interface Ready {
 /** Writes `Ready`, its generation and these fields of the status, unless they are the same already. */
 export async function report(
   { client, type, signal, clock }: Writer,
-  object: Reporting,
+  object: Reported,
   { isReady, reason, message }: Ready,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const { uid, generation } = object.metadata;
-  const ready: ReadyNow = {
+  const ready: Omit<StandardCondition, "lastTransitionTime"> = {
     type: "Ready",
     status: isReady ? "True" : "False",
     reason,
@@ -81,8 +79,3 @@ export async function report(
   const patch = { metadata: { uid }, status };
   await client.mergePatch(type, refOfObject(object), patch, { signal, subresource: "status" });
 }
-
-type ReadyNow = Omit<StandardCondition, "lastTransitionTime">;
-type Reporting = KubeObject & {
-  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
-};

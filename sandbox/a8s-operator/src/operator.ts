@@ -3,21 +3,11 @@ import type { Authority, Reach } from "@klutch/data-servers";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
+import { createBindingReconcile } from "./bindings.ts";
+import { createInstanceReconcile, isOf } from "./instances.ts";
 import { createBackupReconcile, createRestoreReconcile } from "./jobs.ts";
-
-import { createBindingReconcile } from "./binding/reconcile.ts";
-import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
-import { Servers } from "./instance/servers.ts";
-import {
-  type Backup,
-  backups as backupType,
-  type Postgresql,
-  postgresqls,
-  type Restore,
-  restores as restoreType,
-  type ServiceBinding,
-  serviceBindings,
-} from "./kinds.ts";
+import * as kinds from "./kinds.ts";
+import { Servers } from "./servers.ts";
 
 const component = "a8s-operator";
 /** First wait after an error; doubles up to a minute. */
@@ -40,10 +30,10 @@ export function addOperator(manager: Manager, options: OperatorOptions): void {
   const { runtime } = manager;
   const cache = <T extends KubeObject>(type: ResourceType): Informer<T> =>
     new Informer<T>({ ...runtime, client, type });
-  const instances = cache<Postgresql>(postgresqls);
-  const bindings = cache<ServiceBinding>(serviceBindings);
-  const backups = cache<Backup>(backupType);
-  const restores = cache<Restore>(restoreType);
+  const instances = cache<kinds.Postgresql>(kinds.postgresqls);
+  const bindings = cache<kinds.ServiceBinding>(kinds.serviceBindings);
+  const backups = cache<kinds.Backup>(kinds.backups);
+  const restores = cache<kinds.Restore>(kinds.restores);
   const onEnd = (uid: string): void => {
     for (const instance of instances.list())
       if (instance.metadata.uid === uid)

@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { Pool } from "pg";
 import { createMetrics, type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
-import { plans, serviceId } from "./catalog.ts";
+import { postgresql } from "./catalog.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { BrokerService } from "./service.ts";
 import { Queries, Store } from "./store.ts";
@@ -25,8 +25,8 @@ const basic = (text: string): string => `Basic ${Buffer.from(text).toString("bas
 const good = { authorization: basic("user:pässwört:1"), "x-broker-api-version": "2.17" };
 const instance = "/v2/service_instances/i1";
 const provision = {
-  service_id: serviceId,
-  plan_id: plans[0]?.id,
+  service_id: postgresql.id,
+  plan_id: postgresql.plans[0]?.id,
   organization_guid: "o",
   space_guid: "s",
 };

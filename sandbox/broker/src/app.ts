@@ -1,7 +1,8 @@
 /** Serves the broker's HTTP API. */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { basicAuth } from "hono/basic-auth";
 import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
 import { callOf } from "@klutch/backup-manager";
 import { operationOf } from "@klutch/osb";
 import type { Logger, Metrics } from "@klutch/telemetry";
@@ -34,10 +35,8 @@ export function createApp(options: AppOptions): Hono {
     app.use("/v2/*", counting(options.metrics, operationOf));
     app.use("/backup-manager/*", counting(options.metrics, callOf));
   }
-  app.use("/v2/*", echoRequestIdentity);
-  app.use("/v2/*", bodyLimit({ maxSize: 256 * 1024 }));
+  app.use("/v2/*", echoRequestIdentity, ...guards(options));
   app.use("/v2/*", async (context, next) => {
-    checkAuthorization(context.req.header("authorization"), options);
     checkVersion(context.req.header("x-broker-api-version"));
     await next();
   });
@@ -141,15 +140,19 @@ function requireAsync(context: Context): void {
   throw new BrokerError(422, "AsyncRequired", message);
 }
 
-/** Throws `BrokerError` 401 unless the header has these credentials (RFC 7617). */
-export function checkAuthorization(
-  header: string | undefined,
-  options: Pick<AppOptions, "username" | "password">,
-): void {
-  const expected = `Basic ${Buffer.from(`${options.username}:${options.password}`).toString("base64")}`;
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  if (!timingSafeEqual(digest(header ?? ""), digest(expected)))
-    throw new BrokerError(401, "Unauthorized", "username or password is wrong");
+/** Refuses large bodies and, before anything else about a request is judged, other credentials. */
+export function guards({
+  username,
+  password,
+}: Pick<AppOptions, "username" | "password">): MiddlewareHandler[] {
+  const invalidUserMessage = { error: "Unauthorized", description: "username or password is wrong" };
+  const onError = (): never => {
+    throw new BrokerError(413, "BadRequest", "the body is larger than 256 KiB");
+  };
+  return [
+    basicAuth({ username, password, realm: "broker", invalidUserMessage }),
+    bodyLimit({ maxSize: 256 * 1024, onError }),
+  ];
 }
 
 function checkVersion(header: string | undefined): void {
@@ -164,8 +167,7 @@ function checkVersion(header: string | undefined): void {
 export function errorAnswer(error: Error, context: Context, logger: Logger): Response {
   if (error instanceof BrokerError)
     return context.json({ error: error.error, description: error.message }, error.status);
-  if ("status" in error && error.status === 413)
-    return context.json({ error: "BadRequest", description: "the body is larger than 256 KiB" }, 413);
+  if (error instanceof HTTPException) return error.getResponse();
   logger.error("request failed", { path: context.req.path, error });
   return context.json({ error: "InternalServerError", description: "the broker failed; see its log" }, 500);
 }

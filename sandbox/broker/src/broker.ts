@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
-import type { DumpPrograms } from "@klutch/data-servers";
+import type { postgres } from "@klutch/data-servers";
 import { findDumpPrograms } from "@klutch/engines";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
@@ -76,8 +76,7 @@ async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly
   const { dataFolder, reach, secretKey, published } = config;
   const postgres = new PostgresDriver({
     url: new URL(config.postgresUrl),
-    published: published?.url,
-    authority: published?.authority,
+    published,
     secretKey,
     programs: config.backups === undefined ? undefined : await dumpProgramsOf(config),
   });
@@ -88,7 +87,7 @@ async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly
 async function dumpProgramsOf({
   postgresPrograms: folder,
   postgresLibraries: libraries,
-}: BrokerConfig): Promise<DumpPrograms | undefined> {
+}: BrokerConfig): Promise<postgres.DumpPrograms | undefined> {
   if (folder === undefined) return findDumpPrograms();
   const found = await stat(join(folder, "pg_dump")).catch(() => undefined);
   return found === undefined ? undefined : { folder, libraries };

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 /** What makes the instances of a service; also the `serviceInstanceType` of a binding claim. */
 export type ServiceType = "postgresql" | "mariadb" | "keyvalue";
 
-/** A plan of the offering. */
+/** A plan and its limits. */
 export interface Plan {
   readonly id: string;
   readonly name: string;
@@ -12,31 +12,108 @@ export interface Plan {
   readonly serviceId: string;
   /** Sessions at the same time. */
   readonly connectionLimit: number;
-}
-
-/** A plan for a database in the server that all PostgreSQL instances share. */
-export interface DatabasePlan extends Plan {
-  /** Temporary files of one session, in kilobytes: all instances share the disk. */
-  readonly temporaryFilesKb: number;
-}
-
-/** A plan for a server of its own. */
-export interface ServerPlan extends Plan {
+  /** 0: not limited. */
   readonly memoryMiB: number;
-  /** Size of everything that the server stores. */
+  /** Size of everything that a server stores; of PostgreSQL, which all instances share, the temporary files of one session. */
   readonly diskMiB: number;
   /** Refuses logins without TLS. */
   readonly tlsOnly: boolean;
 }
 
-interface Offering<P extends Plan = Plan> {
+/** A service with all its plans. */
+export interface Service {
   readonly id: string;
   readonly name: string;
   readonly type: ServiceType;
   readonly displayName: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly plans: readonly P[];
+  readonly plans: readonly Plan[];
+}
+
+/** Name, connections, MiB of memory, MiB of disk. */
+type Size = readonly [string, number, number, number];
+type Words = Pick<Service, "type" | "displayName" | "description" | "tags">;
+
+const postgresqlWords: Words = {
+  type: "postgresql",
+  displayName: "PostgreSQL 17",
+  description: "PostgreSQL databases, each with its own owner, in one server.",
+  tags: ["postgresql", "sql"],
+};
+const mariadbWords: Words = {
+  type: "mariadb",
+  displayName: "MariaDB",
+  description: "MariaDB 10.11, a server for each instance. Cluster plans have one server, too.",
+  tags: ["mariadb", "mysql", "sql"],
+};
+const keyvalueWords: Words = {
+  type: "keyvalue",
+  displayName: "Key-value store",
+  description: "Redis 7, a server for each instance. Replica plans have one server, too.",
+  tags: ["keyvalue", "redis"],
+};
+
+const sizes: Readonly<Record<ServiceType, readonly Size[]>> = {
+  postgresql: [
+    ["single-nano", 10, 0, 1000],
+    ["single-small", 20, 0, 2000],
+    ["single-big", 40, 0, 4000],
+    ["replica-small", 20, 0, 2000],
+    ["replica-big", 40, 0, 4000],
+  ],
+  mariadb: [
+    ["single-nano", 10, 256, 512],
+    ["single-small", 20, 512, 1024],
+    ["single-big", 40, 1024, 4096],
+    ["cluster-small", 20, 512, 1024],
+    ["cluster-big", 40, 1024, 4096],
+  ],
+  keyvalue: [
+    ["single-nano", 20, 32, 128],
+    ["single-small", 50, 64, 256],
+    ["single-medium", 100, 128, 512],
+    ["single-big", 200, 256, 1024],
+    ["replica-small", 50, 64, 256],
+    ["replica-medium", 100, 128, 512],
+    ["replica-big", 200, 256, 1024],
+  ],
+};
+
+/** The service that a broker always offers. */
+export const postgresql: Service = serviceOf("a9s-postgresql17", postgresqlWords);
+/** Every service that exists, whether or not it is offered. a9s brokers append a number to the names. */
+const services: readonly Service[] = [
+  postgresql,
+  serviceOf("a9s-mariadb106", mariadbWords, ["", "-ssl"]),
+  serviceOf("a9s-mariadb1011", mariadbWords, ["-ssl"]),
+  serviceOf("a9s-keyvalue8", keyvalueWords, ["-ssl"]),
+];
+
+/** Plans of all services. */
+export const plans: readonly Plan[] = services.flatMap((service) => service.plans);
+
+function serviceOf(service: string, words: Words, suffixes: readonly string[] = [""]): Service {
+  const { type } = words;
+  const offered = suffixes.flatMap((suffix) =>
+    sizes[type].map(([size, connectionLimit, memoryMiB, diskMiB]) => {
+      const name = `${type}-${size}${suffix}`;
+      // The plans of PostgreSQL got theirs by another rule, and identifiers never change.
+      const id = stableId(`${service}/${type === "postgresql" ? size : name}`);
+      const plan = { id, name, serviceId: stableId(service), tlsOnly: suffix === "-ssl" };
+      const limited = { ...plan, connectionLimit, memoryMiB, diskMiB };
+      return { ...limited, description: describe(type, limited) };
+    }),
+  );
+  return { id: stableId(service), name: service, ...words, plans: offered };
+}
+
+function describe(type: ServiceType, plan: Omit<Plan, "description">): string {
+  const { connectionLimit: most, memoryMiB, diskMiB, tlsOnly } = plan;
+  if (type === "postgresql") return `A PostgreSQL database with up to ${most} sessions.`;
+  const server = type === "mariadb" ? "MariaDB server" : "key-value server";
+  const limits = `up to ${most} connections, ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk`;
+  return `A ${server} of one's own with ${limits}${tlsOnly ? ", reached by TLS only" : ""}.`;
 }
 
 /** Derives identifiers that never change from names. */
@@ -45,117 +122,28 @@ function stableId(name: string): string {
   return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** The offering's name; a9s brokers append a number to it. */
-const serviceName = "a9s-postgresql17";
-export const serviceId: string = stableId(serviceName);
-
-/** Plans of PostgreSQL. */
-export const plans: readonly DatabasePlan[] = (
-  [
-    ["single-nano", 10],
-    ["single-small", 20],
-    ["single-big", 40],
-    ["replica-small", 20],
-    ["replica-big", 40],
-  ] as const
-).map(([size, connectionLimit]) => ({
-  id: stableId(`${serviceName}/${size}`),
-  name: `postgresql-${size}`,
-  description: `A PostgreSQL database with up to ${connectionLimit} sessions.`,
-  serviceId,
-  connectionLimit,
-  temporaryFilesKb: connectionLimit * 100 * 1024,
-}));
-
-const postgresql: Offering<DatabasePlan> = {
-  id: serviceId,
-  name: serviceName,
-  type: "postgresql",
-  displayName: "PostgreSQL 17",
-  description: "PostgreSQL databases, each with its own owner, in one server.",
-  tags: ["postgresql", "sql"],
-  plans,
-};
-
-/** Name, connections, MiB of memory, MiB of disk. */
-type Size = readonly [string, number, number, number];
-
-const mariadbSizes: readonly Size[] = [
-  ["single-nano", 10, 256, 512],
-  ["single-small", 20, 512, 1024],
-  ["single-big", 40, 1024, 4096],
-  ["cluster-small", 20, 512, 1024],
-  ["cluster-big", 40, 1024, 4096],
-];
-const keyvalueSizes: readonly Size[] = [
-  ["single-nano", 20, 32, 128],
-  ["single-small", 50, 64, 256],
-  ["single-medium", 100, 128, 512],
-  ["single-big", 200, 256, 1024],
-  ["replica-small", 50, 64, 256],
-  ["replica-medium", 100, 128, 512],
-  ["replica-big", 200, 256, 1024],
-];
-
-const mariadb = {
-  type: "mariadb",
-  displayName: "MariaDB",
-  description: "MariaDB 10.11, a server for each instance. Cluster plans have one server, too.",
-  tags: ["mariadb", "mysql", "sql"],
-} as const;
-const keyvalue = {
-  type: "keyvalue",
-  displayName: "Key-value store",
-  description: "Redis 7, a server for each instance. Replica plans have one server, too.",
-  tags: ["keyvalue", "redis"],
-} as const;
-
-function serverOffering(
-  service: string,
-  words: typeof mariadb | typeof keyvalue,
-  server: string,
-  sizes: readonly Size[],
-  suffixes: readonly string[],
-): Offering<ServerPlan> {
-  const offered = suffixes.flatMap((suffix) =>
-    sizes.map(([size, connectionLimit, memoryMiB, diskMiB]) => {
-      const name = `${words.type}-${size}${suffix}`;
-      const tlsOnly = suffix === "-ssl";
-      const limits = `up to ${connectionLimit} connections, ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk`;
-      const description = `A ${server} of one's own with ${limits}${tlsOnly ? ", reached by TLS only" : ""}.`;
-      const ids = { id: stableId(`${service}/${name}`), serviceId: stableId(service) };
-      return { ...ids, name, description, connectionLimit, memoryMiB, diskMiB, tlsOnly };
-    }),
-  );
-  return { id: stableId(service), name: service, ...words, plans: offered };
-}
-
-const serverOfferings = [
-  serverOffering("a9s-mariadb106", mariadb, "MariaDB server", mariadbSizes, ["", "-ssl"]),
-  serverOffering("a9s-mariadb1011", mariadb, "MariaDB server", mariadbSizes, ["-ssl"]),
-  serverOffering("a9s-keyvalue8", keyvalue, "key-value server", keyvalueSizes, ["-ssl"]),
-];
-/** Every service that exists, whether or not it is offered. */
-const offerings: readonly Offering[] = [postgresql, ...serverOfferings];
-
-/** Plans for a server of its own. */
-export const serverPlans: readonly ServerPlan[] = serverOfferings.flatMap((offering) => offering.plans);
-
 /** Returns a plan of any service. */
 export function findPlan(id: unknown): Plan | undefined {
-  return [...plans, ...serverPlans].find((plan) => plan.id === id);
+  return plans.find((plan) => plan.id === id);
+}
+
+/** Returns the plan of an instance. Throws when no broker of this version makes it. */
+export function planOf({ id, planId }: { readonly id: string; readonly planId: string }): Plan {
+  const plan = findPlan(planId);
+  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
+  return plan;
 }
 
 /** Returns what makes the instances of a service; undefined when the service does not exist. */
 export function typeOfService(id: unknown): ServiceType | undefined {
-  return offerings.find((offering) => offering.id === id)?.type;
+  return services.find((service) => service.id === id)?.type;
 }
 
 /** Returns the body of `GET /v2/catalog` of a broker that makes services of these types. */
 export function catalogOf(types: readonly ServiceType[]): object {
-  const services = offerings.filter(({ type }) => types.includes(type));
+  const offered = services.filter(({ type }) => types.includes(type));
   return {
-    services: services.map(({ type: _type, displayName, plans: offered, ...service }) => ({
+    services: offered.map(({ type: _type, displayName, plans: all, ...service }) => ({
       ...service,
       bindable: true,
       instances_retrievable: true,
@@ -163,7 +151,7 @@ export function catalogOf(types: readonly ServiceType[]): object {
       plan_updateable: true,
       allow_context_updates: false,
       metadata: { displayName },
-      plans: offered.map(({ id, name, description }) => ({
+      plans: all.map(({ id, name, description }) => ({
         id,
         name,
         description,

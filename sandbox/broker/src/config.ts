@@ -1,19 +1,7 @@
 /** Reads the environment of the broker. Credentials come from the environment only, never from the command line. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
-import {
-  type Address,
-  address,
-  ConfigError,
-  FlagFault,
-  optionalText,
-  probesFlag,
-  type Program,
-  requireFlags,
-  text,
-  type ValuesOf,
-  wholeNumber,
-} from "@klutch/program";
+import * as flag from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { BackupConfig } from "./backups/worker.ts";
 
@@ -41,97 +29,81 @@ export interface BrokerConfig {
   readonly postgresLibraries?: string | undefined;
 }
 
-const leastKeyLength = 32;
-const reach = reachFlags({ prefix: "BROKER" });
-/** Describes a variable of the environment that is no flag. */
-const variable = (name: string, help: string): { help: string; env: string; envOnly: true } => ({
-  help,
-  env: `BROKER_${name}`,
-  envOnly: true,
-});
-const secret = { secret: true } as const;
-const secretKey = text({
-  ...variable("SECRET_KEY", `At least ${leastKeyLength} characters; passwords are derived from it`),
-  ...secret,
-});
-const texts = {
-  url: "URL of a superuser of the PostgreSQL server that holds the instances",
-  folder: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
-  data: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
-  backups: "Folder of the backups, of this broker only; without one there is no backup manager",
-  least: "Newest backups of each instance that are kept, however old they are",
-  programs: "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
-  libraries: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
-};
-
-const flags = {
-  listen: address({
-    ...variable("LISTEN", "Where the broker is reached; port 0 chooses a free one"),
-    default: "127.0.0.1:0",
-  }),
-  "health-probe-bind-address": probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
-  "postgres-url": optionalText({ ...variable("POSTGRES_URL", texts.url), ...secret }),
-  "postgres-folder": optionalText(variable("POSTGRES_FOLDER", texts.folder)),
-  "data-folder": optionalText(variable("DATA_FOLDER", texts.data)),
-  ...reach,
-  username: text({ ...variable("USERNAME", "User of the broker's API"), ...secret }),
-  password: text({ ...variable("PASSWORD", "Password of that user"), ...secret }),
-  "secret-key": {
-    ...secretKey,
-    read(given: readonly string[]): string {
-      const key = secretKey.read(given);
-      if (key.length >= leastKeyLength) return key;
-      throw new FlagFault(`must have at least ${leastKeyLength} characters`);
-    },
-  },
-  "backup-folder": optionalText(variable("BACKUP_FOLDER", texts.backups)),
-  "backup-retention-days": wholeNumber(
-    { ...variable("BACKUP_RETENTION_DAYS", "Days that a backup is kept"), default: "14" },
-    { least: 1, most: 36_500 },
-  ),
-  "backup-min-count": wholeNumber(
-    { ...variable("BACKUP_MIN_COUNT", texts.least), default: "3" },
-    { least: 0, most: 10_000 },
-  ),
-  "postgres-programs": optionalText(variable("POSTGRES_PROGRAMS", texts.programs)),
-  "postgres-libraries": optionalText(variable("POSTGRES_LIBRARIES", texts.libraries)),
-};
-
 /** How the process runs. */
 export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | "published"> {
   readonly reach: Reach;
   /** The server that holds the instances: an existing one, or one that the broker runs itself. */
   readonly postgres: { readonly url: string } | { readonly folder: string };
   /** Where /healthz, /readyz and /metrics are served. */
-  readonly probes: Address;
+  readonly probes: flag.Address;
   readonly logLevel: LogLevel;
 }
 
+const leastKeyLength = 32;
+const reach = reachFlags({ prefix: "BROKER" });
+/** Help texts of the variables of the environment. */
+const help = {
+  LISTEN: "Where the broker is reached; port 0 chooses a free one",
+  POSTGRES_URL: "URL of a superuser of the PostgreSQL server that holds the instances",
+  POSTGRES_FOLDER:
+    "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
+  DATA_FOLDER: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+  USERNAME: "User of the broker's API",
+  PASSWORD: "Password of that user",
+  SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,
+  BACKUP_FOLDER: "Folder of the backups, of this broker only; without one there is no backup manager",
+  BACKUP_RETENTION_DAYS: "Days that a backup is kept",
+  BACKUP_MIN_COUNT: "Newest backups of each instance that are kept, however old they are",
+  POSTGRES_PROGRAMS:
+    "Folder of pg_dump and pg_restore. Default: the newest that this machine has or can fetch",
+  POSTGRES_LIBRARIES:
+    "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
+};
+/** Describes a variable that is no flag. */
+const variable = (name: keyof typeof help) =>
+  ({ help: help[name], env: `BROKER_${name}`, envOnly: true }) as const;
+const secret = { secret: true } as const;
+const secretKey = flag.text({ ...variable("SECRET_KEY"), ...secret });
+const days = { least: 1, most: 36_500 };
+const counts = { least: 0, most: 10_000 };
+
+const flags = {
+  listen: flag.address({ ...variable("LISTEN"), default: "127.0.0.1:0" }),
+  "health-probe-bind-address": flag.probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
+  "postgres-url": flag.optionalText({ ...variable("POSTGRES_URL"), ...secret }),
+  "postgres-folder": flag.optionalText(variable("POSTGRES_FOLDER")),
+  "data-folder": flag.optionalText(variable("DATA_FOLDER")),
+  ...reach,
+  username: flag.text({ ...variable("USERNAME"), ...secret }),
+  password: flag.text({ ...variable("PASSWORD"), ...secret }),
+  "secret-key": { ...secretKey, read: (given: readonly string[]) => longEnough(secretKey.read(given)) },
+  "backup-folder": flag.optionalText(variable("BACKUP_FOLDER")),
+  "backup-retention-days": flag.wholeNumber({ ...variable("BACKUP_RETENTION_DAYS"), default: "14" }, days),
+  "backup-min-count": flag.wholeNumber({ ...variable("BACKUP_MIN_COUNT"), default: "3" }, counts),
+  "postgres-programs": flag.optionalText(variable("POSTGRES_PROGRAMS")),
+  "postgres-libraries": flag.optionalText(variable("POSTGRES_LIBRARIES")),
+};
+
 /** The broker and its environment. */
-export const brokerProgram: Program<BrokerProcessConfig> = {
+export const brokerProgram: flag.Program<BrokerProcessConfig> = {
   name: "broker",
   version: klutchVersion,
   summary: "the sandbox's service broker for PostgreSQL, MariaDB and a key-value store",
   flags,
   async readConfig(source) {
-    const values = requireFlags(flags, source);
-    const folder = values["backup-folder"];
+    const values = flag.requireFlags(flags, source);
+    const { listen, username, password, "backup-folder": folder } = values;
+    const retention = { days: values["backup-retention-days"], minCount: values["backup-min-count"] };
     return {
-      ...values.listen,
+      ...listen,
       probes: values["health-probe-bind-address"],
       postgres: postgresOf(values),
       dataFolder: values["data-folder"],
       reach: await reachOf(reach, values),
-      username: values.username,
-      password: values.password,
+      username,
+      password,
       secretKey: values["secret-key"],
-      backups:
-        folder === undefined
-          ? undefined
-          : {
-              folder,
-              retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
-            },
+      backups: folder === undefined ? undefined : { folder, retention },
       postgresPrograms: values["postgres-programs"],
       postgresLibraries: values["postgres-libraries"],
       logLevel: "info",
@@ -139,11 +111,16 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
   },
 };
 
-function postgresOf(values: ValuesOf<typeof flags>): BrokerProcessConfig["postgres"] {
+function longEnough(key: string): string {
+  if (key.length >= leastKeyLength) return key;
+  throw new flag.FlagFault(`must have at least ${leastKeyLength} characters`);
+}
+
+function postgresOf(values: flag.ValuesOf<typeof flags>): BrokerProcessConfig["postgres"] {
   const { "postgres-url": url, "postgres-folder": folder } = values;
   if (url !== undefined) return { url };
   if (folder !== undefined) return { folder };
-  throw new ConfigError([
+  throw new flag.ConfigError([
     "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances",
   ]);
 }

@@ -1,6 +1,6 @@
 /** An error answer of the broker (OSB "Service Broker Errors"). `message` is shown to users word for word. */
 export class BrokerError extends Error {
-  readonly status: 400 | 401 | 404 | 409 | 410 | 412 | 422 | 423;
+  readonly status: 400 | 401 | 404 | 409 | 410 | 412 | 413 | 422 | 423;
   /** Machine-readable. */
   readonly error: string;
 

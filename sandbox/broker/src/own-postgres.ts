@@ -25,28 +25,30 @@ export interface PreparedBroker extends AsyncDisposable {
 /** Starts the server if the configuration names a folder for one. Throws `EngineError` when it does not start. */
 export async function preparePostgresOf(config: BrokerProcessConfig): Promise<PreparedBroker> {
   const { postgres, reach } = config;
-  const { promise: lost, reject } = Promise.withResolvers<never>();
   await using stack = new AsyncDisposableStack();
-  let prepared: BrokerConfig;
-  if ("url" in postgres) prepared = { ...config, postgresUrl: postgres.url };
-  else {
-    const { server, authority } = await startOwn(stack, config, postgres.folder);
-    const { logFile, exited } = server.process;
-    // No one may be listening when it happens.
-    lost.catch(() => undefined);
-    void exited.then((code) =>
-      reject(new Error(`the broker's PostgreSQL server ended with code ${code}; its log is ${logFile}`)),
-    );
-    prepared = {
-      ...config,
-      postgresUrl: server.url,
-      published: { url: new URL(`postgres://${hostInUrl(reach.host)}:${server.port}`), authority },
-      postgresPrograms: config.postgresPrograms ?? server.dumpPrograms,
-      postgresLibraries: config.postgresLibraries ?? server.dumpLibraries,
-    };
+  if ("url" in postgres) {
+    const { promise: lost } = Promise.withResolvers<never>();
+    return { config: { ...config, postgresUrl: postgres.url }, lost, ...disposer(stack.move()) };
   }
-  const owned = stack.move();
-  return { config: prepared, lost, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const { server, authority } = await startOwn(stack, config, postgres.folder);
+  const { logFile, exited } = server.process;
+  const lost = exited.then((code): never => {
+    throw new Error(`the broker's PostgreSQL server ended with code ${code}; its log is ${logFile}`);
+  });
+  // No one may be listening when it happens.
+  lost.catch(() => undefined);
+  const prepared = {
+    ...config,
+    postgresUrl: server.url,
+    published: { url: new URL(`postgres://${hostInUrl(reach.host)}:${server.port}`), authority },
+    postgresPrograms: config.postgresPrograms ?? server.dumpPrograms,
+    postgresLibraries: config.postgresLibraries ?? server.dumpLibraries,
+  };
+  return { config: prepared, lost, ...disposer(stack.move()) };
+}
+
+function disposer(owned: AsyncDisposableStack): AsyncDisposable {
+  return { [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts it at the port that it had, with a certificate for the present host. */
@@ -59,9 +61,8 @@ async function startOwn(
   // The folder itself belongs to the server's user.
   const beside = `${folder}.broker`;
   await mkdir(beside, { recursive: true, mode: 0o700 });
-  const name = "klutch-broker-postgresql";
-  const now = (): Date => new Date();
-  const authority = await openAuthority(join(beside, "authority"), { name, now, host: reach.host });
+  const naming = { name: "klutch-broker-postgresql", now: () => new Date(), host: reach.host };
+  const authority = await openAuthority(join(beside, "authority"), naming);
   const portFile = join(beside, "port");
   const kept = Number((await readIfThere(portFile)) ?? Number.NaN);
   const others = dataFolder === undefined ? new Set<number>() : await recordedPorts(dataFolder);
@@ -69,9 +70,8 @@ async function startOwn(
   await writeOwn(portFile, String(port));
   const settings = await postgresTls(authority, folder);
   const password = superuserPassword(config);
-  const outside = outsideDoor(reach);
-  const server = stack.use(await startPostgres({ dataDir: folder, port, password, settings, outside }));
-  return { server, authority: authority.certificate };
+  const options = { dataDir: folder, port, password, settings, outside: outsideDoor(reach) };
+  return { server: stack.use(await startPostgres(options)), authority: authority.certificate };
 }
 
 /** Derives the password from the key, so that it is stored nowhere and the same at each start. */

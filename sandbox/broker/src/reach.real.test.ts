@@ -1,17 +1,14 @@
 /** Data servers that are reached from elsewhere: applications that connect as their credentials say, and strangers who try. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connect } from "node:tls";
 import { isPortFree, reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
 import { TcpProxy, waitFor } from "@klutch/kube-testing";
 import { createOsbClient, type OsbClient } from "@klutch/osb";
 import { Client, type ClientConfig } from "pg";
 import { adminPasswordOf } from "./names.ts";
 import { superuserPassword } from "./own-postgres.ts";
-import { RespConnection } from "./drivers/resp.ts";
+import { connectRedis } from "./drivers/redis-connection.ts";
 import { login, openFolder, sql, textsOf } from "./testing/servers.ts";
 
 const stack = new AsyncDisposableStack();
@@ -157,18 +154,15 @@ test("a stranger gets into no MariaDB without a login of a binding, nor as the b
 test("a stranger gets an answer from no key-value store, and an application elsewhere does", async () => {
   const texts = textsOf(cache);
   const place = { host: "127.0.0.2", port: portOf(cache), localAddress: elsewhere };
-  const socket = connect({ ...place, ca: texts["cacrt"] ?? "" });
-  await once(socket, "secureConnect");
-  using connection = new RespConnection(socket);
+  using connection = await connectRedis({ ...place, ca: texts["cacrt"] ?? "", tls: true });
   for (const command of ["PING", "INFO", "HELLO 3", "CONFIG GET *"])
     await assert.rejects(connection.send(...command.split(" ")), /NOAUTH/, command);
   for (const words of ["default", "default x", "klutch x", "klutch "])
     await assert.rejects(connection.send("AUTH", ...words.split(" ")), /WRONGPASS/, words);
   await connection.send("AUTH", texts["valkey.username"] ?? "", texts["valkey.password"] ?? "");
   assert.equal(await connection.send("PING"), "PONG");
-  const plain = connectPlain(place);
-  using unsealed = new RespConnection(plain);
-  await assert.rejects(unsealed.send("PING"), /ended the connection/);
+  using unsealed = await connectRedis({ ...place, tls: false });
+  await assert.rejects(unsealed.send("PING"), /Socket closed unexpectedly|ECONNRESET/);
 });
 
 test("nothing of the broker is open without its credentials, and nothing listens where it was not told to", async () => {

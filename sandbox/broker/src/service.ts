@@ -1,8 +1,9 @@
 /** Decides which requests are possible now (OSB 2.17). Operations on instances run after the answer. */
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { Turns } from "@klutch/data-servers";
+import { KeyedQueue } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
+import type { Worker } from "./backups/worker.ts";
 import { catalogOf, findPlan, type Plan, typeOfService } from "./catalog.ts";
 import type { Credentials, Driver } from "./drivers/driver.ts";
 import { checkParameters, mergeParameters } from "./drivers/parameters.ts";
@@ -15,29 +16,21 @@ export type Input = Readonly<Record<string, unknown>>;
 /** Says what a request led to. */
 export type Made = "created" | "present" | "accepted";
 
-/** The work on backups that ends with their instance. */
-export interface Backups {
-  /** Ends the work on an instance that goes. */
-  stop(instanceId: string): Promise<void>;
-  /** Removes the backups of an instance that is gone. */
-  forget(instanceId: string): Promise<void>;
-}
-
 /** Throws `BrokerError` for requests that are not possible now. The store knows what is running, and `resume` takes it up after a crash. */
 export class BrokerService {
   readonly #store: Store;
   readonly #drivers: readonly Driver[];
   readonly #logger: Logger;
-  readonly #backups: Backups | undefined;
+  readonly #backups: Worker | undefined;
   /** Drivers do one thing at a time with an instance. */
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
 
   constructor(parts: {
     readonly store: Store;
     /** One for each service that is offered. */
     readonly drivers: readonly Driver[];
     readonly logger: Logger;
-    readonly backups?: Backups | undefined;
+    readonly backups?: Worker | undefined;
   }) {
     this.#backups = parts.backups;
     this.#store = parts.store;
@@ -64,7 +57,7 @@ export class BrokerService {
 
   /** Waits for running operations. */
   drain(): Promise<void> {
-    return this.#turns.idle();
+    return this.#queue.idle();
   }
 
   async provision(id: string, body: Input): Promise<Made> {
@@ -132,7 +125,7 @@ export class BrokerService {
     // Of two requests at once both return the password that was stored first.
     const stored = (await this.#store.binding(id)) ?? binding;
     const driver = this.#driverOf(instance);
-    const credentials = await this.#turns.take(instanceId, () => driver.bind(stored, instance));
+    const credentials = await this.#queue.run(instanceId, () => driver.bind(stored, instance));
     return { made: present === undefined ? "created" : "present", credentials };
   }
 
@@ -150,7 +143,7 @@ export class BrokerService {
     if (binding?.instanceId !== instanceId) throw notFound("Binding", id, 410);
     const instance = await this.instance(instanceId);
     if (instance.restoring) throw busy(instanceId);
-    await this.#turns.take(instanceId, () => this.#driverOf(instance).unbind(binding, instance));
+    await this.#queue.run(instanceId, () => this.#driverOf(instance).unbind(binding, instance));
     await this.#store.removeBinding(id);
   }
 
@@ -187,8 +180,8 @@ export class BrokerService {
 
   /** Runs the operation after what runs on the instance. */
   #start(id: string, operation: Operation): void {
-    void this.#turns
-      .take(id, () => this.#work(id, operation))
+    void this.#queue
+      .run(id, () => this.#work(id, operation))
       .catch((error: unknown) => {
         this.#logger.error("operation was not finished", { instance: id, operation, error });
       });

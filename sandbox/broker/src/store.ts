@@ -1,5 +1,5 @@
 /** Stores instances and bindings in a database of the broker's PostgreSQL server, so that a restart loses nothing. */
-import { closeCommonDatabases, exists, literal, quote, runAll, withSession } from "@klutch/data-servers";
+import { postgres } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import { Pool, type QueryResultRow } from "pg";
 import { backupTables } from "./backups/records.ts";
@@ -44,12 +44,12 @@ const tables = `
 
 /** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
 export async function openDatabase(url: URL, logger: Logger): Promise<Queries & AsyncDisposable> {
-  await withSession(url, async (client) => {
-    await runAll(client, closeCommonDatabases);
-    if (await exists(client, "pg_database", adminDatabase)) return;
-    const name = quote(adminDatabase);
+  await postgres.withSession(url, async (client) => {
+    await postgres.runAll(client, postgres.closeCommonDatabases);
+    if (await postgres.exists(client, "pg_database", adminDatabase)) return;
+    const name = postgres.quote(adminDatabase);
     const create = `create database ${name} template template0`;
-    await runAll(client, create, `revoke all on database ${name} from public`);
+    await postgres.runAll(client, create, `revoke all on database ${name} from public`);
   });
   const own = new URL(url);
   own.pathname = `/${adminDatabase}`;
@@ -68,7 +68,7 @@ async function makeTables(queries: Queries): Promise<void> {
     "select to_regclass('public.instances') is not null as made, obj_description('public'::regnamespace, 'pg_namespace') as mark",
   );
   if (found?.made !== true)
-    await queries.run(`${tables} ${backupTables} comment on schema public is ${literal(version)}`);
+    await queries.run(`${tables} ${backupTables} comment on schema public is ${postgres.literal(version)}`);
   else if (found.mark !== version)
     throw new Error(
       "the instances in this PostgreSQL server were made by an older broker, which this one cannot read; start again with `npm run sandbox -- --reset`, which removes them",

@@ -19,17 +19,13 @@ export interface Authority {
   issue(home: string): Promise<void>;
 }
 
-/** Returns the paths of the files that `issue` writes. */
-export function tlsFilesIn(home: string): {
-  readonly authority: string;
-  readonly certificate: string;
-  readonly key: string;
-} {
-  return {
-    authority: join(home, "ca.crt"),
-    certificate: join(home, "server.crt"),
-    key: join(home, "server.key"),
-  };
+/** Paths of the files that `issue` writes. */
+export type TlsFiles = Readonly<Record<"authority" | "certificate" | "key", string>>;
+
+/** Returns the paths for the server in `home`. */
+export function tlsFilesIn(home: string): TlsFiles {
+  const [authority, certificate, key] = ["ca.crt", "server.crt", "server.key"] as const;
+  return { authority: join(home, authority), certificate: join(home, certificate), key: join(home, key) };
 }
 
 /** Issues a certificate for a PostgreSQL server in `home`, and returns the settings that name it. */

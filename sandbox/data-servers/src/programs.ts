@@ -1,19 +1,15 @@
 /** Runs a program such as `pg_dump` once, with streams as its input and output. */
-import { spawn } from "node:child_process";
+import { spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 
 /** A program and how to run it. */
-export interface ProgramRun {
+export interface ProgramRun extends Pick<SpawnOptions, "cwd" | "uid" | "gid"> {
   readonly program: string;
   readonly args: readonly string[];
   /** The whole environment of the program: it inherits nothing. */
   readonly env: Readonly<Record<string, string>>;
-  /** Default: the folder of this process. */
-  readonly cwd?: string | undefined;
-  readonly uid?: number | undefined;
-  readonly gid?: number | undefined;
   /** Kills the program. Default: never. */
   readonly signal?: AbortSignal | undefined;
 }

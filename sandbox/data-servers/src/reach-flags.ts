@@ -1,9 +1,9 @@
 /** Flags that say where data servers are reached, the same in each program that runs some. */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { PortRange } from "@klutch/engines";
-import { ConfigError, type Flag, FlagFault, optional, optionalText, text } from "@klutch/program";
-import { isEverywhere, isOfThisMachine, onLoopback, type Reach } from "./reach.ts";
+import { isPortFree, type PortRange } from "@klutch/engines";
+import { ConfigError, type Flag, FlagFault, optional, text } from "@klutch/program";
+import { isEverywhere, onLoopback, type Reach } from "./reach.ts";
 
 /** The table of these flags. */
 export interface ReachFlags {
@@ -15,31 +15,27 @@ export interface ReachFlags {
 /** The values of these flags. */
 export type ReachValues = { readonly [K in keyof ReachFlags]: ReturnType<ReachFlags[K]["read"]> };
 
+const help = {
+  listen: "Address on which data servers listen; 0.0.0.0 or :: for all of this machine",
+  host: "Name or address of this machine in credentials and certificates. Default: the one on which data servers listen",
+  ports: "Ports of the data servers, such as 30010-30049. Default: free ones from 20000 to 31999",
+};
 const leastPort = 1024;
 const mostPort = 65_535;
 
 /** Returns the table. With `prefix` they are variables of the environment, such as `BROKER_DATA_LISTEN`, and no flags. */
 export function reachFlags({ prefix }: { readonly prefix?: string } = {}): ReachFlags {
-  const named = (what: string): { readonly env?: string; readonly envOnly?: boolean } =>
-    prefix === undefined ? {} : { env: `${prefix}_DATA_${what}`, envOnly: true };
-  const listen = text({
-    value: "address",
-    help: "Address on which data servers listen; 0.0.0.0 or :: for all of this machine",
-    default: onLoopback.listen,
-    ...named("LISTEN"),
-  });
-  const host = optionalText({
-    value: "host",
-    help: "Name or address of this machine in credentials and certificates. Default: the one on which data servers listen",
-    ...named("HOST"),
-  });
+  const words = (name: string, value: string, help: string) =>
+    prefix === undefined ? { value, help } : { value, help, env: `${prefix}_DATA_${name}`, envOnly: true };
+  const listen = text({ ...words("LISTEN", "address", help.listen), default: onLoopback.listen });
   return {
     "data-listen": { ...listen, read: (texts) => listenAddress(listen.read(texts)) },
-    "data-host": { ...host, read: (texts) => hostName(host.read(texts)) },
+    "data-host": {
+      ...words("HOST", "host", help.host),
+      read: ([given = ""]) => (given === "" ? undefined : hostName(given)),
+    },
     "data-ports": optional({
-      value: "first-last",
-      help: "Ports of the data servers, such as 30010-30049. Default: free ones from 20000 to 31999",
-      ...named("PORTS"),
+      ...words("PORTS", "first-last", help.ports),
       read: ([given = ""]) => portRange(given),
     }),
   };
@@ -54,7 +50,8 @@ export async function reachOf(flags: ReachFlags, values: ReachValues): Promise<R
     throw new ConfigError([
       `${title("data-host")} is required, because ${title("data-listen")} is ${listen}: credentials need one name or address at which applications reach this machine`,
     ]);
-  if (await isOfThisMachine(listen)) return { listen, host, ports };
+  // The kernel chooses port 0, so only the address can be wrong.
+  if (await isPortFree(0, listen)) return { listen, host, ports };
   const own = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
   throw new ConfigError([
     `${title("data-listen")}: "${listen}" is no address of this machine, which has ${own.join(", ")}`,
@@ -67,9 +64,9 @@ function listenAddress(given: string): string {
   throw new FlagFault("must be an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all");
 }
 
-function hostName(given: string | undefined): string | undefined {
-  const host = given === undefined ? undefined : canonical(given);
-  if (host === undefined || (isHost(host) && !isEverywhere(host))) return host;
+function hostName(given: string): string {
+  const host = canonical(given);
+  if (isHost(host) && !isEverywhere(host)) return host;
   if (isEverywhere(host)) throw new FlagFault("is every address; one that applications reach is needed");
   throw new FlagFault("must be a name such as db.example.org, or an IP address, without a scheme and a port");
 }

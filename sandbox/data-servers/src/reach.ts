@@ -1,12 +1,6 @@
 /** Addresses and ports of the data servers of a program. */
-import { createServer, isIPv6 } from "node:net";
-import {
-  type OutsideDoor,
-  type PortRange,
-  reservePort,
-  type ReservedPorts,
-  reservePorts,
-} from "@klutch/engines";
+import { isIPv6 } from "node:net";
+import { type OutsideDoor, type PortRange, reservePort, reservePorts } from "@klutch/engines";
 
 /** How applications reach the data servers; the same for all. */
 export interface Reach {
@@ -36,35 +30,23 @@ export function hostInUrl(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
-/** Tells whether servers can listen on the address. */
-export function isOfThisMachine(address: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen(0, address, () => server.close(() => resolve(true)));
-  return promise;
-}
-
 /** Tells whether a server may use the port. */
 export function isWithin({ ports }: Reach, port: number): boolean {
   return ports === undefined || (port >= ports.first && port <= ports.last);
 }
 
-/** Reserves a port for a new server, except those of servers that do not run now. Throws when all are taken. */
-export async function choosePort(reach: Reach, except: ReadonlySet<number>): Promise<ReservedPorts> {
-  return reservePorts(1, { range: reach.ports, address: reach.listen, except });
-}
-
-/** Reserves the port that a server had, or another one when that is outside of the range or taken. */
+/**
+ * Reserves the port that a server had, or another one when that is outside of the range or taken, but none of those of servers that do not run
+ * now. Throws when all are taken.
+ */
 export async function keepPort(
   reach: Reach,
   kept: number | undefined,
   except: ReadonlySet<number>,
 ): Promise<AsyncDisposable & { readonly port: number }> {
-  const same =
-    kept !== undefined && isWithin(reach, kept)
-      ? await reservePort(kept, { address: reach.listen })
-      : undefined;
-  const reserved = same ?? (await choosePort(reach, except));
+  const { listen: address, ports: range } = reach;
+  const isKept = kept !== undefined && isWithin(reach, kept);
+  const same = isKept ? await reservePort(kept, { address }) : undefined;
+  const reserved = same ?? (await reservePorts(1, { range, address, except }));
   return { port: reserved.ports[0] ?? 0, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
 }

@@ -98,9 +98,7 @@ export class Ledger implements AsyncDisposable {
     return {
       databases: await names("select datname as name from pg_database"),
       roles: await names("select rolname as name from pg_roles"),
-      rows: await names(
-        `${rows.join(" union all ")} union all select 'backup_settings ' || instance_id from public.backup_settings`,
-      ),
+      rows: await names(rows.join(" union all ")),
       files: await filesBelow(this.#places.backupFolder),
     };
   }

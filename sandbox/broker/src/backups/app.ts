@@ -1,9 +1,7 @@
 /** Serves the HTTP API of a9s backup managers, and decides which requests are possible now. The worker does what is written down here. */
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { Turns } from "@klutch/data-servers";
-import { checkAuthorization, errorAnswer } from "../app.ts";
-import { badRequest, BrokerError, identifierIn, notFound, objectIn } from "../errors.ts";
+import { errorAnswer, guards } from "../app.ts";
+import { badRequest, BrokerError, identifierIn, notFound } from "../errors.ts";
 import type { Instance } from "../store.ts";
 import type { BackupRecord, RestoreRecord } from "./records.ts";
 import type { Worker, WorkerParts } from "./worker.ts";
@@ -17,27 +15,19 @@ export interface BackupAppOptions extends WorkerParts {
 
 const instancePath = "/instances/:instance";
 const backupPath = `${instancePath}/backups/:backup`;
-/** The shortest encryption key of an instance, in characters. */
-const minKeyLength = 16;
-const settable = ["encryption_key", "exclude_from_auto_backup", "credentials_updated_by_user"];
 
 /** Creates the application; the broker serves it under a path of its own. */
 export function createBackupApp(options: BackupAppOptions): Hono {
   const { instances, logger } = options;
   const app = new Hono();
   app.onError((error, context) => errorAnswer(error, context, logger));
-  app.use("*", async (context, next) => {
-    checkAuthorization(context.req.header("authorization"), options);
-    await next();
-  });
-  app.use("*", bodyLimit({ maxSize: 64 * 1024 }));
+  app.use("*", ...guards(options));
   app.get("/v2/healthy", (context) => context.json({ status: "ok" }));
   app.get("/instances", async (context) =>
     context.json((await instances.instanceIds()).map((id) => ({ instance_id: id }))),
   );
   addBackupRoutes(app, options);
   addRestoreRoutes(app, options);
-  addSettingsRoutes(app, options);
   app.all("*", ({ req }) => {
     throw new BrokerError(404, "NotFound", `no such path: ${req.method} ${req.path}`);
   });
@@ -51,13 +41,13 @@ function addBackupRoutes(app: Hono, options: BackupAppOptions): void {
     if (instance.restoring) throw concurrency(`instance ${instance.id} is being restored`);
     requireReady(instance);
     const id = await store.addBackup(instance.id);
-    if (id === undefined) throw concurrency(`another operation on instance ${instance.id} is in progress`);
-    worker.backUp(instance.id, id);
+    if (id === undefined) throw busy(instance);
+    worker.add("backups", { id, instanceId: instance.id });
     return context.json({ id, message: "the backup is queued" }, 201);
   });
   app.get(`${instancePath}/backups`, async (context) => {
     const { id } = await instanceOf(context, options);
-    return context.json((await store.backupsOf(id)).map(backupAnswer));
+    return context.json((await store.ofInstance("backups", id)).map(backupAnswer));
   });
   app.get(backupPath, async (context) => context.json(backupAnswer(await backupOf(context, options))));
   app.delete(backupPath, async (context) => {
@@ -81,73 +71,30 @@ function addBackupRoutes(app: Hono, options: BackupAppOptions): void {
 
 function addRestoreRoutes(app: Hono, options: BackupAppOptions): void {
   const { store, worker } = options;
-  /** Two restores of one instance are decided one after the other. */
-  const turns = new Turns();
-  app.post(`${backupPath}/restore`, (context) =>
-    turns.take(context.req.param("instance"), async () => {
-      const instance = await possibleInstance(context, options);
-      const backup = await backupOf(context, options);
-      requireRestorable(backup);
-      if (instance.restoring) throw concurrency("A restore is already in progress.");
-      requireReady(instance);
-      const id = await store.addRestore(instance.id, backup.id);
-      if (id === undefined) throw concurrency(`another operation on instance ${instance.id} is in progress`);
-      worker.restore(instance.id, id);
-      return context.json({ id, message: "the restore is queued" }, 202);
-    }),
-  );
+  app.post(`${backupPath}/restore`, async (context) => {
+    const instance = await possibleInstance(context, options);
+    const backup = await backupOf(context, options);
+    requireRestorable(backup);
+    requireReady(instance);
+    const id = await store.addRestore(instance.id, backup.id);
+    if (id === undefined) {
+      const { restoring } = await instanceOf(context, options);
+      throw restoring ? concurrency("A restore is already in progress.") : busy(instance);
+    }
+    worker.add("restores", { id, instanceId: instance.id });
+    return context.json({ id, message: "the restore is queued" }, 202);
+  });
   app.get(`${instancePath}/restores`, async (context) => {
     const { id } = await instanceOf(context, options);
-    return context.json((await store.restoresOf(id)).map(restoreAnswer));
+    return context.json((await store.ofInstance("restores", id)).map(restoreAnswer));
   });
   app.get(`${instancePath}/restores/:restore`, async (context) => {
     const instance = await instanceOf(context, options);
     const id = numberOf(context, "restore");
-    const restore = await store.restore(id);
+    const restore = await store.find("restores", id);
     if (restore?.instanceId === instance.id) return context.json(restoreAnswer(restore));
     throw new BrokerError(404, "NotFound", `instance ${instance.id} has no restore ${id}`);
   });
-}
-
-function addSettingsRoutes(app: Hono, options: BackupAppOptions): void {
-  const { store, retention, driverOf } = options;
-  app.get(`${instancePath}/config`, async (context) => {
-    const instance = await instanceOf(context, options);
-    return context.json({
-      min_backup_count: retention.minCount,
-      retention_time: retention.days,
-      min_encryption_key_length: minKeyLength,
-      exclude_from_auto_backup: await store.isExcluded(instance.id),
-      backup_type: driverOf(instance)?.kind.backupType ?? "none",
-    });
-  });
-  app.put(instancePath, async (context) => {
-    const isExcluded = exclusionOf(await objectIn(context.req));
-    const { id } = await instanceOf(context, options);
-    if (isExcluded !== undefined) await store.exclude(id, isExcluded);
-    return context.json({ message: `the backups of instance ${id} are configured` });
-  });
-}
-
-/**
- * Reads `exclude_from_auto_backup`; undefined when it stays. Throws `BrokerError` 400 that names the field and what would be right, never an
- * encryption key. A right key is refused as well: backups here are not encrypted, and must not look as if they were.
- */
-function exclusionOf(body: Readonly<Record<string, unknown>>): boolean | undefined {
-  const names = Object.keys(body);
-  const unknown = names.find((name) => !settable.includes(name));
-  if (unknown !== undefined) throw badRequest(`${unknown} is not known; possible: ${settable.join(", ")}`);
-  if (names.length === 0) throw badRequest(`the body has no field; possible: ${settable.join(", ")}`);
-  const wrong = names.find((name) => name !== "encryption_key" && typeof body[name] !== "boolean");
-  if (wrong !== undefined) throw badRequest(`${wrong} must be true or false`);
-  const { encryption_key: key, exclude_from_auto_backup: isExcluded } = body;
-  if (key !== undefined && (typeof key !== "string" || key.length < minKeyLength || key.length > 1024))
-    throw badRequest(`encryption_key must be a text of ${minKeyLength} to 1024 characters`);
-  if (key !== undefined)
-    throw badRequest(
-      "encryption_key is not supported: backups of the sandbox are not encrypted; leave it out",
-    );
-  return typeof isExcluded === "boolean" ? isExcluded : undefined;
 }
 
 async function instanceOf(context: Context, { instances }: BackupAppOptions): Promise<Instance> {
@@ -161,7 +108,7 @@ async function possibleInstance(context: Context, options: BackupAppOptions): Pr
   const instance = await instanceOf(context, options);
   const driver = options.driverOf(instance);
   const missing = `the programs of the service of instance ${instance.id} are not on this machine any more`;
-  const obstacle = driver === undefined ? missing : driver.obstacle();
+  const obstacle = driver === undefined ? missing : driver.obstacle;
   if (obstacle !== undefined) throw new BrokerError(422, "NotPossible", obstacle);
   return instance;
 }
@@ -169,7 +116,7 @@ async function possibleInstance(context: Context, options: BackupAppOptions): Pr
 async function backupOf(context: Context, options: BackupAppOptions): Promise<BackupRecord> {
   const instance = await instanceOf(context, options);
   const id = numberOf(context, "backup");
-  const backup = await options.store.backup(id);
+  const backup = await options.store.find("backups", id);
   if (backup?.instanceId === instance.id) return backup;
   throw new BrokerError(404, "NotFound", `instance ${instance.id} has no backup ${id}`);
 }
@@ -196,6 +143,10 @@ function requireRestorable({ id, state, deleting }: BackupRecord): void {
 
 function concurrency(message: string): BrokerError {
   return new BrokerError(409, "ConcurrencyError", message);
+}
+
+function busy({ id }: Instance): BrokerError {
+  return concurrency(`another operation on instance ${id} is in progress`);
 }
 
 function backupAnswer(backup: BackupRecord): object {

@@ -33,6 +33,12 @@ export interface RestoreRecord extends JobRecord {
   readonly token: string;
 }
 
+/** Records by their table. */
+export interface Records {
+  readonly backups: BackupRecord;
+  readonly restores: RestoreRecord;
+}
+
 const job = `
     id bigint generated always as identity primary key,
     instance_id text not null references public.instances (id),
@@ -41,9 +47,6 @@ const job = `
 
 /** Tables beside those of the instances. A backup keeps its instance from being forgotten. */
 export const backupTables: string = `
-  create table public.backup_settings (
-    instance_id text primary key references public.instances (id) on delete cascade,
-    exclude_from_auto_backup boolean not null default false);
   create table public.backups (${job}, deleting boolean not null default false, size bigint, sha256 text);
   create index backups_of_instance on public.backups (instance_id, id);
   create table public.restores (${job}, backup_id bigint not null references public.backups (id) on delete cascade,
@@ -52,5 +55,8 @@ export const backupTables: string = `
 `;
 
 const jobFields = `id::float8 as id, instance_id as "instanceId", state, triggered_at as "triggeredAt", finished_at as "finishedAt", message, attempts`;
-export const selectBackup: string = `select ${jobFields}, deleting, size::float8 as size, sha256 from public.backups`;
-export const selectRestore: string = `select ${jobFields}, backup_id::float8 as "backupId", token from public.restores`;
+/** Reads records of a table. */
+export const select: Readonly<Record<keyof Records, string>> = {
+  backups: `select ${jobFields}, deleting, size::float8 as size, sha256 from public.backups`,
+  restores: `select ${jobFields}, backup_id::float8 as "backupId", token from public.restores`,
+};

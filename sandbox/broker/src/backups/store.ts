@@ -1,13 +1,12 @@
 /** Stores backups and restores. Each method is one statement, so a crash leaves no half of it. */
 import type { Queries } from "../store.ts";
-import { type BackupRecord, type RestoreRecord, selectBackup, selectRestore } from "./records.ts";
+import type { WrittenFile } from "./files.ts";
+import { type BackupRecord, type Records, select } from "./records.ts";
 
 /** How a backup or restore ended. */
 export interface Ending {
   readonly state: "done" | "failed";
   readonly message: string;
-  readonly size?: number | undefined;
-  readonly sha256?: string | undefined;
 }
 
 const open = "state in ('queued', 'running')";
@@ -21,38 +20,18 @@ export class BackupStore {
     this.#queries = queries;
   }
 
-  backup(id: number): Promise<BackupRecord | undefined> {
-    return this.#queries.one<BackupRecord>(`${selectBackup} where id = $1`, [id]);
+  find<T extends keyof Records>(table: T, id: number): Promise<Records[T] | undefined> {
+    return this.#queries.one<Records[T]>(`${select[table]} where id = $1`, [id]);
   }
 
-  backupsOf(instanceId: string): Promise<readonly BackupRecord[]> {
-    return this.#queries.all<BackupRecord>(`${selectBackup} where instance_id = $1 order by id`, [
-      instanceId,
-    ]);
+  /** Returns those of an instance, the oldest first. */
+  ofInstance<T extends keyof Records>(table: T, instanceId: string): Promise<readonly Records[T][]> {
+    return this.#queries.all<Records[T]>(`${select[table]} where instance_id = $1 order by id`, [instanceId]);
   }
 
-  restore(id: number): Promise<RestoreRecord | undefined> {
-    return this.#queries.one<RestoreRecord>(`${selectRestore} where id = $1`, [id]);
-  }
-
-  restoresOf(instanceId: string): Promise<readonly RestoreRecord[]> {
-    return this.#queries.all<RestoreRecord>(`${selectRestore} where instance_id = $1 order by id`, [
-      instanceId,
-    ]);
-  }
-
-  /** Tells whether the instance is taken out of automatic backups. */
-  isExcluded(instanceId: string): Promise<boolean> {
-    const text = "select 1 from public.backup_settings where instance_id = $1 and exclude_from_auto_backup";
-    return this.#queries.run(text, [instanceId]);
-  }
-
-  async exclude(instanceId: string, isExcluded: boolean): Promise<void> {
-    await this.#queries.run(
-      `insert into public.backup_settings (instance_id, exclude_from_auto_backup) values ($1, $2)
-       on conflict (instance_id) do update set exclude_from_auto_backup = $2`,
-      [instanceId, isExcluded],
-    );
+  /** Returns those that wait or run. */
+  unfinished<T extends keyof Records>(table: T): Promise<readonly Records[T][]> {
+    return this.#queries.all<Records[T]>(`${select[table]} where ${open} order by id`);
   }
 
   /** Returns the number of the backup; undefined when the instance is not at rest. */
@@ -62,11 +41,31 @@ export class BackupStore {
     return (await this.#queries.one<{ id: number }>(text, [instanceId]))?.id;
   }
 
-  /** Keeps the broker from changing the instance until `endRestore`. Returns undefined when the instance is not at rest. */
+  /** Keeps the broker from changing the instance until the restore ends. Returns undefined when the instance is not at rest. */
   async addRestore(instanceId: string, backupId: number): Promise<number | undefined> {
     const text = `with locked as (update public.instances set restoring = true where id = $1 and ${atRest} returning id)
        insert into public.restores (instance_id, backup_id) select id, $2 from locked returning id::float8 as id`;
     return (await this.#queries.one<{ id: number }>(text, [instanceId, backupId]))?.id;
+  }
+
+  /** Counts one more attempt; returns false when the backup or restore has ended already. */
+  begin(table: keyof Records, id: number): Promise<boolean> {
+    const text = `update public.${table} set state = 'running', attempts = attempts + 1 where id = $1 and ${open}`;
+    return this.#queries.run(text, [id]);
+  }
+
+  /** Writes down what the file of a backup is like. */
+  async setFile(id: number, { size, sha256 }: WrittenFile): Promise<void> {
+    const text = "update public.backups set size = $2, sha256 = $3 where id = $1";
+    await this.#queries.run(text, [id, size, sha256]);
+  }
+
+  /** Writes down how it ended. After a restore the broker may change the instance again. */
+  async end(table: keyof Records, id: number, { state, message }: Ending): Promise<void> {
+    const end = `update public.${table} set state = $2, message = $3, finished_at = clock_timestamp() where id = $1 and ${open}`;
+    const unlock = `with ended as (${end} returning instance_id)
+       update public.instances set restoring = false where id in (select instance_id from ended)`;
+    await this.#queries.run(table === "restores" ? unlock : end, [id, state, message]);
   }
 
   /** Marks that the backup's file is being removed; returns false while the backup runs or is being restored. */
@@ -88,48 +87,16 @@ export class BackupStore {
     await this.#queries.run("update public.backups set deleting = false where id = $1", [id]);
   }
 
-  /** Counts one more attempt; returns false when the backup or restore has ended already. */
-  begin(table: "backups" | "restores", id: number): Promise<boolean> {
-    const text = `update public.${table} set state = 'running', attempts = attempts + 1 where id = $1 and ${open}`;
-    return this.#queries.run(text, [id]);
-  }
-
-  async endBackup(id: number, { state, message, size, sha256 }: Ending): Promise<void> {
-    await this.#queries.run(
-      `update public.backups set state = $2, message = $3, size = $4, sha256 = $5, finished_at = clock_timestamp()
-       where id = $1 and ${open}`,
-      [id, state, message, size ?? null, sha256 ?? null],
-    );
-  }
-
-  /** Lets the broker change the instance again. */
-  async endRestore(id: number, { state, message }: Ending): Promise<void> {
-    await this.#queries.run(
-      `with ended as (update public.restores set state = $2, message = $3, finished_at = clock_timestamp()
-         where id = $1 and ${open} returning instance_id)
-       update public.instances set restoring = false where id in (select instance_id from ended)`,
-      [id, state, message],
-    );
-  }
-
-  unfinishedBackups(): Promise<readonly BackupRecord[]> {
-    return this.#queries.all<BackupRecord>(`${selectBackup} where ${open} order by id`);
-  }
-
-  unfinishedRestores(): Promise<readonly RestoreRecord[]> {
-    return this.#queries.all<RestoreRecord>(`${selectRestore} where ${open} order by id`);
-  }
-
   /** Returns the backups whose file is being removed. */
   deleting(): Promise<readonly BackupRecord[]> {
-    return this.#queries.all<BackupRecord>(`${selectBackup} where deleting order by id`);
+    return this.#queries.all<BackupRecord>(`${select.backups} where deleting order by id`);
   }
 
   /** Returns backups that ended more than the given number of days ago, except the newest `kept` done ones of each instance. */
   expired(days: number, kept: number): Promise<readonly BackupRecord[]> {
     const newest = `select id from public.backups where instance_id = b.instance_id and state = 'done' order by id desc limit $2`;
     return this.#queries.all<BackupRecord>(
-      `${selectBackup} b where not deleting and finished_at < clock_timestamp() - make_interval(days => $1)
+      `${select.backups} b where not deleting and finished_at < clock_timestamp() - make_interval(days => $1)
          and (state = 'failed' or state = 'done' and id not in (${newest})) order by id`,
       [days, kept],
     );

@@ -11,26 +11,20 @@
  * | the exchange of the data | `running`, the new data | finds that it is done, writes it down |
  * | a deletion was written down | `deleting`, maybe a file | removes the file, `deleted` |
  */
-import { Turns } from "@klutch/data-servers";
+import { KeyedQueue } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import type { Driver } from "../drivers/driver.ts";
 import type { Instance, Store } from "../store.ts";
 import { BackupFiles } from "./files.ts";
-import type { BackupRecord, RestoreRecord } from "./records.ts";
-import type { BackupStore, Ending } from "./store.ts";
-
-/** How long backups are kept. */
-export interface Retention {
-  readonly days: number;
-  /** The newest backups of each instance that are kept, however old they are. */
-  readonly minCount: number;
-}
+import type { BackupRecord, Records, RestoreRecord } from "./records.ts";
+import type { BackupStore } from "./store.ts";
 
 /** Where backups are stored and how long. */
 export interface BackupConfig {
   /** Folder of the files, of this broker only. */
   readonly folder: string;
-  readonly retention: Retention;
+  /** Backups are kept so many days, and the newest ones of each instance however old they are. */
+  readonly retention: Readonly<Record<"days" | "minCount", number>>;
   /** Called after each step; tests end the process there. */
   readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
 }
@@ -54,7 +48,7 @@ const keptAfterDeletionDays = 90;
 export class Worker implements AsyncDisposable {
   readonly #parts: WorkerParts;
   readonly #files: BackupFiles;
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
   readonly #known = new Set<string>();
   readonly #stops = new Map<string, AbortController>();
   #timer: NodeJS.Timeout | undefined;
@@ -70,7 +64,8 @@ export class Worker implements AsyncDisposable {
     const { store, instances, logger } = this.#parts;
     const kept = new Set<number>();
     for (const instance of await instances.instanceIds())
-      for (const { id, state } of await store.backupsOf(instance)) if (state === "done") kept.add(id);
+      for (const { id, state } of await store.ofInstance("backups", instance))
+        if (state === "done") kept.add(id);
     await this.#files.keepOnly(kept);
     await this.#sweep();
     this.#timer = setInterval(() => {
@@ -80,12 +75,20 @@ export class Worker implements AsyncDisposable {
     }, sweepEveryMs);
   }
 
-  backUp(instanceId: string, id: number): void {
-    this.#add(instanceId, `backup ${id}`, (signal) => this.#backUp(id, signal));
-  }
-
-  restore(instanceId: string, id: number): void {
-    this.#add(instanceId, `restore ${id}`, (signal) => this.#restore(id, signal));
+  /** Makes a backup or restore that the store lists. Does nothing when it waits or runs already. */
+  add(table: keyof Records, { id, instanceId }: { readonly id: number; readonly instanceId: string }): void {
+    const name = `${table} ${id}`;
+    if (this.#isClosed || this.#known.has(name)) return;
+    this.#known.add(name);
+    const stop = this.#stops.getOrInsertComputed(instanceId, () => new AbortController());
+    this.#queue
+      .run(instanceId, async () => {
+        if (!stop.signal.aborted) await this.#work(table, id, stop.signal);
+      })
+      .catch((error: unknown) =>
+        this.#parts.logger.error("work of the backup manager failed", { instance: instanceId, name, error }),
+      )
+      .finally(() => this.#known.delete(name));
   }
 
   /** Removes the file of a backup that is being deleted. Throws the error of the file system; then the backup counts again. */
@@ -106,14 +109,14 @@ export class Worker implements AsyncDisposable {
   async stop(instanceId: string): Promise<void> {
     await this.#parts.store.cancel(instanceId);
     this.#stops.get(instanceId)?.abort(new Error("the instance is being deleted"));
-    await this.#turns.take(instanceId, () => Promise.resolve());
+    await this.#queue.run(instanceId, () => Promise.resolve());
     this.#stops.delete(instanceId);
   }
 
   /** Removes an instance's backups: first the files, whose names would be lost with the records. */
   async forget(instanceId: string): Promise<void> {
     const { store } = this.#parts;
-    for (const { id } of await store.backupsOf(instanceId)) {
+    for (const { id } of await store.ofInstance("backups", instanceId)) {
       await this.#files.remove(id);
       await this.#step("forget file removed");
     }
@@ -124,14 +127,14 @@ export class Worker implements AsyncDisposable {
     clearInterval(this.#timer);
     this.#isClosed = true;
     for (const stop of this.#stops.values()) stop.abort(new Error("the backup manager ends"));
-    await this.#turns.idle();
+    await this.#queue.idle();
   }
 
   /** Takes up open work, ends deletions, and deletes what is too old. */
   async #sweep(): Promise<void> {
     const { store, retention, logger } = this.#parts;
-    for (const { id, instanceId } of await store.unfinishedBackups()) this.backUp(instanceId, id);
-    for (const { id, instanceId } of await store.unfinishedRestores()) this.restore(instanceId, id);
+    for (const table of ["backups", "restores"] as const)
+      for (const job of await store.unfinished(table)) this.add(table, job);
     const ended: (readonly [BackupRecord, string])[] = [];
     for (const backup of await store.deleting()) ended.push([backup, "deleted"]);
     for (const backup of await store.expired(retention.days, retention.minCount))
@@ -145,72 +148,55 @@ export class Worker implements AsyncDisposable {
     await store.forgetDeleted(retention.days + keptAfterDeletionDays);
   }
 
-  /** Does nothing when a piece of that name is waiting or running. */
-  #add(instanceId: string, name: string, work: (signal: AbortSignal) => Promise<void>): void {
-    if (this.#isClosed || this.#known.has(name)) return;
-    this.#known.add(name);
-    const stop = this.#stops.get(instanceId) ?? new AbortController();
-    this.#stops.set(instanceId, stop);
-    this.#turns
-      .take(instanceId, async () => {
-        if (!stop.signal.aborted) await work(stop.signal);
-      })
-      .catch((error: unknown) =>
-        this.#parts.logger.error("work of the backup manager failed", { instance: instanceId, name, error }),
-      )
-      .finally(() => this.#known.delete(name));
-  }
-
-  async #backUp(id: number, stopped: AbortSignal): Promise<void> {
+  async #work(table: keyof Records, id: number, stopped: AbortSignal): Promise<void> {
     const { store, logger } = this.#parts;
-    const backup = (await store.begin("backups", id)) ? await store.backup(id) : undefined;
-    if (backup === undefined) return;
-    const about = { instance: backup.instanceId, backup: id };
+    const job = (await store.begin(table, id)) ? await store.find(table, id) : undefined;
+    if (job === undefined) return;
+    const word = "backupId" in job ? "restore" : "backup";
+    const about = { instance: job.instanceId, [word]: id };
     try {
-      await this.#step("backup running");
-      const { driver, target } = await this.#target(backup);
-      const written = await this.#files.write(
-        id,
-        (to) => driver.dump(target, to, limited(stopped)),
-        () => this.#step("backup written"),
-      );
-      await this.#step("backup named");
-      await store.endBackup(id, { state: "done", message: "", ...written });
-      await this.#step("backup done");
-      logger.info("backup done", { ...about, size: written.size });
+      await this.#step(`${word} running`);
+      const { driver, target } = await this.#target(job);
+      const signal = AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
+      await ("backupId" in job
+        ? this.#restore(job, driver, target, signal)
+        : this.#backUp(job, driver, target, signal));
+      await store.end(table, id, { state: "done", message: "" });
+      await this.#step(`${word} done`);
+      logger.info(`${word} done`, about);
     } catch (error) {
-      await this.#files.remove(id);
+      if (word === "backup") await this.#files.remove(id);
       if (stopped.aborted) return;
-      logger.error("backup failed", { ...about, error });
-      await store.endBackup(id, failure(error));
+      logger.error(`${word} failed`, { ...about, error });
+      const message = error instanceof Error ? error.message : String(error);
+      await store.end(table, id, { state: "failed", message: message.slice(0, longestMessage) });
     }
   }
 
-  async #restore(id: number, stopped: AbortSignal): Promise<void> {
-    const { store, instances, logger, onStep } = this.#parts;
-    const restore = (await store.begin("restores", id)) ? await store.restore(id) : undefined;
-    if (restore === undefined) return;
-    const { instanceId, backupId, token } = restore;
-    const about = { instance: instanceId, backup: backupId, restore: id };
-    try {
-      await this.#step("restore running");
-      const { driver, target } = await this.#target(restore);
-      const signal = limited(stopped);
-      const { size = null, sha256 = null } = (await store.backup(backupId)) ?? {};
-      if (size === null || sha256 === null) throw new Error(`backup ${backupId} is gone`);
-      const open = await this.#files.source(backupId, { size, sha256 }, signal);
-      await this.#step("restore checked");
-      const bindings = await instances.bindingsOf(instanceId);
-      await driver.restore(target, bindings, open, { signal, token, onStep });
-      await this.#step("restore exchanged");
-      await store.endRestore(id, { state: "done", message: "" });
-      await this.#step("restore done");
-      logger.info("restore done", about);
-    } catch (error) {
-      if (stopped.aborted) return;
-      logger.error("restore failed", { ...about, error });
-      await store.endRestore(id, failure(error));
-    }
+  async #backUp({ id }: BackupRecord, driver: Driver, target: Instance, signal: AbortSignal): Promise<void> {
+    const written = await this.#files.write(
+      id,
+      (to) => driver.dump(target, to, signal),
+      () => this.#step("backup written"),
+    );
+    await this.#step("backup named");
+    await this.#parts.store.setFile(id, written);
+  }
+
+  async #restore(
+    { instanceId, backupId, token }: RestoreRecord,
+    driver: Driver,
+    target: Instance,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, instances, onStep } = this.#parts;
+    const { size = null, sha256 = null } = (await store.find("backups", backupId)) ?? {};
+    if (size === null || sha256 === null) throw new Error(`backup ${backupId} is gone`);
+    const open = await this.#files.source(backupId, { size, sha256 }, signal);
+    await this.#step("restore checked");
+    const bindings = await instances.bindingsOf(instanceId);
+    await driver.restore(target, bindings, open, { signal, token, onStep });
+    await this.#step("restore exchanged");
   }
 
   async #target({
@@ -229,13 +215,4 @@ export class Worker implements AsyncDisposable {
   async #step(step: string): Promise<void> {
     await this.#parts.onStep?.(step);
   }
-}
-
-function limited(stopped: AbortSignal): AbortSignal {
-  return AbortSignal.any([stopped, AbortSignal.timeout(longestMs)]);
-}
-
-function failure(error: unknown): Ending {
-  const message = error instanceof Error ? error.message : String(error);
-  return { state: "failed", message: message.slice(0, longestMessage) };
 }

@@ -1,12 +1,21 @@
 /** The interface between the broker and what makes its services real, one driver for each service. */
 import type { Readable, Writable } from "node:stream";
-import type { RestoreOptions } from "@klutch/data-servers";
+import type { postgres } from "@klutch/data-servers";
 import type { ServiceType } from "../catalog.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { ParameterChecks } from "./parameters.ts";
 
 /** Credentials of a binding, as an application reads them. */
 export type Credentials = Readonly<Record<string, unknown>>;
+
+/** The service of a driver. */
+export interface DriverKind {
+  readonly type: ServiceType;
+  /** How backups are made, such as `postgresql_dump`; shown to users. */
+  readonly backupType: string;
+  /** The instance parameters that are supported. */
+  readonly parameters: ParameterChecks;
+}
 
 /** Opens a dump at its beginning. */
 export type OpenDump = () => Readable;
@@ -16,13 +25,7 @@ export type OpenDump = () => Readable;
  * at the same time for one instance, except for `dump` and `credentials`.
  */
 export interface Driver extends AsyncDisposable {
-  readonly kind: {
-    readonly type: ServiceType;
-    /** How backups are made, such as `postgresql_dump`; shown to users. */
-    readonly backupType: string;
-    /** The instance parameters that are supported. */
-    readonly parameters: ParameterChecks;
-  };
+  readonly kind: DriverKind;
 
   /** Makes the instance if it does not exist, applies its plan and parameters, and waits until it can be used. */
   ensure(instance: Instance, bindings: readonly Binding[]): Promise<void>;
@@ -38,7 +41,7 @@ export interface Driver extends AsyncDisposable {
   credentials(binding: Binding): Promise<Credentials>;
 
   /** Explains why no instance can be backed up or restored, and what to install; undefined when it can. */
-  obstacle(): string | undefined;
+  readonly obstacle: string | undefined;
   /** Writes a consistent dump to `to`, which is ended only when the dump is whole. */
   dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void>;
   /**
@@ -49,6 +52,6 @@ export interface Driver extends AsyncDisposable {
     instance: Instance,
     bindings: readonly Binding[],
     open: OpenDump,
-    options: RestoreOptions,
+    options: postgres.RestoreOptions,
   ): Promise<void>;
 }

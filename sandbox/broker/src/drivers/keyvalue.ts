@@ -1,15 +1,15 @@
 /** The key-value store: a Redis server for each instance. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { chown } from "node:fs/promises";
+import { chown, open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { dataBytes, keyvalueParameters } from "./keyvalue-parameters.ts";
-import { type Reply, ReplyError, RespConnection } from "./resp.ts";
-import { connectIn } from "./socket.ts";
+import { smaller } from "./parameters.ts";
+import { connectRedis, type RedisConnection } from "./redis-connection.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 /** The broker's own account. */
@@ -40,13 +40,13 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
     program: "key-value server",
     backupType: "redis_rdb",
     parameters: keyvalueParameters,
-    initialise({ data, adminPassword }) {
+    async initialise({ data, adminPassword }, dump) {
       const users = `user default off resetpass -@all\nuser ${adminUser} on #${digest(adminPassword)} ~* &* +@all\n`;
-      return writeForServer(join(data, usersFile), users);
-    },
-    async prepare({ data }, open, signal) {
+      await writeForServer(join(data, usersFile), users);
+      if (dump === undefined) return;
       const path = join(data, snapshotFile);
-      await pipeline(open(), createWriteStream(path, { mode: 0o600, flags: "wx" }), { signal });
+      const to = createWriteStream(path, { mode: 0o600, flags: "wx" });
+      await pipeline(dump.open(), to, { signal: dump.signal });
       if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
     },
     async launch(place, spec) {
@@ -66,26 +66,23 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
   };
 }
 
-async function connectAs({ data, adminPassword }: Place): Promise<RespConnection> {
-  const connection = new RespConnection(await connectIn(data, socketName));
-  try {
-    await connection.send("AUTH", adminUser, adminPassword);
-    return connection;
-  } catch (error) {
-    connection[Symbol.dispose]();
-    throw error;
-  }
+async function connectAs({ data, adminPassword }: Place): Promise<RedisConnection> {
+  // The path of the socket may be longer than the 107 bytes that the kernel takes.
+  await using folder = await openFile(data);
+  const path = `/proc/self/fd/${folder.fd}/${socketName}`;
+  // The folder stays open until the connection is made.
+  return await connectRedis({ path, tls: false }, { username: adminUser, password: adminPassword });
 }
 
 /** Connects before the server opens its port, because the server keeps no connection free for the broker. */
 async function open(place: Place, programs: DebianPrograms): Promise<Session> {
   let connection = await connectAs(place);
   let isFull = false;
-  const run = async (...words: readonly string[]): Promise<Reply> => {
+  const run = async (...words: readonly string[]): Promise<unknown> => {
     if (connection.hasEnded) connection = await connectAs(place);
     return patiently(connection, words);
   };
-  const setUser = (username: string, ...rules: readonly string[]): Promise<Reply> =>
+  const setUser = (username: string, ...rules: readonly string[]): Promise<unknown> =>
     run("ACL", "SETUSER", username, ...rules, ...(isFull ? rightsWhileFull : rights));
   const align = async (): Promise<void> => {
     const users = await run("ACL", "USERS");
@@ -120,7 +117,7 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
       const env = { ...programs.env, PATH: "/usr/bin:/bin", REDISCLI_AUTH: place.adminPassword };
       await runProgram({ program, args, env, cwd: place.data, signal }, { to });
     },
-    async fill(_open, signal) {
+    async fill({ signal }) {
       // The server read the snapshot at its start. From here on it keeps its log, which begins with all data.
       await run("CONFIG", "SET", "appendonly", "yes");
       while (!(await hasWholeLog(run))) await sleep(pollMs / 5, undefined, { signal });
@@ -140,12 +137,12 @@ async function hasWholeLog(run: Session["run"]): Promise<boolean> {
 }
 
 /** Sends a command, and ends scripts that keep the server busy. */
-async function patiently(connection: RespConnection, words: readonly string[]): Promise<Reply> {
+async function patiently(connection: RedisConnection, words: readonly string[]): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await connection.send(...words);
     } catch (error) {
-      if (!(error instanceof ReplyError && error.message.startsWith("BUSY"))) throw error;
+      if (!(error instanceof Error && error.message.startsWith("BUSY"))) throw error;
       for (const what of ["SCRIPT", "FUNCTION"]) await connection.send(what, "KILL").catch(() => undefined);
       // The server starts again with everything that it acknowledged.
       if (attempt === busyTries) await connection.send("SHUTDOWN", "NOSAVE");
@@ -161,10 +158,10 @@ function digest(password: string): string {
 
 /** Returns the configuration file. The server does not listen on its port before the broker opens it. */
 function configuration({ port, reach, tls }: Place, spec: ServerSpec): string {
-  const { parameters, memoryMiB, connections } = spec;
+  const { parameters, memoryMiB, connectionLimit } = spec;
   const bytes = dataBytes(memoryMiB, parameters);
   const { maxclients: wanted, snapshot } = parameters;
-  const clients = typeof wanted === "number" && wanted > 0 ? Math.min(wanted, connections) : connections;
+  const clients = smaller(connectionLimit, wanted, 1);
   const given = (name: string, otherwise: string): string =>
     `${name} ${String(parameters[name] ?? otherwise)}`;
   const optional = ["tls-ciphers", "tls-ciphersuites"].filter((name) => parameters[name] !== undefined);

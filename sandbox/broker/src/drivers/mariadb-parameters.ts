@@ -1,12 +1,5 @@
 /** Instance parameters of MariaDB. */
-import {
-  listOf,
-  type ParameterChecks,
-  type Parameters,
-  textLike,
-  trueOrFalse,
-  wholeNumber,
-} from "./parameters.ts";
+import * as check from "./parameters.ts";
 
 /** Databases of the server itself. */
 export const reservedDatabases: readonly string[] = [
@@ -16,7 +9,7 @@ export const reservedDatabases: readonly string[] = [
   "sys",
 ];
 const tenantsName = new RegExp(`^(?!(?:${reservedDatabases.join("|")})$)[a-z]\\w{0,63}$`, "i");
-const databaseName = textLike(
+const databaseName = check.textLike(
   tenantsName,
   `a name of letters, digits and _ that begins with a letter and is none of ${reservedDatabases.join(", ")}`,
 );
@@ -26,18 +19,20 @@ export function isTenantsDatabase(name: string): boolean {
   return tenantsName.test(name);
 }
 
-export const mariadbParameters: ParameterChecks = {
-  binlog_expire_days: wholeNumber(1, 99),
-  databases: listOf(databaseName, 100, "a list of names"),
-  grant_performance_schema_permissions: trueOrFalse,
+export const mariadbParameters: check.ParameterChecks = {
+  binlog_expire_days: check.wholeNumber(1, 99),
+  databases: check.listOf(databaseName, 100, "a list of names"),
+  grant_performance_schema_permissions: check.trueOrFalse,
 };
 
 /** Returns the databases that the instance has beside its first one. */
-export function furtherDatabases({ databases }: Parameters): readonly string[] {
+export function furtherDatabases({ databases }: check.Parameters): readonly string[] {
   return Array.isArray(databases) ? databases.map(String) : [];
 }
 
 /** Tells whether logins may read the performance schema, which costs memory. */
-export function seesPerformance({ grant_performance_schema_permissions: isGranted }: Parameters): boolean {
+export function seesPerformance({
+  grant_performance_schema_permissions: isGranted,
+}: check.Parameters): boolean {
   return isGranted === true;
 }

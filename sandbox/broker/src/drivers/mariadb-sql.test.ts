@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { grantPattern, literal, makeLogin, name, passwordHash } from "./mariadb-sql.ts";
 
-const spec = { connections: 10, memoryMiB: 256, diskMiB: 512, tlsOnly: true, parameters: {} };
+const spec = { connectionLimit: 10, memoryMiB: 256, diskMiB: 512, tlsOnly: true, parameters: {} };
 
 test("nothing escapes from a text or a name", () => {
   fc.assert(

@@ -1,6 +1,6 @@
 /** SQL that the broker runs in MariaDB servers. Pure; every name and value is escaped here. */
 import { createHash } from "node:crypto";
-import type { Login } from "@klutch/data-servers";
+import type { postgres } from "@klutch/data-servers";
 import { furtherDatabases, reservedDatabases, seesPerformance } from "./mariadb-parameters.ts";
 import type { ServerSpec } from "./server-kind.ts";
 
@@ -56,7 +56,7 @@ export function databasesOf({ database, spec }: Omit<Rights, "isFull">): readonl
 }
 
 /** Makes the login, closed until its rights are complete. Repeating it sets the same again. */
-export function makeLogin(login: Login, rights: Rights): readonly string[] {
+export function makeLogin(login: postgres.Login, rights: Rights): readonly string[] {
   const user = account(login.username);
   return [
     ...makeClosedLogin(login.username, rights),
@@ -77,7 +77,7 @@ export function giveRights(username: string, rights: Rights): readonly string[] 
   const given = [...reading, ...(isFull ? [] : writing)].join(", ");
   return [
     ...(isFull ? [`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`] : []),
-    `ALTER USER ${user} REQUIRE ${spec.tlsOnly ? "SSL" : "NONE"} WITH MAX_USER_CONNECTIONS ${spec.connections}`,
+    `ALTER USER ${user} REQUIRE ${spec.tlsOnly ? "SSL" : "NONE"} WITH MAX_USER_CONNECTIONS ${spec.connectionLimit}`,
     ...databasesOf(rights).map((each) => `GRANT ${given} ON ${name(grantPattern(each))}.* TO ${user}`),
     ...(seesPerformance(spec.parameters) ? [`GRANT SELECT ON performance_schema.* TO ${user}`] : []),
   ];

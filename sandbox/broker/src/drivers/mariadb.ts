@@ -15,7 +15,6 @@ import {
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { isTenantsDatabase, mariadbParameters, seesPerformance } from "./mariadb-parameters.ts";
 import * as sql from "./mariadb-sql.ts";
-import { connectIn } from "./socket.ts";
 import type { Launch, Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 /** System tables in the order in which the server's own installer makes them. */
@@ -82,18 +81,9 @@ async function launch(place: Place, spec: ServerSpec, programs: DebianPrograms):
     command: programs.path("mariadbd"),
     args: [...baseSettings(place, programs), ...serverSettings(place, spec)],
     env: { ...programs.env, MALLOC_ARENA_MAX: "2" },
-    // It listens on its socket before it runs its init file, and greets after that.
-    ready: () => greets(place),
+    // It listens on its socket before it runs its init file, and greets clients after that.
+    ready: async () => (await runSql(place, programs, ["SELECT 1"])).length === 1,
   };
-}
-
-async function greets({ data }: Place): Promise<boolean> {
-  const socket = await connectIn(data, "socket");
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  // Four bytes of length and number, then the version of the protocol; 255 would be an error.
-  socket.once("data", (greeting: Buffer) => resolve(greeting[4] === 10));
-  socket.once("close", () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }
 
 async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): Promise<Session> {
@@ -136,7 +126,7 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
       const args = [...what, ...how, ...databases];
       await runProgram({ ...client(place, programs, "mariadb-dump", args), signal }, { to });
     },
-    async fill(openDump, signal) {
+    async fill({ open: openDump, signal }) {
       // The sandbox of the client keeps a dump from running programs or reading files.
       const args = ["--batch", "--sandbox"];
       await runProgram({ ...client(place, programs, "mariadb", args), signal }, { from: openDump() });
@@ -212,7 +202,7 @@ function baseSettings({ data }: Place, { root }: DebianPrograms): readonly strin
 }
 
 function serverSettings({ data, home, tls, port, reach }: Place, spec: ServerSpec): readonly string[] {
-  const { connections, memoryMiB, parameters, tlsOnly } = spec;
+  const { connectionLimit, memoryMiB, parameters, tlsOnly } = spec;
   const days = parameters["binlog_expire_days"];
   const log = ["--log-bin=binlog", "--log-bin-trust-function-creators=ON", "--server-id=1"];
   return [
@@ -221,7 +211,7 @@ function serverSettings({ data, home, tls, port, reach }: Place, spec: ServerSpe
     `--init-file=${join(home, initFile)}`,
     ...(port === undefined ? ["--skip-networking"] : [`--port=${port}`, `--bind-address=${reach.listen}`]),
     "--skip-name-resolve",
-    `--max-connections=${Math.max(connections, 10)}`,
+    `--max-connections=${Math.max(connectionLimit, 10)}`,
     "--connect-timeout=5",
     // Logins reach no files of the machine.
     `--secure-file-priv=${join(data, folders.temporary)}`,

@@ -6,18 +6,15 @@ import { dataHome, type DebianName, type DebianPrograms, EngineError, resolveDeb
 import type { Logger } from "@klutch/telemetry";
 import { keyvalueKind } from "./keyvalue.ts";
 import { mariadbKind } from "./mariadb.ts";
-import { OwnServers } from "./own-servers.ts";
+import { OwnServers, type OwnServersOptions } from "./own-servers.ts";
 import type { ServerKind } from "./server-kind.ts";
 
 /** Options of `openServers`. */
-export interface OpenServersOptions {
+export interface OpenServersOptions extends Pick<OwnServersOptions, "secretKey" | "logger" | "diskEveryMs"> {
   /** Holds everything; made if it does not exist. */
   readonly folder: string;
   /** Default: on loopback. */
   readonly reach?: Reach | undefined;
-  readonly secretKey: string;
-  readonly logger: Logger;
-  readonly diskEveryMs?: number | undefined;
 }
 
 const kinds: readonly (readonly [DebianName, (programs: DebianPrograms) => ServerKind])[] = [

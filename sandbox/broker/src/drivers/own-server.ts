@@ -20,7 +20,6 @@ import {
   unprivileged,
 } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
-import { endLeftover, remember } from "./leftover.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 const firstWaitMs = 200;
@@ -82,17 +81,22 @@ export class OwnServer {
   /** Runs work once the server is up, again when the server ends meanwhile. Throws when it is not up after a minute. */
   use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const done = this.#queue.then(async () => {
-      const { process: server, session } = await this.#whenUp();
+      const { process: server, session } = await this.#running();
       try {
         return await work(session);
       } catch (error) {
         await Promise.race([server.exited, sleep(2 * noticeMs)]);
         if (!server.hasExited) throw error;
-        return work((await this.#whenUp()).session);
+        return work(await this.whenUp());
       }
     });
     this.#queue = done.catch(() => undefined);
     return done;
+  }
+
+  /** Waits until the server is up. Throws when it is not after a minute. */
+  async whenUp(): Promise<Session> {
+    return (await this.#running()).session;
   }
 
   /** Ends the server and keeps its port, for the next `apply`. */
@@ -110,7 +114,7 @@ export class OwnServer {
     this.#port = undefined;
   }
 
-  async #whenUp(): Promise<Up> {
+  async #running(): Promise<Up> {
     const { kind, instance } = this.#options;
     for (const deadline = AbortSignal.timeout(patienceMs); ; await sleep(noticeMs)) {
       if (this.#up?.process.hasExited === false) return this.#up;
@@ -127,14 +131,14 @@ export class OwnServer {
     const about = { instance, program: kind.program };
     for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        if ((await endLeftover(place.home)) === "killed")
-          logger.warn("a data server of an earlier broker was killed", about);
         await this.#reservePort(place);
         await using server = await startServer(kind, place, spec, signal);
         await using session = await kind.open(place, spec);
         this.#up = { process: server, session };
         waitMs = firstWaitMs;
-        await this.#watch(place, spec, AbortSignal.any([signal, endOf(server)]));
+        const ended = new AbortController();
+        void server.exited.then(() => ended.abort());
+        await this.#watch(place, spec, AbortSignal.any([signal, ended.signal]));
         if (!signal.aborted)
           logger.warn("a data server ended and is started again", { ...about, code: await server.exited });
       } catch (error) {
@@ -174,7 +178,7 @@ export class OwnServer {
   }
 }
 
-/** Starts the server, and writes down which process it is. */
+/** Starts the server. One that a killed broker left keeps its port, or the lock of its data, until it has ended a moment later. */
 export async function startServer(
   kind: ServerKind,
   place: Place,
@@ -186,7 +190,6 @@ export async function startServer(
     ...(await kind.launch(place, spec)),
     cwd: place.data,
     logFile: join(place.home, "server.log"),
-    onStarted: (pid) => remember(place.home, pid),
     stopTimeoutMs: 20_000,
     signal,
     ...unprivileged,
@@ -202,10 +205,4 @@ export async function sizeOf(folder: string): Promise<number> {
     else size += ((await lstat(path).catch(() => undefined))?.blocks ?? 0) * 512;
   }
   return size;
-}
-
-function endOf(server: RunningProcess): AbortSignal {
-  const end = new AbortController();
-  void server.exited.then(() => end.abort());
-  return end.signal;
 }

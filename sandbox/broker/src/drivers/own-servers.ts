@@ -1,37 +1,31 @@
 /** Makes a `Driver` of a `ServerKind`: one server for each instance, its folder, its port, its logins and its restores. */
-import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import {
   type Authority,
-  choosePort,
   isWithin,
-  type Login,
+  keepPort,
   makeServerFolder,
+  postgres,
   type Reach,
-  type RestoreOptions,
   tlsFilesIn,
 } from "@klutch/data-servers";
-import type { Logger } from "@klutch/telemetry";
-import { serverPlans } from "../catalog.ts";
-import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
+import { planOf } from "../catalog.ts";
+import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import { endLeftover } from "./leftover.ts";
-import { OwnServer, startServer } from "./own-server.ts";
+import { OwnServer, type OwnServerOptions, startServer } from "./own-server.ts";
 import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
-import type { Place, ServerKind, ServerSpec } from "./server-kind.ts";
+import type { Dump, Place, ServerKind, ServerSpec } from "./server-kind.ts";
 
 /** Options of `OwnServers`. */
-export interface OwnServersOptions {
-  readonly kind: ServerKind;
+export interface OwnServersOptions extends Omit<OwnServerOptions, "instance"> {
   /** Holds a folder for each kind, and in it one for each instance. */
   readonly root: string;
   readonly reach: Reach;
   readonly secretKey: string;
   readonly authority: Authority;
-  readonly logger: Logger;
-  readonly diskEveryMs?: number | undefined;
 }
 
 const firstData = "data-first";
@@ -43,6 +37,7 @@ export class OwnServers implements Driver {
   readonly #options: OwnServersOptions;
   readonly #servers = new Map<string, OwnServer>();
   readonly kind: ServerKind;
+  readonly obstacle = undefined;
 
   constructor(options: OwnServersOptions) {
     this.#options = options;
@@ -54,7 +49,7 @@ export class OwnServers implements Driver {
     const isNew = instance.operation === "provision" && (await readRecord(home)) === undefined;
     if (isNew) await this.#make(instance.id, home);
     await this.resume(instance);
-    await this.serverOf(instance.id).use(() => Promise.resolve());
+    await this.serverOf(instance.id).whenUp();
   }
 
   /** Does not wait until the server is up. */
@@ -68,9 +63,7 @@ export class OwnServers implements Driver {
   async drop(instance: Instance): Promise<void> {
     await this.#servers.get(instance.id)?.stop();
     this.#servers.delete(instance.id);
-    const home = this.homeOf(instance.id);
-    for (const each of [home, join(home, hiddenHome)]) await endLeftover(each);
-    await rm(home, { recursive: true, force: true });
+    await remove(this.homeOf(instance.id));
   }
 
   async bind(binding: Binding, instance: Instance): Promise<Credentials> {
@@ -81,8 +74,7 @@ export class OwnServers implements Driver {
   async unbind(binding: Binding): Promise<void> {
     // Without data there is no login, either.
     if ((await readRecord(this.homeOf(binding.instanceId))) === undefined) return;
-    const { username } = this.#loginOf(binding);
-    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(username));
+    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(userOf(binding.id)));
   }
 
   async credentials(binding: Binding): Promise<Credentials> {
@@ -90,13 +82,9 @@ export class OwnServers implements Driver {
     return this.kind.credentials(place, this.#loginOf(binding), this.#options.authority.certificate);
   }
 
-  obstacle(): undefined {
-    return undefined;
-  }
-
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
     // It takes long, so it does not occupy the queue of the server.
-    const session = await this.serverOf(instance.id).use((present) => Promise.resolve(present));
+    const session = await this.serverOf(instance.id).whenUp();
     await session.dump(to, signal);
   }
 
@@ -108,7 +96,7 @@ export class OwnServers implements Driver {
     instance: Instance,
     bindings: readonly Binding[],
     open: OpenDump,
-    { token, signal, onStep }: RestoreOptions,
+    { token, signal, onStep }: postgres.RestoreOptions,
   ): Promise<void> {
     const present = await this.#placeOf(instance.id);
     const { home } = present;
@@ -119,7 +107,7 @@ export class OwnServers implements Driver {
     const hidden = { ...present, home: join(home, hiddenHome), data: join(home, data), port: undefined };
     const server = this.serverOf(instance.id);
     try {
-      await this.#fillHidden(hidden, instance, bindings, open, signal);
+      await this.#fillHidden(hidden, specOf(instance), bindings, { open, signal });
       signal.throwIfAborted();
       await onStep?.("restore staged");
       // From here on nobody writes to the old data.
@@ -130,7 +118,7 @@ export class OwnServers implements Driver {
       await this.resume(instance);
       await removeLeftovers(home, (await readRecord(home))?.data ?? record.data);
     }
-    await server.use(() => Promise.resolve());
+    await server.whenUp();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -140,11 +128,10 @@ export class OwnServers implements Driver {
 
   /** Returns the keeper of the instance's server; one that was never started is stopped. */
   serverOf(instanceId: string): OwnServer {
-    const present = this.#servers.get(instanceId);
-    if (present !== undefined) return present;
-    const made = new OwnServer({ ...this.#options, instance: instanceId });
-    this.#servers.set(instanceId, made);
-    return made;
+    return this.#servers.getOrInsertComputed(
+      instanceId,
+      () => new OwnServer({ ...this.#options, instance: instanceId }),
+    );
   }
 
   homeOf(instanceId: string): string {
@@ -172,61 +159,58 @@ export class OwnServers implements Driver {
     };
   }
 
-  /** The password follows from the key and the stored salt, and is not stored. */
-  #loginOf(binding: Binding): Login {
-    return { username: userOf(binding.id), password: passwordOf(binding, this.#options.secretKey) };
+  #loginOf(binding: Binding): postgres.Login {
+    return loginOf(binding, this.#options.secretKey);
   }
 
   /** Writes the record last, so what a crash left without one is thrown away. */
   async #make(instanceId: string, home: string): Promise<void> {
-    const { reach, root } = this.#options;
-    await endLeftover(home);
-    await rm(home, { recursive: true, force: true });
+    await remove(home);
     await makeHome(home);
-    // From its record on the port is the instance's, whether or not its server runs.
-    await using reserved = await choosePort(reach, await recordedPorts(root));
-    const record = { port: reserved.ports[0] ?? 0, data: firstData, restored: [] };
-    await this.#makeData(this.#placeIn(instanceId, home, record));
-    await writeRecord(home, record);
+    await this.#withPort(async (port) => {
+      const record = { port, data: firstData, restored: [] };
+      await this.#makeData(this.#placeIn(instanceId, home, record));
+      await writeRecord(home, record);
+    });
   }
 
   /** Gives the server another port when its own is outside of the range of ports, where no application reaches it. */
   async #moveIntoRange(instanceId: string): Promise<void> {
-    const { reach, root, logger } = this.#options;
+    const { reach, logger } = this.#options;
     const home = this.homeOf(instanceId);
     const record = await readRecord(home);
     if (record === undefined || isWithin(reach, record.port)) return;
-    await using reserved = await choosePort(reach, await recordedPorts(root));
-    const [port = 0] = reserved.ports;
-    await writeRecord(home, { ...record, port });
-    logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
+    await this.#withPort(async (port) => {
+      await writeRecord(home, { ...record, port });
+      logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
+    });
   }
 
-  /** Makes empty data, which get their name only when they are complete. */
-  async #makeData(place: Place): Promise<void> {
-    const partial = { ...place, data: `${place.data}.partial` };
-    for (const folder of [partial.data, place.data]) await rm(folder, { recursive: true, force: true });
-    await makeServerFolder(partial.data);
-    await this.kind.initialise(partial);
-    await rename(partial.data, place.data);
+  /** Passes a free port. From its record on it is the instance's, whether or not its server runs. */
+  async #withPort(work: (port: number) => Promise<void>): Promise<void> {
+    const { reach, root } = this.#options;
+    await using reserved = await keepPort(reach, undefined, await recordedPorts(root));
+    await work(reserved.port);
+  }
+
+  /** Makes data that count only once a record names them. */
+  async #makeData(place: Place, dump?: Dump): Promise<void> {
+    await makeServerFolder(place.data);
+    await this.kind.initialise(place, dump);
   }
 
   async #fillHidden(
     hidden: Place,
-    instance: Instance,
+    spec: ServerSpec,
     bindings: readonly Binding[],
-    open: OpenDump,
-    signal: AbortSignal,
+    dump: Dump,
   ): Promise<void> {
-    const { kind } = this;
-    const spec = specOf(instance);
     await makeHome(hidden.home);
-    await this.#makeData(hidden);
-    await kind.prepare?.(hidden, open, signal);
-    await using server = await startServer(kind, hidden, spec, signal);
+    await this.#makeData(hidden, dump);
+    await using server = await startServer(this.kind, hidden, spec, dump.signal);
     {
-      await using session = await kind.open(hidden, spec);
-      await session.fill(open, signal);
+      await using session = await this.kind.open(hidden, spec);
+      await session.fill(dump);
       for (const binding of bindings) await session.ensureLogin(this.#loginOf(binding));
     }
     await server.stop();
@@ -240,17 +224,17 @@ async function makeHome(home: string): Promise<void> {
   await chmod(home, 0o711);
 }
 
-/** Ends a hidden server that a killed broker left, and removes all data but the present ones. */
+/** Removes all data but the present ones. */
 async function removeLeftovers(home: string, present: string): Promise<void> {
-  await endLeftover(join(home, hiddenHome));
   for (const name of await readdir(home))
-    if (name === hiddenHome || (name.startsWith("data-") && name !== present))
-      await rm(join(home, name), { recursive: true, force: true });
+    if (name === hiddenHome || (name.startsWith("data-") && name !== present)) await remove(join(home, name));
 }
 
-function specOf({ id, planId, parameters }: Instance): ServerSpec {
-  const plan = serverPlans.find((each) => each.id === planId);
-  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
-  const { connectionLimit: connections, memoryMiB, diskMiB, tlsOnly } = plan;
-  return { connections, memoryMiB, diskMiB, tlsOnly, parameters };
+/** Removes a folder, again while the server of a killed broker, which is about to end, still writes there. */
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+}
+
+function specOf(instance: Instance): ServerSpec {
+  return { ...planOf(instance), parameters: instance.parameters };
 }

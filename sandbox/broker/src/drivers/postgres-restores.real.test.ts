@@ -272,8 +272,8 @@ test("what a killed process left of a restore is gone after the next one", async
 test("without pg_dump the driver says what to install, and the instance goes on", async () => {
   const without = new PostgresDriver({ url, secretKey, programs: undefined });
   const sentence = /^PostgreSQL cannot be backed up or restored here: .* install the package postgresql-15/;
-  assert.match(without.obstacle() ?? "", sentence);
-  assert.equal(driver.obstacle(), undefined);
+  assert.match(without.obstacle ?? "", sentence);
+  assert.equal(driver.obstacle, undefined);
   await provisioned("without");
   const uri = await bound("without", "without-1");
   await assert.rejects(dumps.dump(without, await instance("without")), { message: sentence });

@@ -1,125 +1,125 @@
 /** The PostgreSQL driver: each instance is a database in one server, and each binding a login that acts as the database's owner. */
 import type { Writable } from "node:stream";
-import {
-  dropDatabase,
-  dropLogin,
-  dumpDatabase,
-  dumpObstacle,
-  type DumpPrograms,
-  ensureDatabase,
-  ensureLogin,
-  hostInUrl,
-  openDatabase,
-  type PostgresDatabase,
-  restoreDatabase,
-  type RestoreOptions,
-  withSession,
-} from "@klutch/data-servers";
-import { type DatabasePlan, plans } from "../catalog.ts";
-import { namesOf, passwordOf, userOf } from "../names.ts";
+import { hostInUrl, postgres } from "@klutch/data-servers";
+import { type Plan, planOf } from "../catalog.ts";
+import type { BrokerConfig } from "../config.ts";
+import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, OpenDump } from "./driver.ts";
-import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
+import type { Credentials, Driver, DriverKind, OpenDump } from "./driver.ts";
+import * as check from "./parameters.ts";
+
+const number = check.wholeNumber(-1);
+const word = check.textLike(/^[\w.]{1,32}$/, "a short word or size such as 4MB");
+const sizes = ["work_mem", "maintenance_work_mem", "effective_cache_size", "track_io_timing"];
+const logging = ["synchronous_commit", "client_min_messages", "log_statement", "log_error_verbosity"];
+const settings: check.ParameterChecks = {
+  statement_timeout: number,
+  idle_in_transaction_session_timeout: number,
+  temp_file_limit: number,
+  ...Object.fromEntries([...sizes, ...logging].map((name) => [name, word])),
+};
+
+/** `max_connections` changes the connection limit instead of a setting. */
+export const postgresParameters: check.ParameterChecks = { max_connections: number, ...settings };
+
+/** Returns the settings of the database, by name. Temporary files are limited to the smaller of plan and parameter. */
+export function databaseSettings(plan: Plan, parameters: check.Parameters): Readonly<Record<string, string>> {
+  const files = check.smaller(plan.diskMiB * 1024, parameters["temp_file_limit"], 0);
+  const all = Object.entries({ ...parameters, temp_file_limit: files });
+  return Object.fromEntries(
+    all.filter(([name]) => Object.hasOwn(settings, name)).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** Returns how many sessions are allowed at the same time: the smaller of plan and parameter. */
+export function connectionLimit(plan: Plan, parameters: check.Parameters): number {
+  return check.smaller(plan.connectionLimit, parameters["max_connections"], 1);
+}
 
 /** Options of `PostgresDriver`. */
-export interface PostgresDriverOptions {
+export interface PostgresDriverOptions extends Pick<BrokerConfig, "published" | "secretKey"> {
   /** URL of the server's superuser. */
   readonly url: URL;
-  /** Host and port by which bindings reach the server. Default: those of `url`. */
-  readonly published?: URL | undefined;
-  /** PEM of the authority of the server's certificate. Default: bindings name none. */
-  readonly authority?: string | undefined;
-  /** Passwords are derived from it. */
-  readonly secretKey: string;
   /** Undefined: there are no backups. */
-  readonly programs: DumpPrograms | undefined;
+  readonly programs: postgres.DumpPrograms | undefined;
 }
 
 /** It remembers nothing between two calls. */
 export class PostgresDriver implements Driver {
-  readonly kind: Driver["kind"] = {
+  readonly kind: DriverKind = {
     type: "postgresql",
     backupType: "postgresql_dump",
     parameters: postgresParameters,
   };
+  readonly obstacle: string | undefined;
   readonly #options: PostgresDriverOptions;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
+    this.obstacle = postgres.dumpObstacle(options);
   }
 
   async ensure(instance: Instance): Promise<void> {
-    await ensureDatabase(this.#databaseOf(instance));
+    await postgres.ensureDatabase(this.#databaseOf(instance));
   }
 
   async resume(instance: Instance): Promise<void> {
     const database = this.#databaseOf(instance);
-    await withSession(database.url, (client) => openDatabase(client, database));
+    await postgres.withSession(database.url, (client) => postgres.openDatabase(client, database));
   }
 
   async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
-    await dropDatabase(
+    await postgres.dropDatabase(
       this.#databaseOf(instance),
       bindings.map(({ id }) => userOf(id)),
     );
   }
 
   async bind(binding: Binding, instance: Instance): Promise<Credentials> {
-    const password = passwordOf(binding, this.#options.secretKey);
-    await ensureLogin(this.#databaseOf(instance), { username: userOf(binding.id), password });
+    const login = loginOf(binding, this.#options.secretKey);
+    await postgres.ensureLogin(this.#databaseOf(instance), login);
     return this.credentials(binding);
   }
 
   async unbind(binding: Binding, instance: Instance): Promise<void> {
-    await dropLogin(this.#databaseOf(instance), userOf(binding.id));
+    await postgres.dropLogin(this.#databaseOf(instance), userOf(binding.id));
   }
 
   credentials(binding: Binding): Promise<Credentials> {
-    const { url, published = url, authority, secretKey } = this.#options;
+    const { url, published, secretKey } = this.#options;
     const name = namesOf(binding.instanceId).database;
-    const username = userOf(binding.id);
-    const password = passwordOf(binding, secretKey);
+    const { username, password } = loginOf(binding, secretKey);
     // An IPv6 address has brackets in a URL only.
-    const host = published.hostname.replace(/^\[(.*)\]$/, "$1");
-    const port = Number(published.port);
+    const host = (published?.url ?? url).hostname.replace(/^\[(.*)\]$/, "$1");
+    const port = Number((published?.url ?? url).port);
     const uri = `postgres://${username}:${password}@${hostInUrl(host)}:${port}/${name}`;
-    const trusted = authority === undefined ? {} : { cacrt: authority };
+    const trusted = published === undefined ? {} : { cacrt: published.authority };
     return Promise.resolve({ ...trusted, host, hosts: [host], name, password, port, uri, username });
   }
 
-  obstacle(): string | undefined {
-    return dumpObstacle(this.#options);
-  }
-
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
-    await dumpDatabase(this.#databaseOf(instance), to, signal);
+    await postgres.dumpDatabase(this.#databaseOf(instance), to, signal);
   }
 
   async restore(
     instance: Instance,
     _bindings: readonly Binding[],
     open: OpenDump,
-    options: RestoreOptions,
+    options: postgres.RestoreOptions,
   ): Promise<void> {
-    await restoreDatabase(this.#databaseOf(instance), open, options);
+    await postgres.restoreDatabase(this.#databaseOf(instance), open, options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
 
-  #databaseOf({ id, planId, parameters }: Instance): PostgresDatabase {
+  #databaseOf(instance: Instance): postgres.PostgresDatabase {
     const { url, programs } = this.#options;
-    const { database, owner, keeper } = namesOf(id);
-    const plan = planOf(id, planId);
-    const connections = connectionLimit(plan, parameters);
-    const settings = databaseSettings(plan, parameters);
-    return { url, name: database, owner, keeper, connections, settings, programs };
+    const { database: name, owner, keeper } = namesOf(instance.id);
+    const plan = planOf(instance);
+    const connections = connectionLimit(plan, instance.parameters);
+    const settings = databaseSettings(plan, instance.parameters);
+    return { url, name, owner, keeper, connections, settings, programs };
   }
-}
-
-function planOf(id: string, planId: string): DatabasePlan {
-  const plan = plans.find((each) => each.id === planId);
-  if (plan === undefined) throw new Error(`plan ${planId} of instance ${id} is unknown`);
-  return plan;
 }

@@ -1,15 +1,13 @@
 /** Describes servers of which each instance has one. `own-servers.ts` makes a `Driver` of a `ServerKind`. */
 import type { Writable } from "node:stream";
-import type { Login, Reach } from "@klutch/data-servers";
-import type { Credentials, OpenDump } from "./driver.ts";
-import type { ParameterChecks, Parameters } from "./parameters.ts";
+import type { postgres, Reach, TlsFiles } from "@klutch/data-servers";
+import type { ProcessOptions } from "@klutch/engines";
+import type { Plan } from "../catalog.ts";
+import type { Credentials, DriverKind, OpenDump } from "./driver.ts";
+import type { Parameters } from "./parameters.ts";
 
-/** A plan and parameters, as a server needs them. */
-export interface ServerSpec {
-  readonly connections: number;
-  readonly memoryMiB: number;
-  readonly diskMiB: number;
-  readonly tlsOnly: boolean;
+/** The limits of a plan, and parameters. */
+export interface ServerSpec extends Pick<Plan, "connectionLimit" | "memoryMiB" | "diskMiB" | "tlsOnly"> {
   readonly parameters: Parameters;
 }
 
@@ -24,44 +22,41 @@ export interface Place {
   readonly port: number | undefined;
   readonly reach: Reach;
   readonly adminPassword: string;
-  readonly tls: { readonly authority: string; readonly certificate: string; readonly key: string };
+  readonly tls: TlsFiles;
+}
+
+/** A dump that fills a new server. */
+export interface Dump {
+  readonly open: OpenDump;
+  /** Ends the filling. */
+  readonly signal: AbortSignal;
 }
 
 /** How a server is started. */
-export interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly ready: () => Promise<boolean>;
-}
+export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
 
 /** The broker's access to one running server. Everything can be repeated. */
 export interface Session extends AsyncDisposable {
   run(...words: readonly string[]): Promise<unknown>;
   /** Makes the login, or sets its password and rights again. */
-  ensureLogin(login: Login): Promise<void>;
+  ensureLogin(login: postgres.Login): Promise<void>;
   /** Ends the login's sessions and removes it; what it made stays. */
   dropLogin(username: string): Promise<void>;
   /** While the disk is full, logins may read and delete only. Called at each measurement while it is full. */
   setFull(isFull: boolean): Promise<void>;
   dump(to: Writable, signal: AbortSignal): Promise<void>;
   /** Fills a server that was started on empty or prepared data. When it resolves, everything is on the disk. */
-  fill(open: OpenDump, signal: AbortSignal): Promise<void>;
+  fill(dump: Dump): Promise<void>;
 }
 
 /** One kind of server. */
-export interface ServerKind {
-  readonly type: "mariadb" | "keyvalue";
+export interface ServerKind extends DriverKind {
   readonly program: string;
-  readonly backupType: string;
-  readonly parameters: ParameterChecks;
-  /** Makes empty data in `place.data`, an empty folder. */
-  initialise(place: Place): Promise<void>;
-  /** Puts a dump into empty data before the server starts on them. Default: `fill` does all. */
-  readonly prepare?: ((place: Place, open: OpenDump, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */
+  initialise(place: Place, dump?: Dump): Promise<void>;
   launch(place: Place, spec: ServerSpec): Promise<Launch>;
   /** Applies the spec to a server that has just started, and opens it to logins. */
   open(place: Place, spec: ServerSpec): Promise<Session>;
   /** `authority` is the certificate that applications trust. */
-  credentials(place: Place, login: Login, authority: string): Credentials;
+  credentials(place: Place, login: postgres.Login, authority: string): Credentials;
 }

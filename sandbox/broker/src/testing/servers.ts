@@ -1,19 +1,19 @@
 /** Data servers without a broker's HTTP around them, and what applications do with credentials. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { resolveDebian } from "@klutch/engines";
+import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { serverPlans } from "../catalog.ts";
+import { plans } from "../catalog.ts";
 import { openServers } from "../drivers/open-servers.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
-import { type Reply, RespConnection } from "../drivers/resp.ts";
+import { connectRedis } from "../drivers/redis-connection.ts";
 import type { Binding, Instance } from "../store.ts";
 
 /** A folder that the servers' user can enter; it goes with the block. */
@@ -55,7 +55,7 @@ export async function serversIn(
 
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
-  const plan = serverPlans.find(({ name }) => name === planName);
+  const plan = plans.find(({ name }) => name === planName);
   assert.ok(plan !== undefined, planName);
   return {
     id,
@@ -68,9 +68,14 @@ export function instanceOf(id: string, planName: string, parameters: Parameters 
   };
 }
 
-/** Returns the process id of the server that lives in the folder. */
+/** Returns the process id of the server that lives in the folder: it works in a folder of its data. */
 export async function pidIn(home: string): Promise<number> {
-  return (JSON.parse(await readFile(join(home, "process.json"), "utf8")) as { readonly pid: number }).pid;
+  for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
+    const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
+    const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-)/.test(program)) return pid;
+  }
+  throw new Error(`no server works in ${home}`);
 }
 
 export function bindingOf(instance: Instance, id: string): Binding {
@@ -120,23 +125,19 @@ export async function sql(
 /** A connection to a key-value store, as an application makes it. */
 export async function login(credentials: Readonly<Record<string, unknown>>): Promise<
   {
-    readonly send: (...words: readonly string[]) => Promise<Reply>;
+    readonly send: (...words: readonly string[]) => Promise<unknown>;
     readonly ended: Promise<unknown>;
   } & Disposable
 > {
   const texts = textsOf(credentials);
-  const socket: TLSSocket = connect({
-    host: texts["host"] ?? "",
-    port: Number(texts["valkey.port"]),
-    ca: texts["cacrt"] ?? "",
-  });
-  await once(socket, "secureConnect");
-  const ended = once(socket, "close");
-  const connection = new RespConnection(socket);
-  await connection.send("AUTH", texts["valkey.username"] ?? "", texts["valkey.password"] ?? "");
+  const place = { host: texts["host"] ?? "", port: Number(texts["valkey.port"]), ca: texts["cacrt"] ?? "" };
+  const login = { username: texts["valkey.username"] ?? "", password: texts["valkey.password"] ?? "" };
+  const connection = await connectRedis({ ...place, tls: true }, login);
   return {
     send: (...words) => connection.send(...words),
-    ended,
+    get ended() {
+      return waitFor("the end of the connection", () => connection.hasEnded);
+    },
     [Symbol.dispose]: () => connection[Symbol.dispose](),
   };
 }

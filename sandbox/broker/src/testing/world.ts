@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from "@klutch/telemetry";
 import { Client } from "pg";
 import { startBroker } from "../broker.ts";
 import type { BrokerConfig } from "../config.ts";
-import { plans, serviceId } from "../catalog.ts";
+import { postgresql } from "../catalog.ts";
 
 /** How tests log in to the broker. */
 export const auth = { kind: "basic", username: "u", password: "p" } as const;
@@ -38,9 +38,9 @@ export interface BrokerWorld extends AsyncDisposable {
 
 /** Plan by its name, as requests carry it. */
 export function planOf(name: string): { readonly serviceId: string; readonly planId: string } {
-  const plan = plans.find((candidate) => candidate.name === name);
+  const plan = postgresql.plans.find((candidate) => candidate.name === name);
   assert.ok(plan !== undefined, name);
-  return { serviceId, planId: plan.id };
+  return { serviceId: postgresql.id, planId: plan.id };
 }
 
 export const nano: ReturnType<typeof planOf> = planOf("postgresql-single-nano");

@@ -1,5 +1,4 @@
 /** Makes a login and a Secret for each ServiceBinding. */
-import type { Clock, KubeClient } from "@klutch/kube";
 import {
   boundedName,
   contains,
@@ -9,30 +8,19 @@ import {
   refOfObject,
   secrets,
 } from "@klutch/kube-core";
-import type { Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { dropLogin, ensureLogin } from "@klutch/data-servers";
-import { loginOf } from "../database/names.ts";
-import { credentialsOf, databaseOf, passwordOf } from "../database/server.ts";
-import { lookUp } from "../instance/lookup.ts";
-import type { Servers } from "../instance/servers.ts";
-import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
-import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
-
-/** Objects that the reconciler uses. */
-export interface BindingParts {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly servers: Servers;
-  readonly instances: Informer<Postgresql>;
-  readonly bindings: Informer<ServiceBinding>;
-}
+import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
+import { postgres } from "@klutch/data-servers";
+import { credentialsOf, databaseOf, loginOf, passwordOf } from "./database.ts";
+import { type ServiceBinding, serviceBindings } from "./kinds.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
+import { type OperatorParts, withServer } from "./parts.ts";
 
 /** The label of a8s, by which the Secret of a binding is synced to the app cluster and others are not. */
 const credentialsLabel = { "service-binding": "true" } as const;
 const waitMs = 1_000;
 
 /** Returns the reconcile function, by the key of the binding. */
-export function createBindingReconcile(parts: BindingParts): Reconcile {
+export function createBindingReconcile(parts: OperatorParts): Reconcile {
   const { client, clock, bindings } = parts;
   return async (key, { signal }) => {
     const binding = bindings.get(key);
@@ -50,7 +38,7 @@ export function createBindingReconcile(parts: BindingParts): Reconcile {
 
 /** Returns why it cannot be bound now; undefined when it is bound. */
 async function bind(
-  parts: BindingParts,
+  parts: OperatorParts,
   writer: Writer,
   binding: ServiceBinding,
 ): Promise<string | undefined> {
@@ -58,12 +46,9 @@ async function bind(
   if (namespace !== binding.metadata.namespace)
     return `spec.instance.namespace is ${namespace}; a binding is of an instance in its own namespace, ${binding.metadata.namespace}`;
   const [apiGroup = ""] = apiVersion.split("/");
-  const found = lookUp(parts.instances, namespace, { apiGroup, kind, name });
-  if ("problem" in found) return found.problem;
-  return parts.servers.with(found.instance.metadata.uid ?? "", async (server) => {
-    if (server === undefined) return `instance ${name} is not running yet`;
+  return withServer(parts, namespace, { apiGroup, kind, name }, async (server) => {
     const username = loginOf(binding.metadata.uid ?? "");
-    await ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
+    await postgres.ensureLogin(databaseOf(server), { username, password: passwordOf(server, username) });
     const secret = secretOf(binding, credentialsOf(server, username));
     if (!(await writeSecret(writer, binding, secret)))
       return `the Secret ${secret.metadata.name} is there and is not this binding's; remove it`;
@@ -74,7 +59,7 @@ async function bind(
 }
 
 async function remove(
-  { client, servers, instances }: BindingParts,
+  { client, servers, instances }: OperatorParts,
   writer: Writer,
   binding: ServiceBinding,
 ): Promise<ReconcileResult | undefined> {
@@ -83,7 +68,8 @@ async function remove(
   // An instance that is being deleted takes its logins along.
   if (instance !== undefined && !isDeleting(instance)) {
     const isDropped = await servers.with(instance.metadata.uid ?? "", async (server) => {
-      if (server !== undefined) await dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
+      if (server !== undefined)
+        await postgres.dropLogin(databaseOf(server), loginOf(binding.metadata.uid ?? ""));
       return server !== undefined;
     });
     if (!isDropped) return { requeueAfterMs: waitMs };

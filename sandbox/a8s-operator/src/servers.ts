@@ -8,22 +8,18 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
   type Authority,
-  closeCommonDatabases,
   keepPort,
+  KeyedQueue,
   outsideDoor,
+  postgres,
   postgresTls,
   type Reach,
   readIfThere,
-  runAll,
-  Turns,
-  withSession,
   writeOwn,
 } from "@klutch/data-servers";
 import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
-import { roles } from "../database/names.ts";
-import { countStreaming } from "../database/replication.ts";
-import type { Server } from "../database/server.ts";
+import { countStreaming, roles, type Server } from "./database.ts";
 import { type Primary, Standbys } from "./standbys.ts";
 
 interface Running extends Primary {
@@ -51,7 +47,7 @@ export interface ServersOptions {
 export class Servers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly #running = new Map<string, Running>();
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
 
   constructor(options: ServersOptions) {
     this.#options = { ...options, folder: join(options.folder, "instances") };
@@ -59,7 +55,7 @@ export class Servers implements AsyncDisposable {
 
   /** Does one thing at a time with an instance, and passes its server if that runs. */
   with<T>(uid: string, work: (server: Server | undefined) => Promise<T>): Promise<T> {
-    return this.#turns.take(uid, () => work(this.#alive(uid)));
+    return this.#queue.run(uid, () => work(this.#alive(uid)));
   }
 
   /** Starts the server, or starts it again when its settings changed. Call it within `with`. */
@@ -73,32 +69,21 @@ export class Servers implements AsyncDisposable {
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = await postgresTls(authority, dataDir);
+    const tls = { ...settings, ...(await postgresTls(authority, dataDir)) };
     const outside = outsideDoor(reach, [roles.keeper, roles.replicator]);
-    const postgres = stack.use(
-      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls }, outside }),
-    );
-    void postgres.process.exited.then(() => {
-      if (this.#running.get(uid)?.postgres === postgres) onEnd(uid);
+    const server = stack.use(await startPostgres({ dataDir, port, password, settings: tls, outside }));
+    void server.process.exited.then(() => {
+      if (this.#running.get(uid)?.server === server) onEnd(uid);
     });
-    const url = new URL(postgres.url);
-    await withSession(url, (client) => runAll(client, closeCommonDatabases));
+    const url = new URL(server.url);
+    await postgres.withSession(url, (client) => postgres.runAll(client, postgres.closeCommonDatabases));
     const standbys = this.#standbys(uid);
     // They stop first, because the server waits for those that follow it.
     stack.defer(() => standbys.stop());
-    const owned = stack.move();
-    const { dumpPrograms: programs, dumpLibraries: libraries } = postgres;
-    const started = {
-      url,
-      host: reach.host,
-      authority: authority.certificate,
-      key: record.key,
-      programs: programs === undefined ? undefined : { folder: programs, libraries },
-      settings,
-      postgres,
-      standbys,
-      owned,
-    };
+    const { dumpPrograms: folder, dumpLibraries: libraries } = server;
+    const programs = folder === undefined ? undefined : { folder, libraries };
+    const reached = { url, host: reach.host, authority: authority.certificate, key: record.key };
+    const started = { ...reached, programs, settings, server, standbys, owned: stack.move() };
     this.#running.set(uid, started);
     return started;
   }
@@ -110,7 +95,7 @@ export class Servers implements AsyncDisposable {
   async follow(uid: string, count: number): Promise<number | undefined> {
     const running = this.#alive(uid);
     if (running === undefined) return 0;
-    if (count > 0 && !(await canCopy(running.postgres))) return undefined;
+    if (count > 0 && !(await canCopy(running.server))) return undefined;
     await running.standbys.keep(running, count);
     return countStreaming(running);
   }
@@ -126,16 +111,16 @@ export class Servers implements AsyncDisposable {
   /** Stops servers without an object. Their data stay, because no one asked to delete them. */
   async keepOnly(uids: ReadonlySet<string>): Promise<void> {
     for (const uid of this.#running.keys())
-      if (!uids.has(uid)) await this.#turns.take(uid, () => this.#stop(uid));
+      if (!uids.has(uid)) await this.#queue.run(uid, () => this.#stop(uid));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((uid) => this.#turns.take(uid, () => this.#stop(uid))));
+    await Promise.all([...this.#running.keys()].map((uid) => this.#queue.run(uid, () => this.#stop(uid))));
   }
 
   #alive(uid: string): Running | undefined {
     const running = this.#running.get(uid);
-    return running?.postgres.process.hasExited === false ? running : undefined;
+    return running?.server.process.hasExited === false ? running : undefined;
   }
 
   async #stop(uid: string): Promise<void> {

@@ -1,24 +1,12 @@
 /** Makes a server for each Postgresql. */
-import type { Clock, KubeClient } from "@klutch/kube";
 import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
-import type { EventRecorder, Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
-import { ensureDatabase } from "@klutch/data-servers";
-import { databaseOf } from "../database/server.ts";
-import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
-import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "../objects.ts";
-import { readinessOf } from "./readiness.ts";
-import type { Servers } from "./servers.ts";
+import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
+import { postgres } from "@klutch/data-servers";
+import { databaseOf } from "./database.ts";
+import { type Postgresql, postgresqls, type ServiceBinding } from "./kinds.ts";
+import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "./objects.ts";
+import type { OperatorParts } from "./parts.ts";
 import { serverSettings } from "./settings.ts";
-
-/** Objects that the reconciler uses. */
-export interface InstanceParts {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly servers: Servers;
-  readonly instances: Informer<Postgresql>;
-  readonly bindings: Informer<ServiceBinding>;
-  readonly recorder: Pick<EventRecorder, "recordWarning">;
-}
 
 const longestWords = 500;
 /** Wait before standbys that catch up are looked at again. */
@@ -27,12 +15,12 @@ const waitMs = 1_000;
 const lookMs = 15_000;
 
 /** Returns the reconcile function, by the key of the instance. */
-export function createInstanceReconcile(parts: InstanceParts): Reconcile {
+export function createInstanceReconcile(parts: OperatorParts): Reconcile {
   const { client, clock, servers, instances } = parts;
   return async (key, { signal }) => {
     const instance = instances.get(key);
     if (instance === undefined) {
-      await servers.keepOnly(uidsOf(instances));
+      await servers.keepOnly(new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? "")));
       return undefined;
     }
     const writer: Writer = { client, clock, type: postgresqls, signal };
@@ -52,7 +40,7 @@ export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
 }
 
 async function run(
-  { servers }: InstanceParts,
+  { servers }: OperatorParts,
   writer: Writer,
   instance: Postgresql,
 ): Promise<ReconcileResult | undefined> {
@@ -60,7 +48,9 @@ async function run(
   const uid = instance.metadata.uid ?? "";
   try {
     const settings = serverSettings(parameters);
-    await servers.with(uid, async () => ensureDatabase(databaseOf(await servers.start(uid, settings))));
+    await servers.with(uid, async () =>
+      postgres.ensureDatabase(databaseOf(await servers.start(uid, settings))),
+    );
   } catch (error) {
     const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
     await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
@@ -70,7 +60,7 @@ async function run(
     report(writer, instance, ready, { clusterStatus: "Running", readyReplicas });
   try {
     const following = await servers.with(uid, () => servers.follow(uid, replicas - 1));
-    const readiness = readinessOf({ replicas, following });
+    const readiness = readinessOf(replicas, following);
     await say(readiness, 1 + (following ?? 0));
     return replicas === 1 ? undefined : { requeueAfterMs: readiness.isReady ? lookMs : waitMs };
   } catch (error) {
@@ -79,7 +69,24 @@ async function run(
   }
 }
 
-async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
+/**
+ * Decides whether an instance whose first server runs is ready. `following` counts the standbys that follow now; undefined when this machine
+ * cannot make any.
+ */
+export function readinessOf(replicas: number, following: number | undefined): Ready {
+  if (following === undefined && replicas > 1)
+    return {
+      isReady: false,
+      reason: "OneServer",
+      message: `spec.replicas is ${replicas}, but this operator runs one server for each instance, because the PostgreSQL here has no pg_basebackup; install the package postgresql-15 and make a new instance, or choose a plan of one server`,
+    };
+  const running = 1 + (following ?? 0);
+  if (running >= replicas) return { isReady: true, reason: "Running" };
+  const message = `${running} of ${replicas} servers are there; the other standbys are copied or catch up`;
+  return { isReady: false, reason: "StandbysMissing", message };
+}
+
+async function remove(parts: OperatorParts, writer: Writer, instance: Postgresql): Promise<void> {
   const { servers, bindings, recorder } = parts;
   const bound = [...bindings.list()].filter((binding) => isOf(binding, instance));
   if (bound.length > 0) {
@@ -91,10 +98,6 @@ async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql
   const uid = instance.metadata.uid ?? "";
   await servers.with(uid, () => servers.remove(uid));
   await removeFinalizer(writer, instance);
-}
-
-function uidsOf(instances: Informer<Postgresql>): ReadonlySet<string> {
-  return new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
 }
 
 function wordsOf(error: unknown): string {

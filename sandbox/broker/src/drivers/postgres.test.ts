@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type DatabasePlan, plans } from "../catalog.ts";
+import { type Plan, postgresql } from "../catalog.ts";
 import { BrokerError } from "../errors.ts";
 import { checkParameters, mergeParameters, type Parameters } from "./parameters.ts";
-import { connectionLimit, databaseSettings, postgresParameters } from "./postgres-parameters.ts";
+import { connectionLimit, databaseSettings, postgresParameters } from "./postgres.ts";
 
-const plan: DatabasePlan = {
+const plan: Plan = {
   id: "p",
   name: "plan",
   description: "",
   serviceId: "s",
   connectionLimit: 20,
-  temporaryFilesKb: 1_000,
+  memoryMiB: 0,
+  diskMiB: 1,
+  tlsOnly: false,
 };
 const settingsOf = (parameters: Parameters): Readonly<Record<string, string>> =>
   databaseSettings(plan, parameters);
@@ -89,12 +91,12 @@ test("a change of null takes a parameter back, others stay", () => {
 
 test("nobody gets more than the plan, whatever the parameters say", () => {
   fc.assert(
-    fc.property(fc.integer({ min: -1, max: 100_000 }), fc.constantFrom(...plans), (wanted, of) => {
+    fc.property(fc.integer({ min: -1, max: 100_000 }), fc.constantFrom(...postgresql.plans), (wanted, of) => {
       const parameters = { max_connections: wanted, temp_file_limit: wanted };
       const sessions = connectionLimit(of, parameters);
       assert.ok(sessions > 0 && sessions <= of.connectionLimit);
       const files = Number(databaseSettings(of, parameters)["temp_file_limit"]);
-      assert.ok(files >= 0 && files <= of.temporaryFilesKb);
+      assert.ok(files >= 0 && files <= of.diskMiB * 1024);
     }),
   );
 });
@@ -103,7 +105,7 @@ test("less than the plan is what was asked for, and without a wish it is the pla
   assert.equal(connectionLimit(plan, { max_connections: 7 }), 7);
   assert.equal(connectionLimit(plan, {}), 20);
   assert.equal(settingsOf({ temp_file_limit: 0 })["temp_file_limit"], "0");
-  assert.equal(settingsOf({})["temp_file_limit"], "1000");
+  assert.equal(settingsOf({})["temp_file_limit"], "1024");
   assert.equal(
     settingsOf({ max_connections: 7 })["max_connections"],
     undefined,

@@ -3,14 +3,12 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Authority, postgresTls } from "@klutch/data-servers";
 import { EngineError, type PostgresServer, removeDataHome, startStandby } from "@klutch/engines";
-import { standbyName } from "../database/names.ts";
-import { ensureSlots, replicationLogin } from "../database/replication.ts";
-import type { Server } from "../database/server.ts";
+import { ensureSlots, passwordOf, roles, type Server, standbyName } from "./database.ts";
 
 /** A server that standbys can follow. */
 export interface Primary extends Server {
   readonly settings: Readonly<Record<string, string>>;
-  readonly postgres: PostgresServer;
+  readonly server: PostgresServer;
 }
 
 /** Options of `Standbys`. */
@@ -50,15 +48,16 @@ export class Standbys {
   }
 
   async #start(primary: Primary, number: number): Promise<void> {
-    const { settings, postgres } = primary;
+    const { settings, server } = primary;
     const name = standbyName(number);
     const dataDir = this.#homeOf(number);
     const start = async (): Promise<PostgresServer> =>
       startStandby({
-        primary: postgres,
+        primary: server,
         dataDir,
         name,
-        ...replicationLogin(primary),
+        user: roles.replicator,
+        password: passwordOf(primary, roles.replicator),
         settings: { ...settings, ...(await postgresTls(this.#options.authority, dataDir)) },
       });
     const started = await start().catch(async (error: unknown) => {

@@ -1,0 +1,103 @@
+/** The database, the logins and the standbys of a running server. Every step can be repeated after a crash. */
+import { createHmac } from "node:crypto";
+import type { Client } from "pg";
+import { hostInUrl, postgres } from "@klutch/data-servers";
+
+/** The database of each instance, the same on each server. */
+const databaseName = "a9s_apps_default_db";
+
+export const roles = {
+  /** Owns what is in the database, and cannot log in. */
+  owner: "a8s_owner",
+  /** Exists during a restore. */
+  keeper: "a8s_keeper",
+  /** Standbys copy and follow the server with it. */
+  replicator: "a8s_replicator",
+} as const;
+
+/** A server that runs. */
+export interface Server {
+  /** URL of the superuser, by loopback. */
+  readonly url: URL;
+  /** Name or address by which applications reach it, at the same port. */
+  readonly host: string;
+  /** PEM; clients trust it. */
+  readonly authority: string;
+  /** Passwords are derived from it. */
+  readonly key: string;
+  readonly programs: postgres.DumpPrograms | undefined;
+}
+
+/** Returns the name of a standby and of its replication slot; the first has number 1. */
+export function standbyName(number: number): string {
+  return `a8s_standby_${number}`;
+}
+
+/** Returns the login of a binding. */
+export function loginOf(bindingUid: string): string {
+  return `u${bindingUid.replaceAll("-", "")}`;
+}
+
+/** Returns the instance's database. The server's settings limit its sessions. */
+export function databaseOf({ url, programs }: Server): postgres.PostgresDatabase {
+  const { owner, keeper } = roles;
+  return { url, name: databaseName, owner, keeper, connections: -1, programs };
+}
+
+/** Derives the password of a login: always the same, and stored nowhere. */
+export function passwordOf({ key }: Server, login: string): string {
+  return createHmac("sha256", key).update(login).digest("base64url");
+}
+
+/** Returns the credentials of a login, by the keys of a9s services. */
+export function credentialsOf(server: Server, username: string): Readonly<Record<string, string>> {
+  const { host, authority: cacrt } = server;
+  const password = passwordOf(server, username);
+  const { port } = server.url;
+  const uri = `postgres://${username}:${password}@${hostInUrl(host)}:${port}/${databaseName}`;
+  return { cacrt, host, hosts: `[${host}]`, name: databaseName, password, port, uri, username };
+}
+
+/**
+ * Makes the login and a slot for each of `count` standbys, and drops the slots of others, which must not run any more. Returns the numbers of
+ * standbys whose copies are useless, because no slot kept the changes since they were made.
+ */
+export async function ensureSlots(server: Server, count: number): Promise<readonly number[]> {
+  return postgres.withSession(server.url, async (client) => {
+    if (count > 0) {
+      const user = postgres.quote(roles.replicator);
+      const password = postgres.literal(passwordOf(server, roles.replicator));
+      if (!(await postgres.exists(client, "pg_roles", roles.replicator)))
+        await postgres.runAll(client, `create role ${user} nologin`);
+      await postgres.runAll(client, `alter role ${user} login replication password ${password}`);
+    }
+    const kept = await slotsThatKeep(client);
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    await client.query(
+      "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name like 'a8s\\_standby\\_%' and not slot_name = any ($1)",
+      [numbers.map(standbyName).filter((name) => kept.has(name))],
+    );
+    const missing = numbers.filter((number) => !kept.has(standbyName(number)));
+    for (const number of missing)
+      await client.query("select pg_create_physical_replication_slot($1, true)", [standbyName(number)]);
+    return missing;
+  });
+}
+
+/** Returns the names of the slots for which the server still has all changes. */
+async function slotsThatKeep(client: Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    "select slot_name as name from pg_replication_slots where wal_status in ('reserved', 'extended', 'unreserved')",
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Counts the standbys that follow the server at this moment. */
+export async function countStreaming(server: Server): Promise<number> {
+  return postgres.withSession(server.url, async (client) => {
+    const { rowCount } = await client.query(
+      "select from pg_stat_replication where state = 'streaming' and application_name like 'a8s\\_standby\\_%'",
+    );
+    return rowCount ?? 0;
+  });
+}

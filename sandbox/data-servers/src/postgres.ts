@@ -1,0 +1,4 @@
+/** PostgreSQL databases, their logins and their dumps. */
+export * from "./postgres-database.ts";
+export * from "./postgres-dumps.ts";
+export * from "./postgres-session.ts";
