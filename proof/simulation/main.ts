@@ -7,6 +7,7 @@ import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
 import { simulateTenant } from "./simulate-tenant.ts";
+import type { SimulationResult } from "./stage.ts";
 
 const batchSize = 100;
 const flags = {
@@ -23,7 +24,7 @@ const flags = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
 
-function run(seed: number, values: Values): ReturnType<typeof simulate> {
+function run(seed: number, values: Values): Promise<SimulationResult> {
   if (values.liar) return simulateTenant(seed);
   if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
   return simulate(seed, { naiveStore: values["naive-store"] });

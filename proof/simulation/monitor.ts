@@ -8,14 +8,13 @@ import {
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
-import { type KubeClient } from "@klutch/kube";
-import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { follow, serviceNamespaceOf } from "./control-plane.ts";
 import { placeOf, specText } from "./controllers.ts";
 import { flawsOf, judgeStatus, type WorkLedger } from "./generations.ts";
 import { misplaced, ProviderWords } from "./places.ts";
+import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import type { Ledger } from "./users.ts";
 
@@ -25,10 +24,9 @@ export interface Watched {
   readonly ledger: Ledger;
 }
 
-/** Sees each change of both servers as it happens. `broken` has a line for each broken promise; the end state is judged elsewhere. */
+/** Sees each change of both servers as it happens. Tells each broken promise to the stage; the end state is judged elsewhere. */
 export class Monitor {
-  readonly broken: string[] = [];
-  readonly #clock: VirtualClock;
+  readonly #stage: Stage;
   readonly #watched: readonly Watched[];
   readonly #words: ProviderWords;
   /** Virtual time at which upstream objects were first seen, by uid. */
@@ -46,20 +44,16 @@ export class Monitor {
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
 
-  constructor(
-    clock: VirtualClock,
-    provider: ApiServerModel,
-    watched: readonly Watched[],
-    ledger: WorkLedger,
-  ) {
-    this.#clock = clock;
+  constructor(stage: Stage, watched: readonly Watched[], ledger: WorkLedger) {
+    this.#stage = stage;
     this.#watched = watched;
-    this.#words = new ProviderWords(provider);
+    this.#words = new ProviderWords(stage.provider);
     this.#ledger = ledger;
   }
 
   /** Watches until the signal aborts. */
-  run(provider: KubeClient, signal: AbortSignal): Promise<void> {
+  run(signal: AbortSignal): Promise<void> {
+    const provider = this.#stage.client;
     const running: Promise<void>[] = [];
     for (const { type } of simulatedApis) {
       running.push(
@@ -84,17 +78,13 @@ export class Monitor {
     const what = `${identity} sent ${verb} ${type.plural} ${namespace ?? ""}/${name} to the ${side}`;
     // Taking a lease before it expired is against its rules, so nobody can notice at once; the thief does not write.
     if (holder !== identity && holder !== "" && holder !== "thief")
-      this.#say(`no write without the lease: ${what} while ${holder} held it`);
+      this.#stage.say(`no write without the lease: ${what} while ${holder} held it`);
     const why = misplaced(tenant, write, this.#words);
-    if (why !== undefined) this.#say(`${identity}: ${why}`);
+    if (why !== undefined) this.#stage.say(`${identity}: ${why}`);
     if (side !== "provider") return;
     const own = [tenant.namespace, ...workNamespaces.map((one) => serviceNamespaceOf(tenant, one))];
     const isOwn = namespace === undefined ? name.startsWith(`${tenant.namespace}-`) : own.includes(namespace);
-    if (!isOwn) this.#say(`tenants are apart: ${what}`);
-  }
-
-  #say(text: string): void {
-    this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
+    if (!isOwn) this.#stage.say(`tenants are apart: ${what}`);
   }
 
   async #whenServed(tenant: SimulatedTenant, type: ResourceType, signal: AbortSignal): Promise<void> {
@@ -103,7 +93,7 @@ export class Monitor {
         await tenant.direct.list(type, { limit: 1 });
         break;
       } catch {
-        await this.#clock.sleep(200, { signal }).catch(() => undefined);
+        await this.#stage.clock.sleep(200, { signal }).catch(() => undefined);
       }
     }
     await follow(tenant.direct, type, signal, (object, isGone) => {
@@ -114,7 +104,7 @@ export class Monitor {
 
   #onProvider(plural: string, object: DynamicObject, isGone: boolean): void {
     const { uid = "", namespace, name = "", deletionTimestamp, annotations } = object.metadata;
-    const now = this.#clock.monotonic();
+    const now = this.#stage.clock.monotonic();
     if (!this.#bornAt.has(uid)) this.#bornAt.set(uid, now);
     const place = `${plural} ${namespace ?? ""}/${name}`;
     if (isGone || annotations?.[boundAnnotation] !== "true") this.#present.delete(place);
@@ -124,7 +114,7 @@ export class Monitor {
     const key = this.#claimOf(plural, namespace, name);
     const deletedAt = key?.ledger.get(key.key)?.deletedAt;
     if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs) {
-      this.#say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
+      this.#stage.say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
     }
     this.#reportedGone.add(uid);
   }
@@ -154,7 +144,7 @@ export class Monitor {
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
     const place = upstreamPlace(tenant, type, metadata);
     if (this.isUnbinding || !this.#present.has(place)) return;
-    this.#say(
+    this.#stage.say(
       `a claim goes after its upstream: ${tenant.name} ${type.plural} ${namespace ?? ""}/${name} is gone`,
     );
   }
@@ -166,7 +156,7 @@ export class Monitor {
     if (count === undefined) return;
     const before = this.#counts.get(uid) ?? -1;
     if (count < before)
-      this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
+      this.#stage.say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
     this.#counts.set(uid, count);
   }
 
@@ -174,13 +164,15 @@ export class Monitor {
   #judge(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
     const { uid = "", name = "", generation = 0 } = object.metadata;
     const known = this.#generations.get(uid);
-    const now = this.#clock.monotonic();
+    const now = this.#stage.clock.monotonic();
     const since = known?.generation === generation ? known.since : now;
     this.#generations.set(uid, { generation, since });
-    for (const flaw of flawsOf(object)) this.#say(`${tenant.name} ${name}: ${flaw}`);
+    for (const flaw of flawsOf(object)) this.#stage.say(`${tenant.name} ${name}: ${flaw}`);
     if (judgeStatus(object, true) !== "current") return;
     if (!this.#ledger.isWorkedOn(upstreamPlace(tenant, type, object.metadata), specText(object), since))
-      this.#say(`nobody is ready too early: ${tenant.name} ${name} shows generation ${generation} as ready`);
+      this.#stage.say(
+        `nobody is ready too early: ${tenant.name} ${name} shows generation ${generation} as ready`,
+      );
   }
 }
 
