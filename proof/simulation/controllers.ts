@@ -22,7 +22,10 @@ export interface StatusCounter {
 }
 
 /** Where an object stands, for the ledger. */
-export function placeOf({ plural }: ResourceType, { namespace = "", name = "" }: ObjectMeta): string {
+export function placeOf(
+  { plural }: Pick<ResourceType, "plural">,
+  { namespace = "", name = "" }: ObjectMeta,
+): string {
   return `${plural} ${namespace}/${name}`;
 }
 

@@ -10,6 +10,11 @@ export function pick<T>(random: Random, list: readonly T[]): T {
   return list[index] as T;
 }
 
+/** Repeats each of a list as often as its weight says, for `pick`. */
+export function weighted<T>(weights: readonly (readonly [item: T, weight: number])[]): readonly T[] {
+  return weights.flatMap(([item, weight]) => Array.from({ length: weight }, () => item));
+}
+
 /** Returns the beginning of an error's message. */
 export function reasonOf(error: unknown, length?: number): string {
   return error instanceof Error ? error.message.slice(0, length) : String(error);

@@ -25,7 +25,7 @@ import type { KubeClient, Random } from "@klutch/kube";
 import { type ApiServerModel, namespaceObject, objectOfType } from "@klutch/kube-testing";
 import type { Distort } from "./agent.ts";
 import { databases, simulatedApis, zones } from "./apis.ts";
-import { deleteObject, patchObject, pick } from "./deeds.ts";
+import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { lieAboutWork } from "./hostile-statuses.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
@@ -290,23 +290,17 @@ const warn: Deed = async (world) => {
   return `warns in ${namespace}`;
 };
 
-/** What is done more often stands here more often. */
-const deeds: readonly Deed[] = [
-  map,
-  answer,
-  answer,
-  plantAnySecret,
-  plantAnySecret,
-  changeSecret,
-  flood,
-  plantObject,
-  plantObject,
-  changeObject,
-  changeObject,
-  changeObject,
-  lieAboutWork,
-  lieAboutWork,
-  remove,
-  changeClusterBinding,
-  warn,
-];
+/** Lists the deeds, and how often each is done. */
+const deeds = weighted<Deed>([
+  [map, 1],
+  [answer, 2],
+  [plantAnySecret, 2],
+  [changeSecret, 1],
+  [flood, 1],
+  [plantObject, 2],
+  [changeObject, 3],
+  [lieAboutWork, 2],
+  [remove, 1],
+  [changeClusterBinding, 1],
+  [warn, 1],
+]);

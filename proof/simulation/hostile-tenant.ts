@@ -33,7 +33,7 @@ import { type KubeClient, type Random } from "@klutch/kube";
 import { type ApiServerModel, objectOfType } from "@klutch/kube-testing";
 import { databases, objectOf, simulatedApis, zones } from "./apis.ts";
 import { serviceNamespaceOf } from "./control-plane.ts";
-import { deleteObject, patchObject, pick } from "./deeds.ts";
+import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
@@ -254,23 +254,17 @@ const removeOnProvider: Deed = async (world) => {
   return `${removed} on the provider`;
 };
 
-/** What is done more often stands here more often. */
-const deeds: readonly Deed[] = [
-  changeClaim,
-  changeClaim,
-  changeClaim,
-  makeClaim,
-  makeClaim,
-  changeOnConsumer,
-  changeOnConsumer,
-  makeNamespace,
-  answerItself,
-  answerItself,
-  request,
-  changeAccount,
-  changeExportStatus,
-  changeUpstream,
-  changeUpstream,
-  plantUpstream,
-  removeOnProvider,
-];
+/** Lists the deeds, and how often each is done. */
+const deeds = weighted<Deed>([
+  [changeClaim, 3],
+  [makeClaim, 2],
+  [changeOnConsumer, 2],
+  [makeNamespace, 1],
+  [answerItself, 2],
+  [request, 1],
+  [changeAccount, 1],
+  [changeExportStatus, 1],
+  [changeUpstream, 2],
+  [plantUpstream, 1],
+  [removeOnProvider, 1],
+]);

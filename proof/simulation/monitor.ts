@@ -5,6 +5,7 @@ import {
   leases,
   numberAt,
   type ObjectMeta,
+  refOf,
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
@@ -16,7 +17,7 @@ import { flawsOf, judgeStatus, type WorkLedger } from "./generations.ts";
 import { misplaced, ProviderWords } from "./places.ts";
 import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
-import type { Ledger } from "./users.ts";
+import type { Entry, Ledger } from "./users.ts";
 
 /** One tenant with what its users were promised. */
 export interface Watched {
@@ -106,47 +107,36 @@ export class Monitor {
     const { uid = "", namespace, name = "", deletionTimestamp, annotations } = object.metadata;
     const now = this.#stage.clock.monotonic();
     if (!this.#bornAt.has(uid)) this.#bornAt.set(uid, now);
-    const place = `${plural} ${namespace ?? ""}/${name}`;
+    const place = placeOf({ plural }, { namespace, name });
     if (isGone || annotations?.[boundAnnotation] !== "true") this.#present.delete(place);
     else this.#present.add(place);
     if (deletionTimestamp === undefined && !isGone) return;
     if (this.#reportedGone.has(uid) || annotations?.[boundAnnotation] !== "true") return;
-    const key = this.#claimOf(plural, namespace, name);
-    const deletedAt = key?.ledger.get(key.key)?.deletedAt;
-    if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs) {
-      this.#stage.say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
-    }
+    const deletedAt = this.#entryOf(place)?.deletedAt;
+    if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs)
+      this.#stage.say(`no upstream delete without a user's: ${place} goes`);
     this.#reportedGone.add(uid);
   }
 
-  #claimOf(
-    plural: string,
-    namespace: string | undefined,
-    name: string,
-  ): { ledger: Ledger; key: string } | undefined {
-    for (const { tenant, ledger } of this.#watched) {
-      if (namespace === undefined) {
-        if (name.startsWith(`${tenant.namespace}-`))
-          return { ledger, key: `${plural} ${name.slice(tenant.namespace.length + 1)}` };
-        continue;
+  /** Returns what was acknowledged for the claim whose upstream object has this place. */
+  #entryOf(place: string): Entry | undefined {
+    for (const { tenant, ledger } of this.#watched)
+      for (const [key, entry] of ledger) {
+        const [plural = "", object = ""] = key.split(" ");
+        if (upstreamPlace(tenant, { plural }, refOf(object)) === place) return entry;
       }
-      const workNamespace = workNamespaces.find((one) => serviceNamespaceOf(tenant, one) === namespace);
-      if (workNamespace !== undefined) return { ledger, key: `${plural} ${workNamespace}/${name}` };
-    }
     return undefined;
   }
 
   /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneOnConsumer(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
-    const { namespace, name = "", deletionTimestamp, finalizers, annotations } = metadata;
+    const { deletionTimestamp, finalizers, annotations } = metadata;
     // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
     if (annotations?.[boundAnnotation] !== "true") return;
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
-    const place = upstreamPlace(tenant, type, metadata);
-    if (this.isUnbinding || !this.#present.has(place)) return;
-    this.#stage.say(
-      `a claim goes after its upstream: ${tenant.name} ${type.plural} ${namespace ?? ""}/${name} is gone`,
-    );
+    if (this.isUnbinding || !this.#present.has(upstreamPlace(tenant, type, metadata))) return;
+    const what = `${tenant.name} ${placeOf(type, metadata)}`;
+    this.#stage.say(`a claim goes after its upstream: ${what} is gone`);
   }
 
   #onConsumer(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
@@ -179,7 +169,7 @@ export class Monitor {
 /** Where the upstream object of a claim stands. */
 function upstreamPlace(
   tenant: SimulatedTenant,
-  type: ResourceType,
+  type: Pick<ResourceType, "plural">,
   { namespace, name = "" }: ObjectMeta,
 ): string {
   return namespace === undefined

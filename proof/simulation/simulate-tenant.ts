@@ -134,7 +134,7 @@ function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: Ap
   return [...seen, ...strange.map((name) => `the other's cluster has a namespace ${name}`)];
 }
 
-/** Whether any of the texts stands in the object. */
+/** Tells whether any of the texts stands in the object. */
 function shows(object: DynamicObject, texts: readonly string[]): boolean {
   const { managedFields: _fields, ...metadata } = object.metadata;
   const text = JSON.stringify({ ...object, metadata });

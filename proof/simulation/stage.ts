@@ -1,4 +1,4 @@
-/** What every simulation stands on: virtual time, the provider with all that works on it, the real agents, and the story of a seed. */
+/** Holds what every simulation stands on: virtual time, the provider with all that works on it, the real agents, and the story of a seed. */
 import type { KubeClient, Random } from "@klutch/kube";
 import {
   ApiServerModel,
@@ -13,7 +13,7 @@ import { runProvider, serveNamespaces } from "./control-plane.ts";
 import type { StatusCounter } from "./controllers.ts";
 import { createTenant, prepareProvider, type SimulatedTenant } from "./tenant.ts";
 
-/** How a seed ended. */
+/** Tells how a seed ended. */
 export interface SimulationResult {
   readonly seed: number;
   /** Broken promises; empty when all was well. */
