@@ -60,8 +60,6 @@ export interface SimulatedAgent {
   readonly failure: () => unknown;
   /** As SIGKILL: nothing it has begun goes on, what is on the wire may still arrive. */
   readonly kill: () => void;
-  /** As SIGTERM; resolves when it has given its lease back. */
-  readonly stop: () => Promise<void>;
 }
 
 /** Starts one. */
@@ -125,10 +123,6 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     kill() {
       isDead = true;
       stop.abort(new Error("killed"));
-    },
-    async stop() {
-      stop.abort(new Error("stopped"));
-      await running;
     },
   };
 }

@@ -39,7 +39,7 @@ export interface StageAgent extends Partial<AgentOptions> {
 }
 
 /** Virtual milliseconds in which things go wrong. */
-export const troubleMs = 60_000;
+const troubleMs = 60_000;
 
 /** Faults that happen on a good day. */
 const calm: FaultRates = {
