@@ -2,18 +2,13 @@
  * `npm run bench:chains -- --chains 50 --seed 1 --at-once 3`: lives of databases while provider, function and broker are killed. Prints
  * kills, what was lost and what was made twice; exit code 1 when anything was.
  */
-import { parseArgs } from "node:util";
-import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import type { ChainResult } from "../e2e/faults/chains/judge.ts";
 import { planOf, programs } from "../e2e/faults/chains/plan.ts";
 import { killsIn, runChains } from "../e2e/faults/chains/run.ts";
 import { startWorld, type World } from "../e2e/faults/chains/world.ts";
+import { runBenchmark } from "./harness/program.ts";
 
-const options = {
-  chains: { type: "string", default: "50" },
-  seed: { type: "string", default: "1" },
-  "at-once": { type: "string", default: "3" },
-} as const;
+const defaults = { chains: 50, seed: 1, "at-once": 3 };
 
 function lineOf({ name, seconds, lost }: ChainResult): string {
   return `${name}: ${seconds.toFixed(0)} s${lost.length === 0 ? "" : `; LOST ${lost.join("; ")}`}`;
@@ -37,12 +32,8 @@ async function storiesOf({ ledger, instances }: World, words: readonly string[])
   });
 }
 
-async function main(): Promise<number> {
-  const args = process.argv.slice(2).filter((argument) => argument !== "--");
-  const { values } = parseArgs({ args, options });
-  const chains = wholeNumber("chains", values.chains);
-  const seed = wholeNumber("seed", values.seed);
-  const atOnce = wholeNumber("at-once", values["at-once"]);
+async function main(options: typeof defaults): Promise<boolean> {
+  const { chains, seed, "at-once": atOnce } = options;
   await using world = await startWorld();
   const result = await runChains(world, planOf(seed, chains), {
     atOnce,
@@ -61,7 +52,7 @@ async function main(): Promise<number> {
     for (const line of await storiesOf(world, double)) console.log(line);
     for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
   }
-  return isGood ? 0 : 1;
+  return isGood;
 }
 
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark(defaults, main);

@@ -3,7 +3,6 @@
  * `kubectl drain` does it, on real nodes. Each cluster has one node only, so no node is cordoned: the new Pods come back to the same one.
  * `--claims 100`. Needs root.
  */
-import { parseArgs } from "node:util";
 import { backendPolicyName, consumerNamespace } from "@klutch/api";
 import { isTooManyRequests, type KubeClient } from "@klutch/kube";
 import {
@@ -15,23 +14,18 @@ import {
   pods,
   textAt,
 } from "@klutch/kube-core";
-import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { waitFor } from "@klutch/kube-testing";
 import { whyUnfit } from "@klutch/nodes";
-import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { describeLoad } from "./harness/machine.ts";
+import { runBenchmark } from "./harness/program.ts";
 import { editClaims, type LivingWorld, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
 import { measureStretch } from "../e2e/upgrade/measured.ts";
 import type { Traffic } from "../e2e/upgrade/traffic.ts";
 import { startDrainWorld } from "./drain/world.ts";
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    args: process.argv.slice(2).filter((argument) => argument !== "--"),
-    options: { claims: { type: "string", default: "100" } },
-  });
-  const claims = wholeNumber("claims", values.claims);
+async function main({ claims }: { readonly claims: number }): Promise<void> {
   const unfit = await whyUnfit();
   if (unfit !== undefined) throw new Error(unfit);
-  console.log(describeMachine());
   await using world = await startDrainWorld();
   const { client: consumer } = world.appCluster;
   const { client: provider } = world.controlPlane;
@@ -41,8 +35,6 @@ async function main(): Promise<number> {
   await measure(world, traffic, "nothing is evicted", undefined);
   await measure(world, traffic, "konnector", { client: consumer, namespace: consumerNamespace });
   await measure(world, traffic, "backend", { client: provider, namespace: backendPolicyName });
-  console.log(`load ${describeLoad()}`);
-  return 0;
 }
 
 /** Whose Pods are evicted; its lease has the name of its namespace. */
@@ -57,13 +49,13 @@ async function measure(
   title: string,
   part: Part | undefined,
 ): Promise<void> {
-  let fewest: number | undefined;
+  let fewest = "";
   const happens = async (): Promise<void> => {
-    if (part !== undefined) fewest = await evictAll(part);
+    if (part !== undefined) fewest = `, never fewer than ${await evictAll(part)} Ready`;
   };
   const seen = await measureStretch(world, traffic, { name: `drain ${title}`, happens });
   console.log(
-    `${title}${fewest === undefined ? "" : `, never fewer than ${fewest} Ready`}: ${seen.edits} edits, ${seen.failed} failed; slowest ${seen.slowestMs.toFixed(0)} ms; not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
+    `${title}${fewest}: ${seen.edits} edits, ${seen.failed} failed; slowest ${seen.slowestMs.toFixed(0)} ms; not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
       `${seen.needless.length} needless writes`,
   );
 }
@@ -115,4 +107,4 @@ async function evict(client: KubeClient, where: string, name: string): Promise<b
   }
 }
 
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark({ claims: 100 }, main);

@@ -4,68 +4,47 @@
  * are those in this process, `--claims 50` those whose calls are counted, `--statuses 300` those whose CPU time is taken in `--runs 10`;
  * `--only computing` boots nothing.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { exitCodeOf, seededRandom, UsageError, wholeNumber } from "@klutch/kube-testing";
+import { seededRandom, UsageError } from "@klutch/kube-testing";
 import { measureAgentTime } from "./generations/agent-time.ts";
-import { startKind } from "./generations/bound-kind.ts";
+import { bindTreatment } from "./generations/bound-kind.ts";
 import { type Calls, countCalls, type Happening } from "./generations/calls.ts";
 import { type Computing, measureComputing } from "./generations/computing.ts";
 import type { Paired } from "./generations/paired.ts";
 import { treatments } from "./generations/statuses.ts";
 import { ownAgent } from "./harness/agent-process.ts";
-import { keepAwake } from "./harness/awake.ts";
-import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
+import { runBenchmark } from "./harness/program.ts";
 import { median } from "./harness/statistics.ts";
 import { formatTable } from "./harness/table.ts";
-import { startBenchWorld } from "./harness/world.ts";
+import { startBenchWorld, temporaryFolder } from "./harness/world.ts";
 
-interface Options {
-  readonly rounds: number;
-  readonly claims: number;
-  readonly statuses: number;
-  readonly runs: number;
-  readonly seed: number;
-  readonly only: "all" | "computing";
-}
+const defaults = { rounds: 2000, claims: 50, statuses: 300, runs: 10, seed: 1, only: "all" };
+type Options = typeof defaults;
 
 const specBytes = 2_000;
 const callsInARound = 20;
 /** Of the agent's own work for one object. */
 const limitPercent = 3;
 
-async function main(): Promise<number> {
-  const options = parseOptions(process.argv.slice(2));
-  await using awake = await keepAwake();
-  console.log(
-    `machine ${describeMachine()}; ${awake.isAwake ? "processors kept awake" : "processors may sleep"}`,
-  );
-  const ticks = cpuTicks();
-  const { rounds, seed } = options;
+async function main(options: Options): Promise<void> {
+  const { rounds, seed, only } = options;
+  if (only !== "all" && only !== "computing")
+    throw new UsageError(`--only knows all and computing, not "${only}"`);
   const computing = measureComputing({ rounds, calls: callsInARound, seed, specBytes });
   console.log(`\n${formatComputing(computing)}`);
-  if (options.only === "all") await measureAgent(options, computing);
-  const stolen = stolenPercent(ticks, cpuTicks()).toFixed(0);
-  console.log(`\nload ${describeLoad()} after; the host withheld ${stolen} % of the CPU time`);
-  return 0;
+  if (only === "all") await measureAgent(options, computing);
 }
 
 async function measureAgent({ claims, statuses, runs, seed }: Options, computing: Computing): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-agent-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const world = stack.use(await startBenchWorld({ agent: await ownAgent(folder) }));
+  const folder = stack.use(await temporaryFolder("klutch-bench-agent-"));
+  const world = stack.use(await startBenchWorld({ agent: await ownAgent(folder.path) }));
   const random = seededRandom(seed);
   const kinds = [
-    await startKind(world, treatments.translated, random, stack),
-    await startKind(world, treatments.copied, random, stack),
+    stack.use(await bindTreatment(world, treatments.translated, random)),
+    stack.use(await bindTreatment(world, treatments.copied, random)),
   ];
-  const happenings: Happening[] = [];
-  await countCalls(kinds, claims, (happening) => void happenings.push(happening));
-  console.log(`\n${formatCalls(happenings)}`);
-  const [translated = [], copied = []] = await measureAgentTime(kinds, { statuses, rounds: runs });
+  console.log(`\n${formatCalls(await countCalls(kinds, claims))}`);
+  const [translated = [], copied = []] = await measureAgentTime(kinds, statuses, runs);
   const ratio = median(translated.map((time, run) => time / (copied[run] ?? Number.NaN)));
   const [one, other] = [median(translated), median(copied)];
   console.log(
@@ -112,30 +91,4 @@ function describe(times: readonly number[]): string {
   return times.map((time) => time.toFixed(2)).join(", ");
 }
 
-function parseOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: args.filter((argument) => argument !== "--"),
-    options: {
-      rounds: { type: "string", default: "2000" },
-      claims: { type: "string", default: "50" },
-      statuses: { type: "string", default: "300" },
-      runs: { type: "string", default: "10" },
-      seed: { type: "string", default: "1" },
-      only: { type: "string", default: "all" },
-    },
-  });
-  const { only } = values;
-  if (only !== "all" && only !== "computing")
-    throw new UsageError(`--only knows all and computing, not "${only}"`);
-  const number = (name: Exclude<keyof typeof values, "only">): number => wholeNumber(name, values[name]);
-  return {
-    rounds: number("rounds"),
-    claims: number("claims"),
-    statuses: number("statuses"),
-    runs: number("runs"),
-    seed: number("seed"),
-    only,
-  };
-}
-
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark(defaults, main, { awake: true });

@@ -3,11 +3,11 @@
  * the other is told to end (SIGTERM) and comes back in its place, three times in each burst. `--claims 16`, `--only words` of the lines.
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { exitCodeOf, namespaceObject, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { describeLoad } from "./harness/machine.ts";
+import { runBenchmark } from "./harness/program.ts";
 import { quantile, secondsText } from "./harness/statistics.ts";
 import { childOf, runsApp } from "../e2e/children.ts";
 import { instances } from "../e2e/claim-kinds.ts";
@@ -31,13 +31,7 @@ const parts: readonly (readonly [title: string, find: Finder | undefined])[] = [
   ["konnectors", app("konnector")],
 ];
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    args: process.argv.slice(2).filter((argument) => argument !== "--"),
-    options: { claims: { type: "string", default: "16" }, only: { type: "string", default: "" } },
-  });
-  const count = wholeNumber("claims", values.claims);
-  console.log(describeMachine());
+async function main({ claims: count, only }: { claims: number; only: string }): Promise<boolean> {
   await using sandbox = await startOwnSandbox("rolling");
   await sandbox.bind(instances.plural);
   const client = await sandbox.client("app-a", { flowControl: false });
@@ -51,10 +45,9 @@ async function main(): Promise<number> {
   console.log(`load ${describeLoad()}`);
   let isGood = true;
   for (const [title, find] of parts)
-    if (values.only.split(",").some((word) => title.includes(word)))
+    if (only.split(",").some((word) => title.includes(word)))
       isGood = (await measure({ sandbox, client, ledger }, { title, find, count })) && isGood;
-  console.log(`load ${describeLoad()}`);
-  return isGood ? 0 : 1;
+  return isGood;
 }
 
 interface Scene {
@@ -100,4 +93,4 @@ function waits({ waits: all }: Seen): string {
   return `half ${secondsText(quantile(all, 0.5))}, longest ${secondsText(quantile(all, 1))}`;
 }
 
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark({ claims: 16, only: "" }, main);

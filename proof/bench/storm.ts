@@ -3,12 +3,12 @@
  * `--claims 20` in each app cluster, `--down 1,60` seconds between its end and its start, one storm after the other.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { apiServiceExportRequests, binderName, serviceNamespaceName } from "@klutch/api";
 import { formatKubeconfig } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, numberAt } from "@klutch/kube-core";
-import { exitCodeOf, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { type DynamicObject, numberAt } from "@klutch/kube-core";
+import { objectOfType, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { describeLoad } from "./harness/machine.ts";
+import { runBenchmark } from "./harness/program.ts";
 import { quantile, secondsText } from "./harness/statistics.ts";
 import {
   type BoundWorld,
@@ -22,23 +22,14 @@ import { describeKinds, isRequest, rateOf } from "./storm/figures.ts";
 import { type Agents, startAgents } from "./storm/processes.ts";
 import { wallClock } from "./storm/wire-log.ts";
 
+const defaults = { agents: 50, claims: 20, down: "1,60" };
 const processes = 5;
 const quietSeconds = 20;
 const stormSeconds = 60;
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    args: process.argv.slice(2).filter((argument) => argument !== "--"),
-    options: {
-      agents: { type: "string", default: "50" },
-      claims: { type: "string", default: "20" },
-      down: { type: "string", default: "1,60" },
-    },
-  });
-  const count = wholeNumber("agents", values.agents);
-  const claims = wholeNumber("claims", values.claims);
-  const downs = values.down.split(",").map((text) => wholeNumber("down", text));
-  console.log(describeMachine());
+async function main(options: typeof defaults): Promise<void> {
+  const { agents: count, claims } = options;
+  const downs = options.down.split(",").map((text) => wholeNumber("down", text));
   await using world = await startOwnBoundWorld("Namespaced");
   const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
   const clusters: AppClusterOptions[] = [];
@@ -54,20 +45,15 @@ async function main(): Promise<number> {
   const atRest = rateOf(wire.filter(isRequest), began, quietSeconds).total;
   console.log(`at rest: ${(atRest / quietSeconds).toFixed(1)} requests a second (${describeKinds(wire)})`);
   for (const [index, down] of downs.entries()) await storm({ world, agents, names }, down, index + 2);
-  console.log(`load ${describeLoad()}`);
-  return 0;
 }
 
 /** Makes a tenant and offers the API to it; gives back its kubeconfig. */
 async function bind(world: BoundWorld, name: string): Promise<string> {
   const { client } = world.controlPlane;
   await logIn(client, name);
-  await client.create<KubeObject>(apiServiceExportRequests, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportRequest",
-    metadata: { namespace: name, name: databasesName },
-    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
-  });
+  const metadata = { namespace: name, name: databasesName };
+  const spec = { resources: [{ group: databases.group, resource: databases.plural }] };
+  await client.create(apiServiceExportRequests, objectOfType(apiServiceExportRequests, metadata, { spec }));
   const config = await world.configOf({ namespace: name, name: binderName });
   return formatKubeconfig({ ...config, namespace: name });
 }
@@ -85,8 +71,7 @@ async function storm({ world, agents, names }: Scene, downSeconds: number, size:
   await world.controlPlane.kill("apiserver");
   await agents.edit(size);
   await sleep(downSeconds * 1000);
-  const restarted = world.controlPlane.restart("apiserver");
-  await restarted;
+  await world.controlPlane.restart("apiserver");
   const servesAt = wallClock();
   const arrivals = await untilUpstream(world, names, size);
   await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
@@ -143,4 +128,4 @@ async function untilUpstream(
   return [...arrived.values()];
 }
 
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark(defaults, main);

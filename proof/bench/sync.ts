@@ -2,37 +2,34 @@
  * `npm run bench:sync`: what a sync agent can do, measured from outside through two real API servers. Any agent that speaks the
  * bind API can be measured: `-- --agent "<command>"`. See sync/options.ts for the options and RESULTS.md for the methods.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { engineNames, resolveEngines } from "@klutch/engines";
 import { seededRandom } from "@klutch/kube-testing";
 import { type AgentSpec, ownAgent } from "./harness/agent-process.ts";
 import { keepAwake } from "./harness/awake.ts";
 import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
-import { burstCase } from "./sync/burst.ts";
-import { callsCase } from "./sync/calls.ts";
+import { temporaryFolder } from "./harness/world.ts";
+import { measureBurst, measureDistant, measureLatency } from "./sync/arrivals.ts";
+import { measureCalls } from "./sync/calls.ts";
 import type { BenchCase } from "./sync/case.ts";
-import { distantCase } from "./sync/distant.ts";
-import { floorCase } from "./sync/floor.ts";
-import { latencyCase } from "./sync/latency.ts";
+import { measureFloor } from "./sync/floor.ts";
 import { formatSummaries, type Measurement, summarise } from "./sync/measurement.ts";
-import { largeClaimsCase } from "./sync/memory.ts";
+import { measureLargeClaims } from "./sync/memory.ts";
 import { type BenchOptions, parseBenchOptions, usage } from "./sync/options.ts";
-import { settledCase } from "./sync/settled.ts";
-import { soakCase } from "./sync/soak.ts";
-import { watchesCase } from "./sync/watches.ts";
+import { measureSettled } from "./sync/settled.ts";
+import { measureSoak } from "./sync/soak.ts";
+import { measureWatches } from "./sync/watches.ts";
 
 const cases: readonly BenchCase[] = [
-  floorCase,
-  latencyCase,
-  burstCase,
-  distantCase,
-  callsCase,
-  settledCase,
-  largeClaimsCase,
-  watchesCase,
-  soakCase,
+  { serves: ["floor"], run: measureFloor },
+  { serves: ["latency"], run: measureLatency },
+  { serves: ["burst"], run: measureBurst },
+  { serves: ["distant"], run: measureDistant },
+  { serves: ["calls"], run: measureCalls },
+  { serves: ["initial", "memory", "idle", "restart", "noop"], run: measureSettled },
+  { serves: ["memory"], run: measureLargeClaims },
+  { serves: ["watches"], once: true, run: measureWatches },
+  { serves: ["soak"], once: true, run: measureSoak },
 ];
 
 interface RunRecord {
@@ -57,10 +54,9 @@ async function main(): Promise<number> {
   await resolveEngines(engineNames, { progress: (line) => console.log(line) });
   const startedAt = new Date().toISOString();
   const machine = describeMachine();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-agent-"));
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const agent = options.agent ?? (await ownAgent(folder));
+  const folder = stack.use(await temporaryFolder("klutch-bench-agent-"));
+  const agent = options.agent ?? (await ownAgent(folder.path));
   const awake = options.awake ? stack.use(await keepAwake()) : undefined;
   const sleep = awake?.isAwake === true ? "processors kept awake" : "processors may sleep";
   console.log(`machine ${machine}; ${sleep}\nagent   ${agent.command}\n`);
@@ -118,7 +114,7 @@ async function runOnce(
       sizes,
       random: seededRandom(seed * 1000 + run),
       say: (line) => console.log(`${seconds().toFixed(0).padStart(6)} s  ${line}`),
-      report: (measurement) => void measurements.push(measurement),
+      report: (metric, value, unit = "", target) => void measurements.push({ metric, unit, value, target }),
       keep: (name, value) => void (details[name] = value),
       wants: (name) => only.includes(name),
     });

@@ -3,13 +3,12 @@
  * told to end (SIGTERM) or killed (SIGKILL) in the midst of a burst of edits, again and again; then the API server of either side is told to
  * end and started again. `--claims 500`, `--rounds 5`, `--only words` of the lines to measure.
  */
-import { parseArgs } from "node:util";
 import { ownProgram } from "@klutch/engines";
 import { consumerNamespace } from "@klutch/api";
 import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
-import { exitCodeOf, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { describeLoad, describeMachine } from "./harness/machine.ts";
-import type { OwnCluster } from "@klutch/kube-testing";
+import { type OwnCluster, waitFor } from "@klutch/kube-testing";
+import { describeLoad } from "./harness/machine.ts";
+import { runBenchmark } from "./harness/program.ts";
 import { type BoundWorld, startOwnBoundWorld, type StartedProgram } from "../e2e/security/bound-world.ts";
 import { editClaims, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
 import { type Measured, measureStretch } from "../e2e/upgrade/measured.ts";
@@ -22,6 +21,8 @@ interface Replica {
   kill(): Promise<void>;
 }
 
+const defaults = { claims: 500, rounds: 5, only: "" };
+
 type Part = "backend" | "konnector";
 
 const leaseOf: Readonly<Record<Part, ObjectRef>> = {
@@ -29,18 +30,7 @@ const leaseOf: Readonly<Record<Part, ObjectRef>> = {
   backend: { namespace: "klutch-backend", name: "klutch-backend" },
 };
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    args: process.argv.slice(2).filter((argument) => argument !== "--"),
-    options: {
-      claims: { type: "string", default: "500" },
-      rounds: { type: "string", default: "5" },
-      only: { type: "string", default: "" },
-    },
-  });
-  const claims = wholeNumber("claims", values.claims);
-  const rounds = wholeNumber("rounds", values.rounds);
-  console.log(describeMachine());
+async function main({ claims, rounds, only }: typeof defaults): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const replicas = new Replicas();
   const first = replicas.nextOf("backend");
@@ -53,9 +43,7 @@ async function main(): Promise<number> {
   const traffic = stack.use(editClaims(world, { names: names.slice(0, 50), serversEnd: true }));
   console.log(`${claims} claims, two replicas of each part; load ${describeLoad()}`);
   const bench: Bench = { world, traffic, replicas, rounds };
-  for (const [title, ending] of endings) if (title.includes(values.only)) await measure(bench, title, ending);
-  console.log(`load ${describeLoad()}`);
-  return 0;
+  for (const [title, ending] of endings) if (title.includes(only)) await measure(bench, title, ending);
 }
 
 /** What is measured with. */
@@ -67,12 +55,9 @@ interface Bench {
 }
 
 /** How the leader of a part ends, or whose API server ends and starts again. */
-type Ending = PartEnding | { readonly server: "appCluster" | "controlPlane" };
-
-interface PartEnding {
-  readonly part: Part;
-  readonly how: "stop" | "kill";
-}
+type Ending =
+  | { readonly part: Part; readonly how: "stop" | "kill" }
+  | { readonly server: "appCluster" | "controlPlane" };
 
 const endings: readonly (readonly [title: string, ending: Ending | undefined])[] = [
   ["nothing ends", undefined],
@@ -92,7 +77,11 @@ async function measure(
 ): Promise<void> {
   const seen: Measured[] = [];
   const happens = async (): Promise<void> => {
-    if (ending !== undefined) await end(world, replicas, ending);
+    if (ending === undefined) return;
+    if ("part" in ending) return replicas.end(world, ending.part, ending.how);
+    const cluster = world[ending.server];
+    await cluster.apiServer.stop();
+    await cluster.restart("apiserver");
   };
   for (let round = 1; round <= rounds; round++) {
     seen.push(await measureStretch(world, traffic, { name: `${title} ${round}`, happens }));
@@ -105,13 +94,6 @@ async function measure(
     `${title}: ${sum(({ edits }) => edits)} edits, ${sum(({ failed }) => failed)} failed tries, none lost; ` +
       `slowest of each round ${slowest} ms; not ready ${unready} ms; ${sum(({ needless }) => needless.length)} needless writes`,
   );
-}
-
-async function end(world: BoundWorld<OwnCluster>, replicas: Replicas, ending: Ending): Promise<void> {
-  if ("part" in ending) return replicas.end(world, ending);
-  const cluster = world[ending.server];
-  await cluster.apiServer.stop();
-  await cluster.restart("apiserver");
 }
 
 /** The processes of both parts, by the names that they hold leases with. */
@@ -135,7 +117,7 @@ class Replicas {
   }
 
   /** Ends the one that leads. */
-  async end(world: BoundWorld<OwnCluster>, { part, how }: PartEnding): Promise<void> {
+  async end(world: BoundWorld, part: Part, how: "stop" | "kill"): Promise<void> {
     const { client } = part === "konnector" ? world.appCluster : world.controlPlane;
     const leader = await waitFor("a leader", async () => {
       const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";
@@ -146,4 +128,4 @@ class Replicas {
   }
 }
 
-process.exitCode = await exitCodeOf(main);
+process.exitCode = await runBenchmark(defaults, main);

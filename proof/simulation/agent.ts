@@ -9,9 +9,8 @@ import type {
   ReadOptions,
   WatchEvent,
   WatchOptions,
-  WriteGuard,
 } from "@klutch/kube";
-import type { KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
+import type { KubeObject, ObjectMeta, ObjectRef, ResourceType } from "@klutch/kube-core";
 import type { ApiServerModel, FaultSource, VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import type { SimulatedTenant } from "./tenant.ts";
@@ -61,8 +60,6 @@ export interface SimulatedAgent {
   readonly failure: () => unknown;
   /** As SIGKILL: nothing it has begun goes on, what is on the wire may still arrive. */
   readonly kill: () => void;
-  /** As SIGTERM; resolves when it has given its lease back. */
-  readonly stop: () => Promise<void>;
 }
 
 /** Starts one. */
@@ -99,22 +96,22 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     random,
     naiveStore: options.naiveStore,
     createClient: (config: ClusterConfig, clientOptions) => {
-      const isProvider = config.server === "https://provider";
-      const model = isProvider ? provider : tenant.consumer;
-      const client = model.client({
-        clusterName: `${tenant.name}-${isProvider ? "provider" : "consumer"}`,
-        faults,
-        user: "konnector",
-        writeGuard: clientOptions?.writeGuard,
+      const side = config.server === "https://provider" ? "provider" : "consumer";
+      const model = side === "provider" ? provider : tenant.consumer;
+      const writeGuard = clientOptions?.writeGuard;
+      const clusterName = `${tenant.name}-${side}`;
+      const client = model.client({ clusterName, faults, user: "konnector", writeGuard });
+      const { tamper } = options;
+      return observed(client, {
+        mortal,
+        change: (verb, type, body) => (tamper === undefined ? body : tamper(side, verb, type, body)),
+        distort: (side === "provider" ? options.distort : undefined) ?? ((_type, object) => object),
+        onWrite: (verb, type, { namespace, name = "" }, body) => {
+          // The lease's own client has no guard, and what it writes is no work.
+          if (writeGuard !== undefined)
+            options.onWrite({ identity, side, verb, type, namespace, name, body });
+        },
       });
-      const side = isProvider ? "provider" : "consumer";
-      const tamper: Tamper = options.tamper ?? ((_side, _verb, _type, body) => body);
-      const change = <T>(verb: string, type: ResourceType, body: T): T => tamper(side, verb, type, body);
-      const onWrite: OnWrite = (verb, type, { namespace, name = "" }, body) =>
-        options.onWrite({ identity, side, verb, type, namespace, name, body });
-      const distort: Distort = (type, object) =>
-        isProvider && options.distort !== undefined ? options.distort(type, object) : object;
-      return observed(client, clientOptions?.writeGuard, mortal, change, distort, onWrite);
     },
   });
   running.catch((error: unknown) => {
@@ -126,10 +123,6 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     kill() {
       isDead = true;
       stop.abort(new Error("killed"));
-    },
-    async stop() {
-      stop.abort(new Error("stopped"));
-      await running;
     },
   };
 }
@@ -148,22 +141,18 @@ function mortalClock(clock: VirtualClock, isDead: () => boolean): VirtualClock {
   } as unknown as VirtualClock;
 }
 
-interface Ref {
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
+type Ref = Pick<ObjectMeta, "namespace" | "name">;
+
+/** Observes a client. */
+interface Observer {
+  readonly mortal: <T>(promise: Promise<T>) => Promise<T>;
+  readonly change: <T>(verb: string, type: ResourceType, body: T) => T;
+  readonly distort: Distort;
+  readonly onWrite: (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
 }
 
-type OnWrite = (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
-
 /** The client with its writes reported, and its answers withheld from the dead. */
-function observed(
-  client: KubeClient,
-  guard: WriteGuard | undefined,
-  mortal: <T>(promise: Promise<T>) => Promise<T>,
-  change: <T>(verb: string, type: ResourceType, body: T) => T,
-  distort: Distort,
-  onWrite: OnWrite,
-): KubeClient {
+function observed(client: KubeClient, { mortal, change, distort, onWrite }: Observer): KubeClient {
   const write = <T>(
     verb: string,
     type: ResourceType,
@@ -171,8 +160,7 @@ function observed(
     body: unknown,
     send: () => Promise<T>,
   ): Promise<T> => {
-    // The lease's own client has no guard, and what it writes is no work.
-    if (guard !== undefined) onWrite(verb, type, ref, body);
+    onWrite(verb, type, ref, body);
     return mortal(send());
   };
   const list = async <T extends KubeObject>(

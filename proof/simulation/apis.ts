@@ -1,7 +1,7 @@
 /** The kinds that the simulation syncs: one namespaced with claimed Secrets, one cluster-scoped. */
-import { exportFromCrd, type PermissionClaim } from "@klutch/api";
+import { apiServiceExports, exportFromCrd, type PermissionClaim } from "@klutch/api";
 import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
-import { conditionsSchema } from "@klutch/kube-testing";
+import { conditionsSchema, crdObject, objectOfType } from "@klutch/kube-testing";
 
 /** One API. */
 export interface SimulatedApi {
@@ -11,7 +11,6 @@ export interface SimulatedApi {
   readonly claims: readonly PermissionClaim[];
 }
 
-const group = "sim.klutch.example";
 const text = { type: "string" };
 const spec = {
   type: "object",
@@ -40,27 +39,9 @@ function api(
   namespaced: boolean,
   claims: readonly PermissionClaim[],
 ): SimulatedApi {
-  const name = `${plural}.${group}`;
-  const crd: KubeObject = {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name },
-    spec: {
-      group,
-      scope: namespaced ? "Namespaced" : "Cluster",
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          schema: { openAPIV3Schema: { type: "object", properties: { spec, status } } },
-        },
-      ],
-    },
-  };
-  return { name, crd, claims, type: { group, version: "v1", plural, kind, namespaced } };
+  const type = { group: "sim.klutch.example", version: "v1", plural, kind, namespaced };
+  const crd = crdObject(type, { properties: { spec, status }, hasStatus: true });
+  return { name: `${plural}.${type.group}`, type, crd, claims };
 }
 
 /** Claims of databases, whose credentials come back as Secrets that the provider owns. */
@@ -84,17 +65,13 @@ export function exportOf(
   namespace: string,
   informerScope: "Cluster" | "Namespaced",
 ): KubeObject {
-  return {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExport",
-    metadata: { namespace, name },
-    spec: {
-      ...exportFromCrd(crd).spec,
-      informerScope: type.namespaced ? informerScope : "Cluster",
-      ...(type.namespaced ? {} : { clusterScopedIsolation: "Prefixed" }),
-      permissionClaims: claims,
-    },
+  const spec = {
+    ...exportFromCrd(crd).spec,
+    informerScope: type.namespaced ? informerScope : "Cluster",
+    ...(type.namespaced ? {} : { clusterScopedIsolation: "Prefixed" }),
+    permissionClaims: claims,
   };
+  return objectOfType(apiServiceExports, { namespace, name }, { spec });
 }
 
 /** An object of an API. */
@@ -104,10 +81,5 @@ export function objectOf(
   name: string,
   content: object,
 ): DynamicObject {
-  return {
-    apiVersion: `${type.group}/${type.version}`,
-    kind: type.kind,
-    metadata: type.namespaced ? { namespace, name } : { name },
-    spec: content,
-  };
+  return objectOfType(type, type.namespaced ? { namespace, name } : { name }, { spec: content });
 }

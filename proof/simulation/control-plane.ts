@@ -10,11 +10,12 @@ import {
   namespaces,
   type ObjectRef,
   recordAt,
+  refOfObject,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
 import { isAlreadyExists, isForbidden, isNotFound, type KubeClient, type Random } from "@klutch/kube";
-import { secretObject, type VirtualClock } from "@klutch/kube-testing";
+import { namespaceObject, secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { databases, simulatedApis } from "./apis.ts";
 import {
   deletingStatus,
@@ -66,13 +67,7 @@ export function serveNamespaces(
     const mirror = serviceNamespaceName(namespace, name);
     await clock.sleep(random() * 300, { signal }).catch(() => undefined);
     const annotations = { [serviceNamespaceAnnotation]: serviceNamespaceOwner(namespace, name) };
-    await client
-      .create<DynamicObject>(namespaces, {
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name: mirror, annotations },
-      })
-      .catch(ignoreGone);
+    await client.create(namespaces, namespaceObject(mirror, annotations)).catch(ignoreGone);
     await client.create(secrets, secretObject(mirror, "welcome", { tenant: namespace })).catch(ignoreGone);
     await clock.sleep(random() * 300, { signal }).catch(() => undefined);
     await client
@@ -145,11 +140,11 @@ export function runProvider(
   };
   const running = new Map<string, Promise<void>>();
   const each = simulatedApis.map(({ type }) =>
-    follow(client, type, signal, ({ metadata: { namespace, name = "" } }, isGone) => {
-      const key = placeOf(type, { namespace, name });
+    follow(client, type, signal, (object, isGone) => {
+      const ref = refOfObject(object);
+      const key = placeOf(type, ref);
       if (isGone) return;
       const before = running.get(key) ?? Promise.resolve();
-      const ref = namespace === undefined ? { name } : { namespace, name };
       running.set(
         key,
         before.then(() => work(type, ref)).catch(() => undefined),
@@ -162,17 +157,15 @@ export function runProvider(
 async function writeStatus(
   client: KubeClient,
   type: ResourceType,
-  { metadata: { namespace, name = "", uid } }: DynamicObject,
+  object: DynamicObject,
   status: object,
 ): Promise<void> {
-  const ref = namespace === undefined ? { name } : { namespace, name };
-  await client.mergePatch(type, ref, { metadata: { uid }, status }, { subresource: "status" });
+  const patch = { metadata: { uid: object.metadata.uid }, status };
+  await client.mergePatch(type, refOfObject(object), patch, { subresource: "status" });
 }
 
 async function writeSecret(client: KubeClient, namespace: string, name: string, uid: string): Promise<void> {
-  const data = { password: Buffer.from(`${uid}`).toString("base64") };
-  const metadata = { namespace, name: `${name}-creds` };
-  const content = { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data };
+  const content = secretObject(namespace, `${name}-creds`, { password: uid });
   await client.apply(secrets, content, { fieldManager: "crossplane", force: true }).catch(ignoreGone);
 }
 

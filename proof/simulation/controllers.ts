@@ -7,7 +7,7 @@ import { specDigestAnnotation, specObservedCondition, specObservedReason } from 
 import {
   canonicalJson,
   type DynamicObject,
-  type ObjectRef,
+  type ObjectMeta,
   recordAt,
   recordsAt,
   type ResourceType,
@@ -22,7 +22,10 @@ export interface StatusCounter {
 }
 
 /** Where an object stands, for the ledger. */
-export function placeOf({ plural }: ResourceType, { namespace = "", name }: ObjectRef): string {
+export function placeOf(
+  { plural }: Pick<ResourceType, "plural">,
+  { namespace = "", name = "" }: ObjectMeta,
+): string {
   return `${plural} ${namespace}/${name}`;
 }
 

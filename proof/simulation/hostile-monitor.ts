@@ -4,13 +4,14 @@
  */
 import { adoptedAnnotation, apiServiceBindings, claimedFromLabel, consumerNamespace } from "@klutch/api";
 import { type KubeClient } from "@klutch/kube";
-import { type ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
+import { type ApiServerModel, namespaceObject, secretObject } from "@klutch/kube-testing";
 import { type DynamicObject, events, isRecord, namespaces, secrets } from "@klutch/kube-core";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { forbiddenNamespaces, lonelyNamespace } from "./hostile-provider.ts";
 import { kubeconfigSecret, misplaced, ProviderWords } from "./places.ts";
 import { objectsOf } from "./snapshot.ts";
+import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
 /** Stands in every Secret of the app clusters that is none of the provider's business. */
@@ -26,24 +27,21 @@ const control = /[\p{Cc}\u202a-\u202e]/u;
 /** Puts into an app cluster what must stay there. */
 export async function putCanaries(direct: KubeClient): Promise<void> {
   for (const name of ["klutch-system", lonelyNamespace])
-    await direct.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    await direct.create(namespaces, namespaceObject(name));
   for (const namespace of [...forbiddenNamespaces, ...workNamespaces])
     await direct.create(secrets, secretObject(namespace, ownSecret, { kubeconfig: canary }));
 }
 
-/** Sees each write before it is made, and what both sides hold when it is asked; `broken` says what must not have been. */
+/** Sees each write before it is made, and what both sides hold when it is asked; tells the stage what must not have been. */
 export class HostileMonitor {
-  readonly broken: string[] = [];
-  readonly #clock: VirtualClock;
-  readonly #provider: ApiServerModel;
+  readonly #stage: Stage;
   readonly #limit: number;
   readonly #words: ProviderWords;
 
-  constructor(clock: VirtualClock, provider: ApiServerModel, limit: number) {
-    this.#clock = clock;
-    this.#provider = provider;
+  constructor(stage: Stage, limit: number) {
+    this.#stage = stage;
     this.#limit = limit;
-    this.#words = new ProviderWords(provider);
+    this.#words = new ProviderWords(stage.provider);
   }
 
   /** The provider has done something. */
@@ -56,24 +54,24 @@ export class HostileMonitor {
     const { side, verb, type, namespace, name, body } = write;
     const what = `${verb} ${type.plural} ${namespace ?? ""}/${name} on the ${side}`;
     const why = misplaced(tenant, write, this.#words);
-    if (why !== undefined) this.#say(why);
+    if (why !== undefined) this.#stage.say(why);
     if (side === "provider") {
       if (JSON.stringify(body ?? null).includes(encoded))
-        this.#say(`a secret of the app cluster goes to the provider: ${what}`);
+        this.#stage.say(`a secret of the app cluster goes to the provider: ${what}`);
       return;
     }
     const isBoundKind = simulatedApis.some((api) => api.type.plural === type.plural);
     if (!isBoundKind) return;
-    if (verb === "delete") this.#say(`a claim is deleted: ${what}`);
+    if (verb === "delete") this.#stage.say(`a claim is deleted: ${what}`);
     if (verb !== "create" && isRecord(body) && body["spec"] !== undefined)
-      this.#say(`a claim is changed: ${what}`);
+      this.#stage.say(`a claim is changed: ${what}`);
     if (verb === "create" && forbiddenNamespaces.includes(namespace ?? "") && namespace !== lonelyNamespace)
-      this.#say(`an object is brought to where it must not be: ${what}`);
+      this.#stage.say(`an object is brought to where it must not be: ${what}`);
   }
 
   /** Checks what one app cluster and the provider hold now. */
   check({ name: tenantName, consumer }: SimulatedTenant): void {
-    const say = (text: string): void => this.#say(`${tenantName}: ${text}`);
+    const say = (text: string): void => this.#stage.say(`${tenantName}: ${text}`);
     const perNamespace = new Map<string, number>();
     for (const secret of objectsOf(consumer, secrets)) {
       const { namespace = "", name = "", labels } = secret.metadata;
@@ -98,7 +96,7 @@ export class HostileMonitor {
         say(`an event shows ${JSON.stringify(message.slice(0, 60))}`);
     }
     const onProvider = [secrets, ...simulatedApis.map(({ type }) => type)].flatMap((type) =>
-      objectsOf(this.#provider, type),
+      objectsOf(this.#stage.provider, type),
     );
     if (JSON.stringify(onProvider).includes(encoded)) say("a secret of the app cluster is on the provider");
   }
@@ -116,10 +114,6 @@ export class HostileMonitor {
     }
     if (!byKey.has(`${consumerNamespace}/${kubeconfigSecret}`)) say("the kubeconfig Secret is gone");
     if (objectsOf(consumer, apiServiceBindings).length !== simulatedApis.length) say("a binding is gone");
-  }
-
-  #say(text: string): void {
-    this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
   }
 }
 

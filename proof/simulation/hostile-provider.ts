@@ -16,14 +16,16 @@ import {
   events,
   namespaces,
   recordAt,
+  refOfObject,
   type ResourceType,
   secrets,
   textAt,
 } from "@klutch/kube-core";
-import { type KubeClient, type Random } from "@klutch/kube";
-import type { ApiServerModel } from "@klutch/kube-testing";
+import type { KubeClient, Random } from "@klutch/kube";
+import { type ApiServerModel, namespaceObject, objectOfType } from "@klutch/kube-testing";
 import type { Distort } from "./agent.ts";
 import { databases, simulatedApis, zones } from "./apis.ts";
+import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { lieAboutWork } from "./hostile-statuses.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
@@ -38,7 +40,7 @@ export const forbiddenNamespaces: readonly string[] = [
   lonelyNamespace,
 ];
 
-/** What the provider works with. */
+/** Gives the provider what it works with. */
 export interface HostileWorld {
   readonly client: KubeClient;
   readonly provider: ApiServerModel;
@@ -47,6 +49,8 @@ export interface HostileWorld {
   /** Whether exports are changed, too. */
   readonly withExports: boolean;
 }
+
+type Deed = (world: HostileWorld) => Promise<string>;
 
 /** Keys and values that would do something somewhere. */
 const keys = [
@@ -80,13 +84,14 @@ const secretNames = [
   "bootstrap-token-abcdef",
   "sh.helm.release.v1.x.v1",
 ];
+const long = "x".repeat(5_000);
 const values: readonly unknown[] = [
   null,
   "",
   "true",
   "Provider",
   "Consumer",
-  "x".repeat(5_000),
+  long,
   7,
   -1,
   [],
@@ -96,257 +101,206 @@ const values: readonly unknown[] = [
 
 /** Does one harmful thing; says what. What the server refuses throws. */
 export async function doHarm(world: HostileWorld): Promise<string> {
-  const deeds = [
-    map,
-    answer,
-    answer,
-    plantSecret,
-    plantSecret,
-    changeSecret,
-    flood,
-    plantObject,
-    plantObject,
-  ];
-  const others = [
-    changeObject,
-    changeObject,
-    changeObject,
-    lieAboutWork,
-    lieAboutWork,
-    remove,
-    changeClusterBinding,
-    warn,
-  ];
-  const exports = world.withExports ? [changeExport] : [];
-  return pick(world, [...deeds, ...others, ...exports])(world);
+  return pick(world.random, world.withExports ? [...deeds, changeExport] : deeds)(world);
 }
 
 /** What the provider answers with instead of the objects that it keeps. */
 export function lieAbout(random: Random): Distort {
   return (type, object) => {
     if (type.plural !== secrets.plural || random() < 0.5) return object;
-    const kind = ["", "Widget", "ClusterRoleBinding"][Math.floor(random() * 3)] ?? "";
+    const kind = pick(random, ["", "Widget", "ClusterRoleBinding"]);
     return { ...object, kind, apiVersion: kind === "" ? "" : object.apiVersion };
   };
 }
 
-function pick<T>({ random }: HostileWorld, list: readonly T[]): T {
-  return list[Math.floor(random() * list.length)] as T;
-}
-
-async function map(world: HostileWorld): Promise<string> {
-  const { namespace } = pick(world, world.tenants);
-  const name = pick(world, [...forbiddenNamespaces, ...workNamespaces, "nowhere", "default"]);
-  await world.client.create<DynamicObject>(apiServiceNamespaces, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: apiServiceNamespaces.kind,
-    metadata: { namespace, name },
-    spec: {},
-  });
+const map: Deed = async ({ client, random, tenants }) => {
+  const { namespace } = pick(random, tenants);
+  const name = pick(random, [...forbiddenNamespaces, ...workNamespaces, "nowhere", "default"]);
+  await client.create(
+    apiServiceNamespaces,
+    objectOfType(apiServiceNamespaces, { namespace, name }, { spec: {} }),
+  );
   return `maps ${namespace}/${name}`;
-}
+};
 
-async function answer(world: HostileWorld): Promise<string> {
-  const mapping = pick(world, objectsOf(world.provider, apiServiceNamespaces));
+const answer: Deed = async ({ client, provider, random }) => {
+  const mapping = pick(random, objectsOf(provider, apiServiceNamespaces));
   const { namespace = "", name = "" } = mapping.metadata;
-  const all = objectsOf(world.provider, namespaces).map(({ metadata }) => metadata.name ?? "");
+  const all = objectsOf(provider, namespaces).map(({ metadata }) => metadata.name ?? "");
   const wrong = ["", "../secrets", "Mirror", "x".repeat(64)];
-  const lie = pick(world, [...all, ...all, ...wrong, ...values]);
+  const lie = pick(random, [...all, ...all, ...wrong, ...values]);
+  const say = (text: unknown): Promise<string> =>
+    patchObject(client, apiServiceNamespaces, mapping, { status: { namespace: text } });
   // Half of the strange names are proven, as far as the provider can prove anything.
-  if (typeof lie === "string" && !all.includes(lie) && world.random() < 0.5)
-    return makeMirror(world, namespace, name);
-  await world.client.mergePatch(
-    apiServiceNamespaces,
-    { namespace, name },
-    { status: { namespace: lie } },
-    { subresource: "status" },
-  );
+  if (typeof lie === "string" && !all.includes(lie) && random() < 0.5) {
+    const mirror = `mirror-${Math.floor(random() * 1_000_000)}`;
+    const annotations = { [serviceNamespaceAnnotation]: `${namespace}/${name}` };
+    await client.create(namespaces, namespaceObject(mirror, annotations));
+    await say(mirror);
+    return `answers ${namespace}/${name} with ${mirror}, which says that it is its own`;
+  }
+  await say(lie);
   return `answers ${namespace}/${name} with ${JSON.stringify(lie).slice(0, 80)}`;
-}
+};
 
-async function makeMirror(world: HostileWorld, namespace: string, name: string): Promise<string> {
-  const mirror = `mirror-${Math.floor(world.random() * 1_000_000)}`;
-  const annotations = { [serviceNamespaceAnnotation]: `${namespace}/${name}` };
-  const metadata = { name: mirror, annotations };
-  await world.client.create<DynamicObject>(namespaces, { apiVersion: "v1", kind: "Namespace", metadata });
-  const status = { namespace: mirror };
-  await world.client.mergePatch(
-    apiServiceNamespaces,
-    { namespace, name },
-    { status },
-    { subresource: "status" },
+/** Chooses somewhere that a mapping names, or a tenant's own namespace. */
+function somewhere({ provider, random, tenants }: HostileWorld): string {
+  const named = objectsOf(provider, apiServiceNamespaces).flatMap(
+    ({ status }) => textAt(status, "namespace") ?? [],
   );
-  return `answers ${namespace}/${name} with ${mirror}, which says that it is its own`;
+  return pick(random, [...named, ...named, pick(random, tenants).namespace]);
 }
 
-/** Somewhere that a mapping names, or the tenant's own namespace. */
-function somewhere(world: HostileWorld): string {
-  const named = objectsOf(world.provider, apiServiceNamespaces).flatMap(({ status }) => {
-    const namespace = textAt(status, "namespace");
-    return namespace === undefined ? [] : [namespace];
-  });
-  return pick(world, [...named, ...named, pick(world, world.tenants).namespace]);
-}
-
-function entries(world: HostileWorld): Record<string, string> {
-  const uids = world.tenants.map(({ namespace }) => namespace);
-  const chosen = keys.filter(() => world.random() < 0.3);
+function entries({ random, tenants }: HostileWorld): Record<string, string> {
+  const uids = tenants.map(({ namespace }) => namespace);
+  const chosen = keys.filter(() => random() < 0.3);
   return Object.fromEntries(
-    chosen.map((key) => [key, pick(world, ["true", "Provider", "Consumer", "red", ...uids])]),
+    chosen.map((key) => [key, pick(random, ["true", "Provider", "Consumer", "red", ...uids])]),
   );
 }
 
-async function plantSecret(world: HostileWorld, name: string = pick(world, secretNames)): Promise<string> {
+async function plantSecret(
+  world: HostileWorld,
+  name: string = pick(world.random, secretNames),
+): Promise<string> {
   const namespace = somewhere(world);
   const metadata = { namespace, name, labels: entries(world), annotations: entries(world) };
-  const type = pick(world, secretTypes);
+  const type = pick(world.random, secretTypes);
   const data = { planted: Buffer.from("planted").toString("base64") };
-  await world.client.create<DynamicObject>(secrets, {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata,
-    type,
-    data,
-  });
+  await world.client.create(secrets, objectOfType(secrets, metadata, { type, data }));
   return `plants Secret ${namespace}/${name} of type ${type}`;
 }
 
-async function flood(world: HostileWorld): Promise<string> {
+const plantAnySecret: Deed = (world) => plantSecret(world);
+
+const flood: Deed = async (world) => {
   for (let index = 0; index < 30; index++)
     await plantSecret(world, `flood-${Math.floor(world.random() * 100_000)}`).catch(() => undefined);
   return "plants many Secrets";
-}
+};
 
-async function changeSecret(world: HostileWorld): Promise<string> {
-  const kept = objectsOf(world.provider, secrets).filter(({ metadata }) => metadata.name !== kubeconfigKey);
-  return change(world, secrets, pick(world, kept), ["data", "type", "immutable", "stringData"]);
-}
-
-async function changeObject(world: HostileWorld): Promise<string> {
-  const { type } = pick(world, simulatedApis);
-  return change(world, type, pick(world, objectsOf(world.provider, type)), [
-    "spec",
-    "spec",
-    "status",
-    "extra",
+const changeSecret: Deed = (world) =>
+  change(world, secrets, pick(world.random, ownObjects(world, secrets)), [
+    "data",
+    "type",
+    "immutable",
+    "stringData",
   ]);
-}
 
-async function changeExport(world: HostileWorld): Promise<string> {
-  const exported = pick(world, objectsOf(world.provider, apiServiceExports));
-  const { namespace, name = "" } = exported.metadata;
-  const claims = [
+const changeObject: Deed = (world) => {
+  const { type } = pick(world.random, simulatedApis);
+  const object = pick(world.random, objectsOf(world.provider, type));
+  return change(world, type, object, ["spec", "spec", "status", "extra"]);
+};
+
+const changeExport: Deed = async (world) => {
+  const { client, random } = world;
+  const exported = pick(random, objectsOf(world.provider, apiServiceExports));
+  const permissionClaims = [
     { group: "", resource: "configmaps", version: "v1" },
     { resource: "secrets", version: "v1" },
   ];
-  const spec = pick<object>(world, [
-    { group: pick(world, ["", "rbac.authorization.k8s.io", "apps"]) },
-    {
-      names: pick(world, [
-        { plural: "secrets", kind: "Secret" },
-        { plural: "clusterroles", kind: "ClusterRole" },
-      ]),
-    },
-    { group: "", names: { plural: "secrets", kind: "Secret" }, scope: "Namespaced" },
-    { scope: pick(world, ["Cluster", "Namespaced"]) },
-    { informerScope: pick(world, ["Cluster", "Namespaced"]) },
-    { clusterScopedIsolation: pick(world, ["None", "Namespaced", "Prefixed"]) },
-    { permissionClaims: claims },
+  const names = { plural: "secrets", kind: "Secret" };
+  const spec = pick<object>(random, [
+    { group: pick(random, ["", "rbac.authorization.k8s.io", "apps"]) },
+    { names: pick(random, [names, { plural: "clusterroles", kind: "ClusterRole" }]) },
+    { group: "", names, scope: "Namespaced" },
+    { scope: pick(random, ["Cluster", "Namespaced"]) },
+    { informerScope: pick(random, ["Cluster", "Namespaced"]) },
+    { clusterScopedIsolation: pick(random, ["None", "Namespaced", "Prefixed"]) },
+    { permissionClaims },
     { versions: [] },
   ]);
-  if (world.random() < 0.3) return change(world, apiServiceExports, exported, ["spec", "status"]);
-  await world.client.mergePatch(apiServiceExports, { namespace, name }, { spec });
+  if (random() < 0.3) return change(world, apiServiceExports, exported, ["spec", "status"]);
+  await patchObject(client, apiServiceExports, exported, { spec });
+  const { namespace, name } = refOfObject(exported);
   return `changes the export ${namespace}/${name}: ${JSON.stringify(spec)}`;
-}
+};
 
 /** Replaces one random thing of the object, or one of its labels, annotations or finalizers. */
 async function change(
   world: HostileWorld,
   type: ResourceType,
-  object: {
-    readonly metadata: { readonly namespace?: string | undefined; readonly name?: string | undefined };
-  } & Readonly<Record<string, unknown>>,
+  object: DynamicObject,
   fields: readonly string[],
 ): Promise<string> {
-  const { namespace, name = "" } = object.metadata;
-  const ref = namespace === undefined ? { name } : { namespace, name };
-  const field = pick(world, [...fields, "labels", "annotations", "finalizers"]);
+  const { client, random } = world;
+  const field = pick(random, [...fields, "labels", "annotations", "finalizers"]);
   const inside = Object.keys(recordAt(object, field));
   const value =
-    inside.length > 0 && world.random() < 0.8
-      ? { [pick(world, inside)]: pick(world, values) }
-      : pick(world, values);
+    inside.length > 0 && random() < 0.8
+      ? { [pick(random, inside)]: pick(random, values) }
+      : pick(random, values);
   const patch =
     field === "labels" || field === "annotations"
-      ? { metadata: { [field]: { ...entries(world), [pick(world, keys)]: null } } }
+      ? { metadata: { [field]: { ...entries(world), [pick(random, keys)]: null } } }
       : field === "finalizers"
-        ? { metadata: { finalizers: world.random() < 0.5 ? null : ["hostile.example/hold"] } }
+        ? { metadata: { finalizers: random() < 0.5 ? null : ["hostile.example/hold"] } }
         : { [field]: value };
-  await world.client.mergePatch(type, ref, patch, field === "status" ? { subresource: "status" } : {});
-  return `changes ${field} of ${type.plural} ${namespace ?? ""}/${name}: ${JSON.stringify(patch).slice(0, 160)}`;
+  const place = await patchObject(client, type, object, patch);
+  return `changes ${field} of ${place}: ${JSON.stringify(patch).slice(0, 160)}`;
 }
 
-async function plantObject(world: HostileWorld): Promise<string> {
-  const api = pick(world, simulatedApis);
-  const tenant = pick(world, world.tenants).namespace;
-  const name = pick(world, ["a", "b", "c", "planted"]);
-  const place =
-    api.type === zones.type ? { name: `${tenant}-${name}` } : { namespace: somewhere(world), name };
-  const marks = api.type === zones.type ? { "klutch.anynines.com/cluster-namespace": tenant } : {};
-  await world.client.create<DynamicObject>(api.type, {
-    apiVersion: `${api.type.group}/${api.type.version}`,
-    kind: api.type.kind,
-    metadata: { ...place, labels: entries(world), annotations: { ...entries(world), ...marks } },
-    spec: { size: 1, note: "planted" },
-  });
-  return `plants ${api.type.plural} ${JSON.stringify(place)}`;
+const plantObject: Deed = async (world) => {
+  const { random } = world;
+  const { type } = pick(random, simulatedApis);
+  const tenant = pick(random, world.tenants).namespace;
+  const name = pick(random, ["a", "b", "c", "planted"]);
+  const place = type.namespaced ? { namespace: somewhere(world), name } : { name: `${tenant}-${name}` };
+  const marks = type.namespaced ? {} : { "klutch.anynines.com/cluster-namespace": tenant };
+  const metadata = { ...place, labels: entries(world), annotations: { ...entries(world), ...marks } };
+  await world.client.create(type, objectOfType(type, metadata, { spec: { size: 1, note: "planted" } }));
+  return `plants ${type.plural} ${JSON.stringify(place)}`;
+};
+
+const remove: Deed = (world) => {
+  const { client, random } = world;
+  const type = pick(random, [secrets, databases.type, zones.type, apiServiceNamespaces]);
+  return deleteObject(client, type, pick(random, ownObjects(world, type)));
+};
+
+/** The provider's objects without the tenants' kubeconfigs. */
+function ownObjects({ provider }: HostileWorld, type: ResourceType): readonly DynamicObject[] {
+  return objectsOf(provider, type).filter(({ metadata }) => metadata.name !== kubeconfigKey);
 }
 
-async function remove(world: HostileWorld): Promise<string> {
-  const type = pick(world, [secrets, databases.type, zones.type, apiServiceNamespaces]);
-  const kept = objectsOf(world.provider, type).filter(({ metadata }) => metadata.name !== kubeconfigKey);
-  const { namespace, name = "" } = pick(world, kept).metadata;
-  await world.client.delete(type, namespace === undefined ? { name } : { namespace, name });
-  return `deletes ${type.plural} ${namespace ?? ""}/${name}`;
-}
-
-async function changeClusterBinding(world: HostileWorld): Promise<string> {
-  const { namespace } = pick(world, world.tenants);
-  const ref = { namespace, name: clusterBindingName };
-  const field = pick(world, [
-    "providerPrettyName",
-    "konnectorVersion",
-    "lastHeartbeatTime",
-    "conditions",
-    "heartbeatInterval",
-  ]);
-  const value = pick(world, values);
-  const isSpec = field === "providerPrettyName";
-  await world.client.mergePatch(
-    clusterBindings,
-    ref,
-    isSpec ? { spec: { [field]: value } } : { status: { [field]: value } },
-    isSpec ? {} : { subresource: "status" },
-  );
+const changeClusterBinding: Deed = async ({ client, random, tenants }) => {
+  const { namespace } = pick(random, tenants);
+  const statusFields = ["konnectorVersion", "lastHeartbeatTime", "conditions", "heartbeatInterval"];
+  const field = pick(random, ["providerPrettyName", ...statusFields]);
+  const changed = { [field]: pick(random, values) };
+  const patch = field === "providerPrettyName" ? { spec: changed } : { status: changed };
+  await patchObject(client, clusterBindings, { metadata: { namespace, name: clusterBindingName } }, patch);
   return `changes ${field} of the ClusterBinding of ${namespace}`;
-}
+};
 
-async function warn(world: HostileWorld): Promise<string> {
+const warn: Deed = async (world) => {
+  const { client, random } = world;
   const namespace = somewhere(world);
-  const about = {
-    apiVersion: "sim.klutch.example/v1",
-    kind: "Database",
-    namespace,
-    name: pick(world, ["a", "b", "c"]),
-  };
-  await world.client.create<DynamicObject>(events, {
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { namespace, name: `e${Math.floor(world.random() * 1_000_000)}` },
-    involvedObject: { ...about, ...(world.random() < 0.3 ? { name: pick(world, values) } : {}) },
+  const { apiVersion, kind } = objectOfType(databases.type, {});
+  const about = { apiVersion, kind, namespace, name: pick(random, ["a", "b", "c"]) };
+  const metadata = { namespace, name: `e${Math.floor(random() * 1_000_000)}` };
+  const event = {
+    involvedObject: { ...about, ...(random() < 0.3 ? { name: pick(random, values) } : {}) },
     type: "Warning",
-    reason: pick(world, ["Odd", "\u001b[31m", "x".repeat(500)]),
-    message: pick(world, ["odd", "two\nlines\u001b[2J", "x".repeat(100_000), 7]),
-  });
+    reason: pick(random, ["Odd", "\u001b[31m", "x".repeat(500)]),
+    message: pick(random, ["odd", "two\nlines\u001b[2J", "x".repeat(100_000), 7]),
+  };
+  await client.create(events, objectOfType(events, metadata, event));
   return `warns in ${namespace}`;
-}
+};
+
+/** Lists the deeds, and how often each is done. */
+const deeds = weighted<Deed>([
+  [map, 1],
+  [answer, 2],
+  [plantAnySecret, 2],
+  [changeSecret, 1],
+  [flood, 1],
+  [plantObject, 2],
+  [changeObject, 3],
+  [lieAboutWork, 2],
+  [remove, 1],
+  [changeClusterBinding, 1],
+  [warn, 1],
+]);

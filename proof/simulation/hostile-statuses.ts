@@ -4,6 +4,7 @@ import { numberAt, recordAt } from "@klutch/kube-core";
 import type { KubeClient, Random } from "@klutch/kube";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import { databases, zones } from "./apis.ts";
+import { patchObject, pick } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 
 /** Whose objects it lies about. */
@@ -15,22 +16,21 @@ interface Liar {
 
 /** Lies in the status of one object; says what. What the server refuses throws. */
 export async function lieAboutWork({ client, provider, random }: Liar): Promise<string> {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-  const { type } = pick([databases, zones]);
-  const { metadata, status } = pick(objectsOf(provider, type));
-  const { namespace, name = "", generation = 0, annotations } = metadata;
+  const { type } = pick(random, [databases, zones]);
+  const { metadata, status } = pick(random, objectsOf(provider, type));
+  const { generation = 0, annotations } = metadata;
   const numbers = [generation, generation - 1, generation + 1, generation + 1_000, -1, undefined, null];
   const marks = [...Object.values(annotations ?? {}), "0000000000000000", ""];
   const said = (about: string, reason: string): object => ({
     type: about,
-    status: pick(["True", "True", "False", "Unknown"]),
+    status: pick(random, ["True", "True", "False", "Unknown"]),
     reason,
     lastTransitionTime: "2026-01-01T00:00:00Z",
-    observedGeneration: pick(numbers),
+    observedGeneration: pick(random, numbers),
   });
-  const echo = said(specObservedCondition, specObservedReason(pick(marks)));
+  const echo = said(specObservedCondition, specObservedReason(pick(random, marks)));
   const words = said("klutch.anynines.com/Ready", "Said");
-  const conditions = pick<unknown>([
+  const conditions = pick<unknown>(random, [
     [said("Ready", "Available"), echo],
     [said("Ready", "Available"), words, echo],
     [words],
@@ -39,13 +39,12 @@ export async function lieAboutWork({ client, provider, random }: Liar): Promise<
     null,
     [null, 7, {}],
   ]);
-  const observedGeneration = pick<unknown>([
+  const observedGeneration = pick<unknown>(random, [
     ...numbers,
     numberAt(recordAt(status), "observedGeneration"),
     "1",
   ]);
-  const ref = namespace === undefined ? { name } : { namespace, name };
   const patch = { status: { observedGeneration, conditions } };
-  await client.mergePatch(type, ref, patch, { subresource: "status" });
-  return `lies about ${type.plural} ${namespace ?? ""}/${name}: ${JSON.stringify(patch).slice(0, 160)}`;
+  const place = await patchObject(client, type, { metadata }, patch);
+  return `lies about ${place}: ${JSON.stringify(patch).slice(0, 160)}`;
 }

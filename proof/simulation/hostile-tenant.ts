@@ -14,6 +14,7 @@ import {
   clusterBindings,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
+  kubeconfigKey,
   restoredAnnotation,
   serviceNamespaceAnnotation,
   syncerFinalizer,
@@ -22,15 +23,17 @@ import {
   customResourceDefinitions,
   type DynamicObject,
   namespaces,
+  type ObjectMeta,
   ownerReference,
   recordAt,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
 import { type KubeClient, type Random } from "@klutch/kube";
-import type { ApiServerModel } from "@klutch/kube-testing";
+import { type ApiServerModel, objectOfType } from "@klutch/kube-testing";
 import { databases, objectOf, simulatedApis, zones } from "./apis.ts";
 import { serviceNamespaceOf } from "./control-plane.ts";
+import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
@@ -49,31 +52,7 @@ type Deed = (world: LyingTenant) => Promise<string>;
 
 /** Does one harmful thing; says what. What a server refuses throws. */
 export async function doLie(world: LyingTenant): Promise<string> {
-  const onConsumer = [
-    changeClaim,
-    changeClaim,
-    changeClaim,
-    makeClaim,
-    makeClaim,
-    changeOnConsumer,
-    changeOnConsumer,
-    makeNamespace,
-  ];
-  const onProvider = [
-    answerItself,
-    answerItself,
-    request,
-    changeAccount,
-    changeExportStatus,
-    changeUpstream,
-    changeUpstream,
-  ];
-  return pick(world, [...onConsumer, ...onProvider, plantUpstream, removeOnProvider])(world);
-}
-
-function pick<T>({ random }: LyingTenant, list: readonly T[]): T {
-  if (list.length === 0) throw new Error("there is nothing to do it to");
-  return list[Math.floor(random() * list.length)] as T;
+  return pick(world.random, deeds)(world);
 }
 
 /** Values that point at the other tenant, or break what reads them. */
@@ -108,25 +87,8 @@ const marks = [
   "kubectl.kubernetes.io/last-applied-configuration",
   "team",
 ];
-const values: readonly unknown[] = [
-  null,
-  "",
-  "true",
-  7,
-  -1,
-  [],
-  {},
-  "x".repeat(3_000),
-  "../secrets",
-  "\u001b[2J",
-];
-
-function uidOf(world: LyingTenant, name: string): string {
-  return (
-    objectsOf(world.provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ??
-    "none"
-  );
-}
+const long = "x".repeat(3_000);
+const values: readonly unknown[] = [null, "", "true", 7, -1, [], {}, long, "../secrets", "\u001b[2J"];
 
 /** One change of what an object says of itself. */
 function metadataLie(world: LyingTenant): object {
@@ -134,26 +96,34 @@ function metadataLie(world: LyingTenant): object {
     Object.fromEntries(
       marks
         .filter(() => world.random() < 0.3)
-        .map((key) => [key, world.random() < 0.2 ? null : pick(world, lies(world))]),
+        .map((key) => [key, world.random() < 0.2 ? null : pick(world.random, lies(world))]),
     );
-  const owner = pick(world, [world.victim.namespace, world.liar.namespace]);
-  return pick<object>(world, [
+  const owner = pick(world.random, [world.victim.namespace, world.liar.namespace]);
+  const uidOf = (name: string): string =>
+    objectsOf(world.provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ??
+    "none";
+  return pick<object>(world.random, [
     { annotations: entries() },
     { annotations: entries(), labels: entries() },
     { annotations: { [clusterNamespaceAnnotation]: world.victim.namespace, [consumerNameAnnotation]: "a" } },
-    { annotations: { [boundAnnotation]: pick(world, ["false", null, "true"]) } },
+    { annotations: { [boundAnnotation]: pick(world.random, ["false", null, "true"]) } },
     {
-      finalizers: pick(world, [
+      finalizers: pick(world.random, [
         null,
         [syncerFinalizer],
         ["liar.example/hold"],
         [syncerFinalizer, "liar.example/hold"],
       ]),
     },
-    { ownerReferences: [ownerReference(namespaces, { name: owner, uid: uidOf(world, owner) })] },
+    { ownerReferences: [ownerReference(namespaces, { name: owner, uid: uidOf(owner) })] },
     { managedFields: [{}] },
-    { labels: { [claimedFromLabel]: uidOf(world, world.victim.namespace) } },
+    { labels: { [claimedFromLabel]: uidOf(world.victim.namespace) } },
   ]);
+}
+
+/** Chooses an object, and draws nothing where there is none: so a seed keeps its story. */
+function existing(random: Random, objects: readonly DynamicObject[]): DynamicObject {
+  return pick(objects.length === 0 ? () => 0 : random, objects);
 }
 
 /** Replaces one random thing of an object: its metadata, or one field or a part of one. */
@@ -161,165 +131,140 @@ async function change(
   world: LyingTenant,
   client: KubeClient,
   type: ResourceType,
-  object: {
-    readonly metadata: { readonly namespace?: string | undefined; readonly name?: string | undefined };
-  } & Readonly<Record<string, unknown>>,
+  object: DynamicObject,
   fields: readonly string[],
 ): Promise<string> {
-  const { namespace, name = "" } = object.metadata;
-  const ref = namespace === undefined ? { name } : { namespace, name };
-  const field = pick(world, ["metadata", ...fields]);
+  const { random } = world;
+  const field = pick(random, ["metadata", ...fields]);
   const inside = Object.keys(recordAt(object, field));
-  const value = pick(world, [...values, ...lies(world)]);
-  const part = inside.length > 0 && world.random() < 0.8 ? { [pick(world, inside)]: value } : value;
+  const value = pick(random, [...values, ...lies(world)]);
+  const part = inside.length > 0 && random() < 0.8 ? { [pick(random, inside)]: value } : value;
   const patch = field === "metadata" ? { metadata: metadataLie(world) } : { [field]: part };
-  await client.mergePatch(type, ref, patch, field === "status" ? { subresource: "status" } : {});
-  return `changes ${type.plural} ${namespace ?? ""}/${name} on ${client.clusterName}: ${JSON.stringify(patch).slice(0, 200)}`;
+  const place = await patchObject(client, type, object, patch);
+  return `changes ${place} on ${client.clusterName}: ${JSON.stringify(patch).slice(0, 200)}`;
 }
 
 const changeClaim: Deed = (world) => {
-  const { type } = pick(world, simulatedApis);
-  return change(world, world.liar.direct, type, pick(world, objectsOf(world.liar.consumer, type)), [
+  const { liar, random } = world;
+  const { type } = pick(random, simulatedApis);
+  return change(world, liar.direct, type, existing(random, objectsOf(liar.consumer, type)), [
     "spec",
     "status",
   ]);
 };
 
 const makeClaim: Deed = async (world) => {
-  const api = pick(world, simulatedApis);
-  const { victim, liar } = world;
-  const name = pick(world, ["a", "b", "c", `${victim.namespace}-a`, "a-creds", "kubeconfig", "liar"]);
-  const namespace = pick(world, [...workNamespaces, "kube-system", victim.namespace]);
+  const { victim, liar, random } = world;
+  const api = pick(random, simulatedApis);
+  const name = pick(random, ["a", "b", "c", `${victim.namespace}-a`, "a-creds", "kubeconfig", "liar"]);
+  const namespace = pick(random, [...workNamespaces, "kube-system", victim.namespace]);
   const claim = objectOf(api, namespace, name, { size: 666, note: "by the liar" });
-  await liar.direct.create<DynamicObject>(api.type, {
-    ...claim,
-    metadata: { ...claim.metadata, ...metadataLie(world) },
-  });
+  const metadata = { ...claim.metadata, ...metadataLie(world) };
+  await liar.direct.create(api.type, { ...claim, metadata });
   return `claims ${api.type.plural} ${namespace}/${name}`;
 };
 
 const changeOnConsumer: Deed = (world) => {
-  const type = pick(world, [secrets, secrets, apiServiceBindings, customResourceDefinitions]);
-  const all = objectsOf(world.liar.consumer, type).filter(({ metadata }) => metadata.name !== "kubeconfig");
-  return change(
-    world,
-    world.liar.direct,
-    type,
-    pick(world, all),
-    type === secrets ? ["data", "type"] : ["spec", "status"],
-  );
+  const { liar, random } = world;
+  const type = pick(random, [secrets, secrets, apiServiceBindings, customResourceDefinitions]);
+  const all = objectsOf(liar.consumer, type).filter(({ metadata }) => metadata.name !== kubeconfigKey);
+  const fields = type === secrets ? ["data", "type"] : ["spec", "status"];
+  return change(world, liar.direct, type, existing(random, all), fields);
 };
 
 const makeNamespace: Deed = async (world) => {
-  const name = pick(world, [
-    world.victim.namespace,
-    serviceNamespaceOf(world.victim, "app"),
-    "liars",
-    "kube-public",
-  ]);
-  const metadata = { name, ...metadataLie(world) };
-  await world.liar.direct.create<DynamicObject>(namespaces, {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata,
-  });
+  const { victim, liar, random } = world;
+  const name = pick(random, [victim.namespace, serviceNamespaceOf(victim, "app"), "liars", "kube-public"]);
+  await liar.direct.create(namespaces, objectOfType(namespaces, { name, ...metadataLie(world) }));
   return `makes namespace ${name}`;
 };
 
 /** As if it were the backend. */
 const answerItself: Deed = async (world) => {
-  const { liar, client } = world;
-  const name = pick(world, [...workNamespaces, "kube-system", "liars", world.victim.namespace]);
+  const { liar, client, random, provider } = world;
+  const name = pick(random, [...workNamespaces, "kube-system", "liars", world.victim.namespace]);
   const ref = { namespace: liar.namespace, name };
-  const isThere = objectsOf(world.provider, apiServiceNamespaces).some(
+  const isThere = objectsOf(provider, apiServiceNamespaces).some(
     ({ metadata }) => metadata.namespace === liar.namespace && metadata.name === name,
   );
-  if (!isThere)
-    await client.create<DynamicObject>(apiServiceNamespaces, {
-      apiVersion: "klutch.anynines.com/v1alpha1",
-      kind: apiServiceNamespaces.kind,
-      metadata: { ...ref, ...metadataLie(world) },
-      spec: {},
-    });
-  const status = { namespace: pick(world, [...lies(world), ...values]) };
-  await client.mergePatch(apiServiceNamespaces, ref, { status }, { subresource: "status" });
+  if (!isThere) {
+    const metadata = { ...ref, ...metadataLie(world) };
+    await client.create(apiServiceNamespaces, objectOfType(apiServiceNamespaces, metadata, { spec: {} }));
+  }
+  const status = { namespace: pick(random, [...lies(world), ...values]) };
+  await patchObject(client, apiServiceNamespaces, { metadata: ref }, { status });
   return `answers itself for ${name}: ${JSON.stringify(status).slice(0, 80)}`;
 };
 
-const request: Deed = async (world) => {
-  const { liar, client } = world;
-  const name = `r${Math.floor(world.random() * 5)}`;
-  await client.create<DynamicObject>(apiServiceExportRequests, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: apiServiceExportRequests.kind,
-    metadata: { namespace: liar.namespace, name },
-    spec: {
-      resources: [
-        pick(world, [
-          { group: "", resource: "secrets" },
-          { group: zones.type.group, resource: "zones" },
-        ]),
-      ],
-      parameters: {},
-    },
-  });
+const request: Deed = async ({ liar, client, random }) => {
+  const name = `r${Math.floor(random() * 5)}`;
+  const wanted = [
+    { group: "", resource: "secrets" },
+    { group: zones.type.group, resource: "zones" },
+  ];
+  const spec = { resources: [pick(random, wanted)], parameters: {} };
+  const metadata = { namespace: liar.namespace, name };
+  await client.create(apiServiceExportRequests, objectOfType(apiServiceExportRequests, metadata, { spec }));
   return `requests ${name}`;
 };
 
-const changeAccount: Deed = (world) => {
-  const { namespace } = world.liar;
-  const own = objectsOf(world.provider, clusterBindings).filter(
-    ({ metadata }) => metadata.namespace === namespace && metadata.name === clusterBindingName,
-  );
-  return change(world, world.client, clusterBindings, pick(world, own), ["status"]);
-};
+const changeAccount: Deed = (world) =>
+  changeReached(world, clusterBindings, ["status"], ({ name }) => name === clusterBindingName);
 
-const changeExportStatus: Deed = (world) => {
-  const { namespace } = world.liar;
-  const own = objectsOf(world.provider, apiServiceExports).filter(
-    ({ metadata }) => metadata.namespace === namespace,
-  );
-  return change(world, world.client, apiServiceExports, pick(world, own), ["status"]);
-};
+const changeExportStatus: Deed = (world) => changeReached(world, apiServiceExports, ["status"]);
 
-/** Whether an object of the provider stands where the tenant's role reaches. */
-function isReached({ liar }: LyingTenant, namespace: string | undefined, name: string): boolean {
-  return namespace === undefined
-    ? name.startsWith(`${liar.namespace}-`)
-    : namespace.startsWith(`${liar.namespace}-`);
+const changeUpstream: Deed = (world) =>
+  changeReached(world, pick(world.random, simulatedApis).type, ["spec", "status"]);
+
+/** Changes any object of the provider that the tenant's role reaches. */
+function changeReached(
+  world: LyingTenant,
+  type: ResourceType,
+  fields: readonly string[],
+  isMeant: (metadata: ObjectMeta) => boolean = () => true,
+): Promise<string> {
+  const meant = reached(world, type).filter(({ metadata }) => isMeant(metadata));
+  return change(world, world.client, type, existing(world.random, meant), fields);
 }
 
-const changeUpstream: Deed = (world) => {
-  const { type } = pick(world, simulatedApis);
-  const own = objectsOf(world.provider, type).filter(({ metadata: { namespace, name = "" } }) =>
-    isReached(world, namespace, name),
+/** The objects of the provider that the tenant's role reaches: Klutch's in its own namespace, others in its service namespaces. */
+function reached({ liar, provider }: LyingTenant, type: ResourceType): readonly DynamicObject[] {
+  const isKlutch = type.group === apiServiceExports.group;
+  return objectsOf(provider, type).filter(({ metadata: { namespace, name = "" } }) =>
+    isKlutch ? namespace === liar.namespace : (namespace ?? name).startsWith(`${liar.namespace}-`),
   );
-  return change(world, world.client, type, pick(world, own), ["spec", "status"]);
-};
+}
 
-const plantUpstream: Deed = async (world) => {
-  const { liar, victim } = world;
-  const name = pick(world, ["a", "b", "c", "planted", "a-creds"]);
-  const namespace = serviceNamespaceOf(liar, pick(world, workNamespaces));
+const plantUpstream: Deed = async ({ liar, victim, client, random }) => {
+  const name = pick(random, ["a", "b", "c", "planted", "a-creds"]);
+  const namespace = serviceNamespaceOf(liar, pick(random, workNamespaces));
   const claim = objectOf(databases, namespace, name, { size: 1, note: "by the liar" });
   const annotations = {
     [clusterNamespaceAnnotation]: victim.namespace,
-    [boundAnnotation]: pick(world, ["true", "false"]),
+    [boundAnnotation]: pick(random, ["true", "false"]),
     [consumerNameAnnotation]: "a",
   };
-  await world.client.create<DynamicObject>(databases.type, {
-    ...claim,
-    metadata: { namespace, name, annotations },
-  });
+  await client.create(databases.type, { ...claim, metadata: { namespace, name, annotations } });
   return `plants databases ${namespace}/${name}`;
 };
 
 const removeOnProvider: Deed = async (world) => {
-  const type = pick(world, [databases.type, zones.type, apiServiceNamespaces]);
-  const own = objectsOf(world.provider, type).filter(({ metadata: { namespace, name = "" } }) =>
-    type === apiServiceNamespaces ? namespace === world.liar.namespace : isReached(world, namespace, name),
-  );
-  const { namespace, name = "" } = pick(world, own).metadata;
-  await world.client.delete(type, namespace === undefined ? { name } : { namespace, name });
-  return `deletes ${type.plural} ${namespace ?? ""}/${name} on the provider`;
+  const type = pick(world.random, [databases.type, zones.type, apiServiceNamespaces]);
+  const removed = await deleteObject(world.client, type, existing(world.random, reached(world, type)));
+  return `${removed} on the provider`;
 };
+
+/** Lists the deeds, and how often each is done. */
+const deeds = weighted<Deed>([
+  [changeClaim, 3],
+  [makeClaim, 2],
+  [changeOnConsumer, 2],
+  [makeNamespace, 1],
+  [answerItself, 2],
+  [request, 1],
+  [changeAccount, 1],
+  [changeExportStatus, 1],
+  [changeUpstream, 2],
+  [plantUpstream, 1],
+  [removeOnProvider, 1],
+]);

@@ -1,4 +1,8 @@
-/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm; `--naive-store` for agents that know nothing of digests. */
+/**
+ * `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a
+ * provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm;
+ * `--naive-store` for agents that know nothing of digests.
+ */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
@@ -7,6 +11,7 @@ import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
 import { simulateTenant } from "./simulate-tenant.ts";
+import type { SimulationResult } from "./stage.ts";
 
 const batchSize = 100;
 const flags = {
@@ -23,7 +28,7 @@ const flags = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
 
-function run(seed: number, values: Values): ReturnType<typeof simulate> {
+function run(seed: number, values: Values): Promise<SimulationResult> {
   if (values.liar) return simulateTenant(seed);
   if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
   return simulate(seed, { naiveStore: values["naive-store"] });
@@ -33,7 +38,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: flags });
   if (values.seed !== undefined) return runOne(wholeNumber("seed", values.seed), values);
   const [from, seeds] = [wholeNumber("from", values.from), wholeNumber("seeds", values.seeds)];
-  if (!values.worker) return runMany(from, seeds, values);
+  if (!values.worker) return runMany(from, seeds);
   // One of several processes: a batch of seeds.
   for (let seed = from; seed < from + seeds; seed++) {
     const { broken, writes } = await run(seed, values);
@@ -52,17 +57,13 @@ async function runOne(seed: number, values: Values): Promise<number> {
   return broken.length === 0 ? 0 : 1;
 }
 
-interface SeedReport {
-  readonly seed: number;
-  readonly broken: readonly string[];
-  readonly writes: number;
-}
+type SeedReport = Pick<SimulationResult, "seed" | "broken" | "writes">;
 
 /**
  * All seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
  * for ever.
  */
-async function runMany(from: number, seeds: number, values: Values): Promise<number> {
+async function runMany(from: number, seeds: number): Promise<number> {
   const started = performance.now();
   const end = from + seeds;
   let next = from;
@@ -79,15 +80,9 @@ async function runMany(from: number, seeds: number, values: Values): Promise<num
     while (next < end) {
       const first = next;
       next = Math.min(end, next + batchSize);
-      const child = fork(import.meta.filename, [
-        "--worker",
-        `--from=${first}`,
-        `--seeds=${next - first}`,
-        ...(values.hostile ? ["--hostile"] : []),
-        ...(values.liar ? ["--liar"] : []),
-        ...(values["naive-store"] ? ["--naive-store"] : []),
-        ...(values["keep-exports"] ? ["--keep-exports"] : []),
-      ]);
+      // Of an option that comes twice the last one counts.
+      const batch = ["--worker", `--from=${first}`, `--seeds=${next - first}`];
+      const child = fork(import.meta.filename, [...process.argv.slice(2), ...batch]);
       child.on("message", onReport);
       await once(child, "exit");
     }

@@ -5,19 +5,19 @@ import {
   leases,
   numberAt,
   type ObjectMeta,
+  refOf,
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
-import { type KubeClient } from "@klutch/kube";
-import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { follow, serviceNamespaceOf } from "./control-plane.ts";
 import { placeOf, specText } from "./controllers.ts";
 import { flawsOf, judgeStatus, type WorkLedger } from "./generations.ts";
 import { misplaced, ProviderWords } from "./places.ts";
+import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
-import type { Ledger } from "./users.ts";
+import type { Entry, Ledger } from "./users.ts";
 
 /** One tenant with what its users were promised. */
 export interface Watched {
@@ -25,10 +25,9 @@ export interface Watched {
   readonly ledger: Ledger;
 }
 
-/** Sees each change of both servers as it happens. `broken` has a line for each broken promise; the end state is judged elsewhere. */
+/** Sees each change of both servers as it happens. Tells each broken promise to the stage; the end state is judged elsewhere. */
 export class Monitor {
-  readonly broken: string[] = [];
-  readonly #clock: VirtualClock;
+  readonly #stage: Stage;
   readonly #watched: readonly Watched[];
   readonly #words: ProviderWords;
   /** Virtual time at which upstream objects were first seen, by uid. */
@@ -46,20 +45,16 @@ export class Monitor {
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
 
-  constructor(
-    clock: VirtualClock,
-    provider: ApiServerModel,
-    watched: readonly Watched[],
-    ledger: WorkLedger,
-  ) {
-    this.#clock = clock;
+  constructor(stage: Stage, watched: readonly Watched[], ledger: WorkLedger) {
+    this.#stage = stage;
     this.#watched = watched;
-    this.#words = new ProviderWords(provider);
+    this.#words = new ProviderWords(stage.provider);
     this.#ledger = ledger;
   }
 
   /** Watches until the signal aborts. */
-  run(provider: KubeClient, signal: AbortSignal): Promise<void> {
+  run(signal: AbortSignal): Promise<void> {
+    const provider = this.#stage.client;
     const running: Promise<void>[] = [];
     for (const { type } of simulatedApis) {
       running.push(
@@ -84,17 +79,13 @@ export class Monitor {
     const what = `${identity} sent ${verb} ${type.plural} ${namespace ?? ""}/${name} to the ${side}`;
     // Taking a lease before it expired is against its rules, so nobody can notice at once; the thief does not write.
     if (holder !== identity && holder !== "" && holder !== "thief")
-      this.#say(`no write without the lease: ${what} while ${holder} held it`);
+      this.#stage.say(`no write without the lease: ${what} while ${holder} held it`);
     const why = misplaced(tenant, write, this.#words);
-    if (why !== undefined) this.#say(`${identity}: ${why}`);
+    if (why !== undefined) this.#stage.say(`${identity}: ${why}`);
     if (side !== "provider") return;
     const own = [tenant.namespace, ...workNamespaces.map((one) => serviceNamespaceOf(tenant, one))];
     const isOwn = namespace === undefined ? name.startsWith(`${tenant.namespace}-`) : own.includes(namespace);
-    if (!isOwn) this.#say(`tenants are apart: ${what}`);
-  }
-
-  #say(text: string): void {
-    this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
+    if (!isOwn) this.#stage.say(`tenants are apart: ${what}`);
   }
 
   async #whenServed(tenant: SimulatedTenant, type: ResourceType, signal: AbortSignal): Promise<void> {
@@ -103,7 +94,7 @@ export class Monitor {
         await tenant.direct.list(type, { limit: 1 });
         break;
       } catch {
-        await this.#clock.sleep(200, { signal }).catch(() => undefined);
+        await this.#stage.clock.sleep(200, { signal }).catch(() => undefined);
       }
     }
     await follow(tenant.direct, type, signal, (object, isGone) => {
@@ -114,49 +105,38 @@ export class Monitor {
 
   #onProvider(plural: string, object: DynamicObject, isGone: boolean): void {
     const { uid = "", namespace, name = "", deletionTimestamp, annotations } = object.metadata;
-    const now = this.#clock.monotonic();
+    const now = this.#stage.clock.monotonic();
     if (!this.#bornAt.has(uid)) this.#bornAt.set(uid, now);
-    const place = `${plural} ${namespace ?? ""}/${name}`;
+    const place = placeOf({ plural }, { namespace, name });
     if (isGone || annotations?.[boundAnnotation] !== "true") this.#present.delete(place);
     else this.#present.add(place);
     if (deletionTimestamp === undefined && !isGone) return;
     if (this.#reportedGone.has(uid) || annotations?.[boundAnnotation] !== "true") return;
-    const key = this.#claimOf(plural, namespace, name);
-    const deletedAt = key?.ledger.get(key.key)?.deletedAt;
-    if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs) {
-      this.#say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
-    }
+    const deletedAt = this.#entryOf(place)?.deletedAt;
+    if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs)
+      this.#stage.say(`no upstream delete without a user's: ${place} goes`);
     this.#reportedGone.add(uid);
   }
 
-  #claimOf(
-    plural: string,
-    namespace: string | undefined,
-    name: string,
-  ): { ledger: Ledger; key: string } | undefined {
-    for (const { tenant, ledger } of this.#watched) {
-      if (namespace === undefined) {
-        if (name.startsWith(`${tenant.namespace}-`))
-          return { ledger, key: `${plural} ${name.slice(tenant.namespace.length + 1)}` };
-        continue;
+  /** Returns what was acknowledged for the claim whose upstream object has this place. */
+  #entryOf(place: string): Entry | undefined {
+    for (const { tenant, ledger } of this.#watched)
+      for (const [key, entry] of ledger) {
+        const [plural = "", object = ""] = key.split(" ");
+        if (upstreamPlace(tenant, { plural }, refOf(object)) === place) return entry;
       }
-      const workNamespace = workNamespaces.find((one) => serviceNamespaceOf(tenant, one) === namespace);
-      if (workNamespace !== undefined) return { ledger, key: `${plural} ${workNamespace}/${name}` };
-    }
     return undefined;
   }
 
   /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneOnConsumer(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
-    const { namespace, name = "", deletionTimestamp, finalizers, annotations } = metadata;
+    const { deletionTimestamp, finalizers, annotations } = metadata;
     // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
     if (annotations?.[boundAnnotation] !== "true") return;
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
-    const place = upstreamPlace(tenant, type, metadata);
-    if (this.isUnbinding || !this.#present.has(place)) return;
-    this.#say(
-      `a claim goes after its upstream: ${tenant.name} ${type.plural} ${namespace ?? ""}/${name} is gone`,
-    );
+    if (this.isUnbinding || !this.#present.has(upstreamPlace(tenant, type, metadata))) return;
+    const what = `${tenant.name} ${placeOf(type, metadata)}`;
+    this.#stage.say(`a claim goes after its upstream: ${what} is gone`);
   }
 
   #onConsumer(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
@@ -166,7 +146,7 @@ export class Monitor {
     if (count === undefined) return;
     const before = this.#counts.get(uid) ?? -1;
     if (count < before)
-      this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
+      this.#stage.say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
     this.#counts.set(uid, count);
   }
 
@@ -174,20 +154,22 @@ export class Monitor {
   #judge(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
     const { uid = "", name = "", generation = 0 } = object.metadata;
     const known = this.#generations.get(uid);
-    const now = this.#clock.monotonic();
+    const now = this.#stage.clock.monotonic();
     const since = known?.generation === generation ? known.since : now;
     this.#generations.set(uid, { generation, since });
-    for (const flaw of flawsOf(object)) this.#say(`${tenant.name} ${name}: ${flaw}`);
+    for (const flaw of flawsOf(object)) this.#stage.say(`${tenant.name} ${name}: ${flaw}`);
     if (judgeStatus(object, true) !== "current") return;
     if (!this.#ledger.isWorkedOn(upstreamPlace(tenant, type, object.metadata), specText(object), since))
-      this.#say(`nobody is ready too early: ${tenant.name} ${name} shows generation ${generation} as ready`);
+      this.#stage.say(
+        `nobody is ready too early: ${tenant.name} ${name} shows generation ${generation} as ready`,
+      );
   }
 }
 
 /** Where the upstream object of a claim stands. */
 function upstreamPlace(
   tenant: SimulatedTenant,
-  type: ResourceType,
+  type: Pick<ResourceType, "plural">,
   { namespace, name = "" }: ObjectMeta,
 ): string {
   return namespace === undefined

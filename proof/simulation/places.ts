@@ -1,5 +1,6 @@
 /** Where an agent may write: bound kinds, accepted claims and its own objects, on both sides. Knows what was promised, not how it is kept. */
 import {
+  apiServiceBindingCrd,
   apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
@@ -26,8 +27,10 @@ import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 /** The Secret of an app cluster with the credentials of the provider. */
 export const kubeconfigSecret = "kubeconfig";
 
-const bindGroup = apiServiceBindings.group;
-const ownOnProvider = [apiServiceNamespaces, apiServiceExports, clusterBindings];
+const ownKinds: Readonly<Record<AgentWrite["side"], readonly ResourceType[]>> = {
+  provider: [apiServiceNamespaces, apiServiceExports, clusterBindings],
+  consumer: [secrets, events, apiServiceBindings, customResourceDefinitions],
+};
 const is = (one: ResourceType, other: ResourceType): boolean =>
   one.plural === other.plural && one.group === other.group;
 const isBoundKind = (type: ResourceType): boolean => simulatedApis.some((api) => is(api.type, type));
@@ -88,25 +91,26 @@ export function misplaced(
   const { side, verb, type, namespace, name } = write;
   const resource = type.group === "" ? type.plural : `${type.plural}.${type.group}`;
   const what = `${verb} ${resource} ${namespace ?? ""}/${name} on the ${side}`;
+  const isOwn = isOwnKind(side, type);
+  if (!isOwn && !isBoundKind(type)) return `a write outside of bound kinds and claims: ${what}`;
   if (side === "provider") {
-    const isOwn = ownOnProvider.some((one) => is(one, type));
-    if (!isOwn && !isBoundKind(type)) return `a write outside of bound kinds and claims: ${what}`;
-    if (isOwn) {
-      const isPlace =
-        namespace === tenant.namespace && (!is(type, clusterBindings) || name === clusterBindingName);
-      return isPlace ? undefined : `a write outside of the tenant: ${what}`;
-    }
-    const isTenants =
-      namespace === undefined ? words.hasName(tenant, type, name) : words.hasNamespace(tenant, namespace);
+    const isTenants = isOwn
+      ? namespace === tenant.namespace && (!is(type, clusterBindings) || name === clusterBindingName)
+      : namespace === undefined
+        ? words.hasName(tenant, type, name)
+        : words.hasNamespace(tenant, namespace);
     return isTenants ? undefined : `a write outside of the tenant: ${what}`;
   }
-  if (isBoundKind(type) || is(type, events)) return undefined;
-  if (is(type, secrets))
-    return isSecretsPlace(namespace, name) ? undefined : `a Secret where nothing lives: ${what}`;
-  const isOwn =
-    (is(type, apiServiceBindings) && namespace === consumerNamespace) ||
-    (is(type, customResourceDefinitions) && isOwnCrd(name));
-  return isOwn ? undefined : `a write outside of bound kinds and claims: ${what}`;
+  if (is(type, secrets) && !isSecretsPlace(namespace, name)) return `a Secret where nothing lives: ${what}`;
+  const isElsewhere =
+    (is(type, apiServiceBindings) && namespace !== consumerNamespace) ||
+    (is(type, customResourceDefinitions) && !isOwnCrd(name));
+  return isElsewhere ? `a write outside of bound kinds and claims: ${what}` : undefined;
+}
+
+/** Tells whether an agent has a business with a kind that is not bound. */
+function isOwnKind(side: AgentWrite["side"], type: ResourceType): boolean {
+  return ownKinds[side].some((one) => is(one, type));
 }
 
 /** Where claims live, and the Secret with the credentials of the provider itself. */
@@ -117,7 +121,5 @@ function isSecretsPlace(namespace: string | undefined, name: string): boolean {
 }
 
 function isOwnCrd(name: string): boolean {
-  return (
-    name === `${apiServiceBindings.plural}.${bindGroup}` || simulatedApis.some((api) => api.name === name)
-  );
+  return name === apiServiceBindingCrd.metadata.name || simulatedApis.some((api) => api.name === name);
 }

@@ -1,7 +1,7 @@
 /** What both clusters hold at one moment, for the invariants. */
 import { apiServiceBindings, apiServiceExports, apiServiceNamespaces } from "@klutch/api";
-import type { ApiServerModel } from "@klutch/kube-testing";
-import type { InvariantSnapshot, Tenant } from "@klutch/sync";
+import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
+import { checkInvariants, type InvariantSnapshot, type Tenant } from "@klutch/sync";
 import { type DynamicObject, namespaces, type ResourceType, secrets } from "@klutch/kube-core";
 import { simulatedApis } from "./apis.ts";
 import type { SimulatedTenant } from "./tenant.ts";
@@ -11,8 +11,22 @@ export function objectsOf(model: ApiServerModel, type: ResourceType): readonly D
   return model.objects(type) as unknown as readonly DynamicObject[];
 }
 
+/** Lists the invariants that do not hold for a tenant now; without objects of the provider whose names contain `foreign`. */
+export function violations(
+  tenant: SimulatedTenant,
+  others: readonly SimulatedTenant[],
+  { provider, clock }: { readonly provider: ApiServerModel; readonly clock: VirtualClock },
+  foreign?: string,
+): string[] {
+  return checkInvariants(snapshotOf(tenant, others, provider, clock.now()))
+    .filter(({ side, object }) => foreign === undefined || side !== "provider" || !object.includes(foreign))
+    .map(
+      ({ invariant, side, object, message }) => `${tenant.name} ${invariant}: ${side} ${object}: ${message}`,
+    );
+}
+
 /** One tenant's app cluster and the provider, as they are now. */
-export function snapshotOf(
+function snapshotOf(
   tenant: SimulatedTenant,
   others: readonly SimulatedTenant[],
   provider: ApiServerModel,

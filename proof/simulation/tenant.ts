@@ -1,5 +1,6 @@
 /** One app cluster and its place on the provider: what the backend and the plugin would have made. */
 import {
+  apiServiceBindingCrd,
   apiServiceBindings,
   apiServiceExports,
   bindCrds,
@@ -8,15 +9,16 @@ import {
   consumerNamespace,
   kubeconfigKey,
 } from "@klutch/api";
-import {
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  secrets,
-} from "@klutch/kube-core";
+import { customResourceDefinitions, type KubeObject, namespaces, secrets } from "@klutch/kube-core";
 import { type ClusterConfig, formatKubeconfig, type KubeClient } from "@klutch/kube";
-import { ApiServerModel, secretObject, seededRandom, type VirtualClock } from "@klutch/kube-testing";
+import {
+  ApiServerModel,
+  namespaceObject,
+  objectOfType,
+  secretObject,
+  seededRandom,
+  type VirtualClock,
+} from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { exportOf, simulatedApis } from "./apis.ts";
 
@@ -34,13 +36,6 @@ export interface SimulatedTenant {
   /** Cluster namespace on the provider. */
   readonly namespace: string;
 }
-
-const object = (kind: string, metadata: object, fields: object = {}, apiVersion = "v1"): DynamicObject => ({
-  apiVersion,
-  kind,
-  metadata,
-  ...fields,
-});
 
 /** Makes the provider's part that all tenants share. */
 export async function prepareProvider(direct: KubeClient): Promise<void> {
@@ -62,21 +57,11 @@ export async function createTenant(
   const deleteMs = (): number => Math.max(0, random() - 0.5) * 200;
   const direct = consumer.client({ clusterName: `${name}-direct`, user: "user", deleteMs });
   const namespace = `cluster-${index}`;
-  await provider.create(namespaces, object("Namespace", { name: namespace }));
-  await provider.create(
-    clusterBindings,
-    object(
-      "ClusterBinding",
-      { namespace, name: clusterBindingName },
-      {
-        spec: {
-          kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey },
-          providerPrettyName: "simulated",
-        },
-      },
-      "klutch.anynines.com/v1alpha1",
-    ),
-  );
+  await provider.create(namespaces, namespaceObject(namespace));
+  const key = { name: kubeconfigKey, key: kubeconfigKey };
+  const account = { namespace, name: clusterBindingName };
+  const spec = { kubeconfigSecretRef: key, providerPrettyName: "simulated" };
+  await provider.create(clusterBindings, objectOfType(clusterBindings, account, { spec }));
   const kubeconfig = formatKubeconfig({
     name: "provider",
     server: "https://provider",
@@ -90,24 +75,15 @@ export async function createTenant(
   for (const api of simulatedApis)
     await provider.create(apiServiceExports, exportOf(api, namespace, informerScope));
   for (const one of [consumerNamespace, ...workNamespaces])
-    await direct.create(namespaces, object("Namespace", { name: one }));
-  for (const crd of bindCrds)
-    if (crd.metadata.name.startsWith("apiservicebindings."))
-      await direct.create<KubeObject>(customResourceDefinitions, crd);
-  const ref = { namespace: consumerNamespace, name: "kubeconfig" };
+    await direct.create(namespaces, namespaceObject(one));
+  await direct.create<KubeObject>(customResourceDefinitions, apiServiceBindingCrd);
+  const ref = { namespace: consumerNamespace, name: kubeconfigKey };
   await direct.create(secrets, secretObject(ref.namespace, ref.name, texts));
   for (const api of simulatedApis) {
     const permissionClaims = api.claims.map((claim) => ({ ...claim, state: "Accepted" }));
     const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey }, permissionClaims };
-    await direct.create(
-      apiServiceBindings,
-      object(
-        "APIServiceBinding",
-        { namespace: consumerNamespace, name: api.name },
-        { spec },
-        "klutch.anynines.com/v1alpha1",
-      ),
-    );
+    const metadata = { namespace: consumerNamespace, name: api.name };
+    await direct.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
   }
   const config: ClusterConfig = { name, server: `https://${name}`, auth: { kind: "none" } };
   return { name, consumer, direct, config, namespace };

@@ -1,8 +1,10 @@
 /** What people do in one app cluster, and a ledger of what the API server acknowledged. */
-import { customResourceDefinitions, type DynamicObject, keyOfRef, secrets } from "@klutch/kube-core";
+import { customResourceDefinitions, type DynamicObject, keyOf, keyOfRef, secrets } from "@klutch/kube-core";
 import { isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
-import { databases, objectOf, type SimulatedApi, zones } from "./apis.ts";
+import { databases, objectOf, type SimulatedApi, simulatedApis, zones } from "./apis.ts";
+import { pick } from "./deeds.ts";
+import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
 /** What was last acknowledged for one claim. */
@@ -16,9 +18,32 @@ export interface Entry {
 /** By `<plural> <key>`. */
 export type Ledger = Map<string, Entry>;
 
-/** Key in the ledger. */
-export function ledgerKey(api: SimulatedApi, namespace: string | undefined, name: string): string {
-  return `${api.type.plural} ${keyOfRef({ namespace, name })}`;
+/** Lists acknowledged edits that are not in the app cluster. */
+export function lostEdits(tenant: SimulatedTenant, ledger: Ledger): string[] {
+  const present = specsOf(tenant);
+  return [...ledger].flatMap(([key, { spec }]) =>
+    spec === undefined || present.get(key) === JSON.stringify(spec)
+      ? []
+      : [`${tenant.name} ${key}: an acknowledged edit is lost`],
+  );
+}
+
+/** Lists acknowledged deletes whose claims are still there. */
+export function lostDeletes(tenant: SimulatedTenant, ledger: Ledger): string[] {
+  const present = specsOf(tenant);
+  return [...ledger].flatMap(([key, { spec }]) =>
+    spec === undefined && present.has(key) ? [`${tenant.name} ${key} was deleted and is there`] : [],
+  );
+}
+
+/** The claims of an app cluster by the ledger's keys. */
+function specsOf({ consumer }: SimulatedTenant): ReadonlyMap<string, string | undefined> {
+  const claims = simulatedApis.flatMap(({ type }) =>
+    objectsOf(consumer, type).map(
+      (object) => [`${type.plural} ${keyOf(object)}`, JSON.stringify(object.spec)] as const,
+    ),
+  );
+  return new Map(claims);
 }
 
 const names = ["a", "b", "c"];
@@ -30,12 +55,11 @@ export async function act(
   clock: VirtualClock,
   random: Random,
 ): Promise<string> {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const api = random() < 0.8 ? databases : zones;
-  const namespace = pick(workNamespaces);
-  const name = pick(names);
-  const key = ledgerKey(api, api.type.namespaced ? namespace : undefined, name);
+  const namespace = pick(random, workNamespaces);
+  const name = pick(random, names);
   const ref = api.type.namespaced ? { namespace, name } : { name };
+  const key = `${api.type.plural} ${keyOfRef(ref)}`;
   const choice = random();
   const size = Math.floor(random() * 100);
   const { direct } = tenant;
@@ -59,7 +83,7 @@ export async function act(
     }
     if (choice < 0.7) {
       const drop = random() < 0.3 ? { tags: null } : {};
-      const labels = { team: pick(["red", "blue"]) };
+      const labels = { team: pick(random, ["red", "blue"]) };
       const patch = { metadata: { labels }, spec: { size, ...drop } };
       const edited = await direct.mergePatch<DynamicObject>(api.type, ref, patch);
       if (edited.metadata.deletionTimestamp === undefined) entry.spec = edited["spec"] as Entry["spec"];

@@ -1,7 +1,6 @@
 /** An app cluster and a control plane as real nodes, with konnector and backend in Pods, installed by their charts. Needs root. */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { binderName, backendPolicyName, consumerNamespace } from "@klutch/api";
@@ -10,6 +9,7 @@ import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
 import { type NodeCluster, openNodeNetwork, startNodeClusters, startNodeRegistry } from "@klutch/nodes";
 import { pushLayout } from "@klutch/oci";
 import { logIn, offerDatabases, tenants } from "../../e2e/security/bound-world.ts";
+import { temporaryFolder } from "../harness/world.ts";
 import type { LivingWorld } from "../../e2e/upgrade/living-claims.ts";
 
 const run = promisify(execFile);
@@ -19,8 +19,7 @@ const images = ["backend", "konnector"];
 /** Starts it: a tenant has logged in, nothing is bound. */
 export async function startDrainWorld(): Promise<LivingWorld & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-drain-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = stack.use(await temporaryFolder("klutch-drain-")).path;
   const network = stack.use(await openNodeNetwork());
   const registry = stack.use(await startNodeRegistry(network));
   const registries = { "registry.klutch.example": registry.url };
@@ -47,14 +46,8 @@ export async function startDrainWorld(): Promise<LivingWorld & AsyncDisposable> 
     appCluster: { client: appCluster.client, dataDir: folder },
     controlPlane,
     async kubectlBind(...args) {
-      const { stdout } = await run(process.execPath, [
-        ownProgram("cli"),
-        "--timeout=60s",
-        "--kubeconfig",
-        admin,
-        ...args,
-      ]);
-      return stdout;
+      const command = [ownProgram("cli"), "--timeout=60s", "--kubeconfig", admin, ...args];
+      return (await run(process.execPath, command)).stdout;
     },
     async kubeconfigFile(tenant) {
       const account = { namespace: tenant, name: binderName };
@@ -69,11 +62,8 @@ export async function startDrainWorld(): Promise<LivingWorld & AsyncDisposable> 
 /** Builds the images as people do, and pushes them under the path of the release. */
 async function release(folder: string, registry: string): Promise<void> {
   const architecture = process.arch === "arm64" ? "arm64" : "amd64";
-  const args = [
-    `--out=${folder}`,
-    `--architecture=${architecture}`,
-    ...images.map((name) => `--image=${name}`),
-  ];
+  const chosen = images.map((name) => `--image=${name}`);
+  const args = [`--out=${folder}`, `--architecture=${architecture}`, ...chosen];
   await run(process.execPath, [join(tree, "tools", "release", "main.ts"), ...args]);
   for (const name of images)
     await pushLayout(join(folder, "images", name), { registry, repository: `klutch/${name}` });

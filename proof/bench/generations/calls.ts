@@ -1,9 +1,10 @@
 /** The agent's calls for each thing that happens to a claim, by the API servers' own counters. */
 import { inParallel } from "../harness/api.ts";
 import { type CallCount, isWrite, totalOf } from "../harness/calls.ts";
+import type { Claims } from "../harness/claims.ts";
 import { counted } from "../harness/quiet.ts";
 import { benchGroup } from "../harness/widget.ts";
-import { answer, type BoundKind, create, edit, label, stamp } from "./bound-kind.ts";
+import { answer, create, type Deed, edit, label, stamp } from "./bound-kind.ts";
 
 /** For one claim. */
 export interface Calls {
@@ -18,50 +19,42 @@ export interface Happening {
   readonly calls: readonly Calls[];
 }
 
-type Deed = (bound: BoundKind, name: string) => Promise<void>;
-
-const life: readonly (readonly [what: string, deed: Deed])[] = [
-  ["made, and not answered for seconds", create],
-  ["then answered", (bound, name) => answer(bound, name, 1)],
-  ["another status without an edit", (bound, name) => answer(bound, name, 2)],
-  ["a label edited", (bound, name) => label(bound, name, "blue")],
-  ["the spec edited, and not answered for seconds", (bound, name) => edit(bound, name, 2)],
-  ["then what was said before stamped with the new generation", stamp],
-  ["then answered", (bound, name) => answer(bound, name, 3)],
-  ["the spec edited, and answered at once", both((bound, name) => edit(bound, name, 3), 4)],
-];
-const quickLife: typeof life = [["made, and answered at once", both(create, 1)]];
+/** By the first word of the claims' names. */
+const lives: Readonly<Record<string, readonly (readonly [what: string, deed: Deed])[]>> = {
+  quick: [["made, and answered at once", both(create, 1)]],
+  calls: [
+    ["made, and not answered for seconds", create],
+    ["then answered", answer(1)],
+    ["another status without an edit", answer(2)],
+    ["a label edited", label("blue")],
+    ["the spec edited, and not answered for seconds", edit(2)],
+    ["then what was said before stamped with the new generation", stamp],
+    ["then answered", answer(3)],
+    ["the spec edited, and answered at once", both(edit(3), 4)],
+  ],
+};
 
 /** Leads `count` claims of each kind through it. */
-export async function countCalls(
-  kinds: readonly BoundKind[],
-  count: number,
-  tell: (happening: Happening) => void,
-): Promise<void> {
-  for (const [prefix, deeds] of [
-    ["quick", quickLife],
-    ["calls", life],
-  ] as const)
-    for (const [what, deed] of deeds) {
-      const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-      tell({ what, calls: await callsFor(kinds, names, deed) });
-    }
+export async function countCalls(kinds: readonly Claims[], count: number): Promise<readonly Happening[]> {
+  const happenings: Happening[] = [];
+  for (const [prefix, deeds] of Object.entries(lives)) {
+    const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+    for (const [what, deed] of deeds) happenings.push({ what, calls: await callsFor(kinds, names, deed) });
+  }
+  return happenings;
 }
 
 async function callsFor(
-  kinds: readonly BoundKind[],
+  kinds: readonly Claims[],
   names: readonly string[],
   deed: Deed,
 ): Promise<readonly Calls[]> {
   const [first] = kinds;
   if (first === undefined) return [];
-  const { consumer, provider } = await counted(first.world, async () => {
-    for (const bound of kinds) await inParallel(names, (name) => deed(bound, name));
+  const { byKind } = await counted(first.world, async () => {
+    for (const claims of kinds) await inParallel(names, (name) => deed(claims, name));
   });
-  const all = [...consumer.byKind, ...provider.byKind];
-  return kinds.map(({ treatment }) =>
-    callsOf(all, `${benchGroup}/${treatment.kind.type.plural}`, names.length),
-  );
+  return kinds.map(({ type }) => callsOf(byKind, `${benchGroup}/${type.plural}`, names.length));
 }
 
 /** Those of one resource, divided by the number of claims. */
@@ -77,8 +70,8 @@ export function callsOf(all: readonly CallCount[], resource: string, claims: num
 }
 
 function both(cause: Deed, round: number): Deed {
-  return async (bound, name) => {
-    await cause(bound, name);
-    await answer(bound, name, round);
+  return async (claims, name) => {
+    await cause(claims, name);
+    await answer(round)(claims, name);
   };
 }

@@ -5,7 +5,7 @@ import {
   specObservedReason,
   syncedWordsCondition,
 } from "@klutch/api";
-import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import type { DynamicObject } from "@klutch/kube-core";
 import { anyObject, conditionsSchema } from "@klutch/kube-testing";
 import { projectStatus, statusViewOf, type StatusView } from "@klutch/sync";
 import { type WidgetKind, widgetKind } from "../harness/widget.ts";
@@ -63,18 +63,7 @@ function condition(type: string, reason: string, message: string, observedGenera
 }
 
 function treatment(index: number, status: object): Treatment {
-  const kind = withStatus(widgetKind(index), status);
   const schema = { type: "object", properties: { status } };
-  return { kind, view: statusViewOf(schema, { isSubresource: true, isIgnored: false }) };
-}
-
-function withStatus(kind: WidgetKind, status: object): WidgetKind {
-  const { crd } = kind;
-  const spec = recordAt(crd, "spec");
-  const versions = (spec["versions"] as readonly object[]).map((version) => {
-    const schema = recordAt(version, "schema", "openAPIV3Schema");
-    const properties = { ...recordAt(schema, "properties"), status };
-    return { ...version, schema: { openAPIV3Schema: { ...schema, properties } } };
-  });
-  return { ...kind, crd: { ...crd, spec: { ...spec, versions } } as WidgetKind["crd"] };
+  const view = statusViewOf(schema, { isSubresource: true, isIgnored: false });
+  return { kind: widgetKind(index, { status }), view };
 }

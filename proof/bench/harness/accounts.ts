@@ -1,13 +1,14 @@
 /** Ordinary accounts for the parties of a benchmark: an administrator's requests would bypass the API server's fairness. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { clusterRoleBindings, type ObjectRef, type ResourceType, serviceAccounts } from "@klutch/kube-core";
+import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import {
-  clusterRoleBindings,
-  type KubeObject,
-  type ObjectRef,
-  type ResourceType,
-  serviceAccounts,
-} from "@klutch/kube-core";
-import { type ClusterConfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
-import { roleBindingObject } from "@klutch/kube-testing";
+  objectOfType,
+  roleBindingObject,
+  serviceAccountObject,
+  type TestCluster,
+} from "@klutch/kube-testing";
 import { agentFlowSchema } from "./calls.ts";
 
 const flowSchemas: ResourceType = {
@@ -18,6 +19,8 @@ const flowSchemas: ResourceType = {
   namespaced: false,
 };
 
+type Account = ObjectRef & { readonly namespace: string };
+
 /**
  * Makes a service account that may do everything, and gives back how to log in as it. The benchmark measures the agent, not RBAC;
  * the e2e tests run with the shipped rights.
@@ -25,9 +28,9 @@ const flowSchemas: ResourceType = {
 export async function createAccount(
   client: KubeClient,
   config: ClusterConfig,
-  account: ObjectRef & { readonly namespace: string },
+  account: Account,
 ): Promise<ClusterConfig> {
-  await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
+  await client.create(serviceAccounts, serviceAccountObject(account));
   const own = { name: `bench-${account.name}` };
   const everything = { kind: "ClusterRole", name: "cluster-admin" } as const;
   await client.create(clusterRoleBindings, roleBindingObject(own, everything, account));
@@ -36,36 +39,39 @@ export async function createAccount(
 }
 
 /**
- * Lets the server count the account's requests apart. Priority and fairness stay those of any service account: the same level and
- * the same flows as its own FlowSchema `service-accounts`.
+ * Does the same, and lets the server count the account's requests apart. Priority and fairness stay those of any service account: the
+ * same level and the same flows as its own FlowSchema `service-accounts`.
  */
-export async function countApart(
+export async function createCountedAccount(
   client: KubeClient,
-  account: ObjectRef & { readonly namespace: string },
-): Promise<void> {
+  config: ClusterConfig,
+  account: Account,
+): Promise<ClusterConfig> {
   const all = ["*"];
-  await client.create<KubeObject>(flowSchemas, {
-    apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-    kind: "FlowSchema",
-    metadata: { name: agentFlowSchema },
-    spec: {
-      priorityLevelConfiguration: { name: "workload-low" },
-      matchingPrecedence: 500,
-      distinguisherMethod: { type: "ByUser" },
-      rules: [
-        {
-          subjects: [
-            {
-              kind: "ServiceAccount",
-              serviceAccount: { namespace: account.namespace, name: account.name },
-            },
-          ],
-          resourceRules: [
-            { verbs: all, apiGroups: all, resources: all, clusterScope: true, namespaces: all },
-          ],
-          nonResourceRules: [{ verbs: all, nonResourceURLs: all }],
-        },
-      ],
-    },
-  });
+  const rule = {
+    subjects: [{ kind: "ServiceAccount", serviceAccount: account }],
+    resourceRules: [{ verbs: all, apiGroups: all, resources: all, clusterScope: true, namespaces: all }],
+    nonResourceRules: [{ verbs: all, nonResourceURLs: all }],
+  };
+  const spec = {
+    priorityLevelConfiguration: { name: "workload-low" },
+    matchingPrecedence: 500,
+    distinguisherMethod: { type: "ByUser" },
+    rules: [rule],
+  };
+  const created = await createAccount(client, config, account);
+  await client.create(flowSchemas, objectOfType(flowSchemas, { name: agentFlowSchema }, { spec }));
+  return created;
+}
+
+/** Writes a kubeconfig of such an account into `folder`; returns its path. */
+export async function countedKubeconfig(
+  { client, config }: TestCluster,
+  account: Account,
+  folder: string,
+): Promise<string> {
+  const path = join(folder, `${account.name}.kubeconfig`);
+  const text = formatKubeconfig(await createCountedAccount(client, config, account));
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
 }

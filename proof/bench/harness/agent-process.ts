@@ -3,13 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { konnectorRuntime } from "@klutch/api";
-import {
-  logTail,
-  type ReservedPorts,
-  reservePorts,
-  type RunningProcess,
-  startProcess,
-} from "@klutch/engines";
+import { logTail, type ReservedPorts, type RunningProcess, startProcess } from "@klutch/engines";
 import { samplesOf } from "./metrics-text.ts";
 
 /** How to start an agent. `{port}` in both texts becomes a free port. */
@@ -20,11 +14,17 @@ export interface AgentSpec {
   readonly metricsUrl: string | undefined;
 }
 
+/** Builds an app as it is shipped, into `folder`; returns the path of its bundle. */
+export async function buildBundle(app: string, folder: string): Promise<string> {
+  const bundle = join(folder, `${app}.mjs`);
+  const build = join(import.meta.dirname, "..", "..", "..", "tools", "build", "main.ts");
+  await promisify(execFile)(process.execPath, [build, app, bundle]);
+  return bundle;
+}
+
 /** Ours, as it is shipped: one bundle, started with the environment of its manifest. Built into `folder`. */
 export async function ownAgent(folder: string): Promise<AgentSpec> {
-  const bundle = join(folder, "konnector.mjs");
-  const build = join(import.meta.dirname, "..", "..", "..", "tools", "build", "main.ts");
-  await promisify(execFile)(process.execPath, [build, "konnector", bundle]);
+  const bundle = await buildBundle("konnector", folder);
   const environment = Object.entries(konnectorRuntime).map(([name, value]) => `${name}=${value}`);
   return {
     command: `env ${environment.join(" ")} ${process.execPath} ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
@@ -41,25 +41,12 @@ export class AgentProcess implements AsyncDisposable {
   #running: RunningProcess | undefined;
   #starts = 0;
 
-  private constructor(
-    spec: AgentSpec,
-    env: Readonly<Record<string, string>>,
-    logFile: string,
-    ports: ReservedPorts,
-  ) {
+  /** `ports`: one that the agent may have; it is given back with the agent. */
+  constructor(spec: AgentSpec, env: Readonly<Record<string, string>>, logFile: string, ports: ReservedPorts) {
     this.#spec = spec;
     this.#env = env;
     this.#logFile = logFile;
     this.#ports = ports;
-  }
-
-  /** Reserves what the agent needs; does not start it. */
-  static async prepare(
-    spec: AgentSpec,
-    env: Readonly<Record<string, string>>,
-    logFile: string,
-  ): Promise<AgentProcess> {
-    return new AgentProcess(spec, env, logFile, await reservePorts(1));
   }
 
   /** Of the process group. Throws when the agent does not run. */

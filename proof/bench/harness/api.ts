@@ -19,6 +19,9 @@ export function callKey(
 const connections = 4;
 const fieldManager = "bench";
 
+/** The object itself, or its status. */
+type Part = "" | "status";
+
 /** Waits for nothing and holds nothing back: flow control is off. */
 export class BenchApi implements AsyncDisposable {
   /** How often each call was answered, by `callKey`. */
@@ -33,22 +36,17 @@ export class BenchApi implements AsyncDisposable {
   }
 
   get(type: ResourceType, ref: ObjectRef): Promise<DynamicObject> {
-    return this.#counted("GET", type, 200, "", (client) => client.get<DynamicObject>(type, ref));
+    return this.#counted("GET", type, "", (client) => client.get<DynamicObject>(type, ref));
   }
 
   create(type: ResourceType, object: KubeObject): Promise<KubeObject> {
-    return this.#counted("POST", type, 201, "", (client) => client.create(type, object, { fieldManager }));
+    return this.#counted("POST", type, "", (client) => client.create(type, object, { fieldManager }));
   }
 
   /** JSON merge patch, of the object or its status. */
-  patch(
-    type: ResourceType,
-    ref: ObjectRef,
-    patch: object,
-    subresource: "" | "status" = "",
-  ): Promise<KubeObject> {
+  patch(type: ResourceType, ref: ObjectRef, patch: object, subresource: Part = ""): Promise<KubeObject> {
     const options = { fieldManager, ...(subresource === "" ? {} : { subresource }) };
-    return this.#counted("PATCH", type, 200, subresource, (client) =>
+    return this.#counted("PATCH", type, subresource, (client) =>
       client.mergePatch<KubeObject>(type, ref, patch, options),
     );
   }
@@ -58,14 +56,14 @@ export class BenchApi implements AsyncDisposable {
     type: ResourceType,
     object: KubeObject,
     manager: string,
-    subresource: "" | "status" = "",
+    subresource: Part = "",
   ): Promise<KubeObject> {
     const options = { fieldManager: manager, force: true, ...(subresource === "" ? {} : { subresource }) };
-    return this.#counted("APPLY", type, 200, subresource, (client) => client.apply(type, object, options));
+    return this.#counted("APPLY", type, subresource, (client) => client.apply(type, object, options));
   }
 
   delete(type: ResourceType, ref: ObjectRef): Promise<boolean> {
-    return this.#counted("DELETE", type, 200, "", (client) => client.delete(type, ref));
+    return this.#counted("DELETE", type, "", (client) => client.delete(type, ref));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -75,24 +73,23 @@ export class BenchApi implements AsyncDisposable {
   async #counted<T>(
     verb: string,
     type: ResourceType,
-    success: number,
-    subresource: string,
+    subresource: Part,
     send: (client: KubeClient) => Promise<T>,
   ): Promise<T> {
     const client = this.#clients[this.#next++ % connections];
     if (client === undefined) throw new Error("there is no client");
+    let code = verb === "POST" ? 201 : 200;
     try {
       const answer = await send(client);
-      this.#count(callKey(verb, type, answer === false ? 404 : success, subresource));
+      if (answer === false) code = 404;
       return answer;
     } catch (error) {
-      this.#count(callKey(verb, type, error instanceof ApiError ? error.status : 0, subresource));
+      code = error instanceof ApiError ? error.status : 0;
       throw error;
+    } finally {
+      const key = callKey(verb, type, code, subresource);
+      this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
     }
-  }
-
-  #count(key: string): void {
-    this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Knowing when the agent has nothing left to do, without knowing what it is. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CallDifference, callsBetween } from "./calls.ts";
+import { type CallCount, type CallDifference, callsBetween } from "./calls.ts";
 import type { BenchWorld } from "./world.ts";
 
 const checkEveryMs = 1500;
@@ -37,23 +37,35 @@ export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promis
 export interface CountedCalls {
   readonly consumer: CallDifference;
   readonly provider: CallDifference;
+  /** Of both clusters. */
+  readonly byKind: readonly CallCount[];
+  readonly byAgent: number;
 }
 
-/** The agent's calls on each cluster for what `work` causes, from one quiet moment to the next. */
-export async function counted(
-  world: BenchWorld,
+/** Counts the calls on both clusters while `work` goes on. */
+export async function callsDuring(
+  { consumer, provider }: BenchWorld,
   work: () => Promise<unknown>,
-  timeoutMs?: number,
 ): Promise<CountedCalls> {
-  const { consumer, provider } = world;
-  await untilQuiet(world, timeoutMs);
   const before = { consumer: await consumer.calls(), provider: await provider.calls() };
   await work();
-  await untilQuiet(world, timeoutMs);
+  const ofConsumer = callsBetween(before.consumer, await consumer.calls());
+  const ofProvider = callsBetween(before.provider, await provider.calls());
   return {
-    consumer: callsBetween(before.consumer, await consumer.calls()),
-    provider: callsBetween(before.provider, await provider.calls()),
+    consumer: ofConsumer,
+    provider: ofProvider,
+    byKind: [...ofConsumer.byKind, ...ofProvider.byKind],
+    byAgent: ofConsumer.byAgent + ofProvider.byAgent,
   };
+}
+
+/** Counts the calls for what `work` causes, from one quiet moment to the next. */
+export async function counted(world: BenchWorld, work: () => Promise<unknown>): Promise<CountedCalls> {
+  await untilQuiet(world);
+  return callsDuring(world, async () => {
+    await work();
+    await untilQuiet(world);
+  });
 }
 
 async function agentCalls({ consumer, provider }: BenchWorld): Promise<number> {

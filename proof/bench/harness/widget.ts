@@ -1,6 +1,7 @@
 /** The resources the benchmarks sync: namespaced kinds with a spec of a chosen size. */
 import type { Random } from "@klutch/kube";
 import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
+import { crdObject, objectOfType } from "@klutch/kube-testing";
 import { randomBase64, randomText } from "./contents.ts";
 
 /** API group of all benchmark kinds. */
@@ -11,11 +12,27 @@ export interface WidgetKind {
   readonly type: ResourceType;
   /** Also the name of its export and binding. */
   readonly crdName: string;
-  readonly crd: KubeObject & { readonly metadata: { readonly name: string } };
+  readonly crd: KubeObject;
 }
 
-/** The kind number `index`: Widget, Widget1, Widget2, … */
-export function widgetKind(index: number): WidgetKind {
+const text = { type: "string" };
+const properties = {
+  spec: {
+    type: "object",
+    properties: {
+      size: { type: "integer" },
+      text,
+      blob: text,
+      // Left empty by users; a controller of the provider fills it in.
+      providerRef: text,
+      tier: { type: "string", default: "standard" },
+    },
+  },
+  status: { type: "object", properties: { observed: { type: "integer" }, message: text } },
+};
+
+/** The kind number `index`: Widget, Widget1, Widget2, … `changed`: properties of its schema that are others. */
+export function widgetKind(index: number, changed: object = {}): WidgetKind {
   const suffix = index === 0 ? "" : String(index);
   const type: ResourceType = {
     group: benchGroup,
@@ -24,59 +41,15 @@ export function widgetKind(index: number): WidgetKind {
     kind: `Widget${suffix}`,
     namespaced: true,
   };
-  const crdName = `${type.plural}.${benchGroup}`;
-  return { type, crdName, crd: crdOf(type, crdName) };
+  return {
+    type,
+    crdName: `${type.plural}.${benchGroup}`,
+    crd: crdObject(type, { properties: { ...properties, ...changed }, hasStatus: true }),
+  };
 }
 
 /** The kind that nearly all benchmarks use. */
 export const widgets: ResourceType = widgetKind(0).type;
-
-/** A structural schema with a required status subresource, as bound CRDs have. */
-function crdOf(type: ResourceType, name: string): WidgetKind["crd"] {
-  const text = { type: "string" };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name },
-    spec: {
-      group: type.group,
-      scope: "Namespaced",
-      names: {
-        plural: type.plural,
-        singular: type.kind.toLowerCase(),
-        kind: type.kind,
-        listKind: `${type.kind}List`,
-      },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          schema: {
-            openAPIV3Schema: {
-              type: "object",
-              properties: {
-                spec: {
-                  type: "object",
-                  properties: {
-                    size: { type: "integer" },
-                    text,
-                    blob: text,
-                    // Left empty by users; a controller of the provider fills it in.
-                    providerRef: text,
-                    tier: { type: "string", default: "standard" },
-                  },
-                },
-                status: { type: "object", properties: { observed: { type: "integer" }, message: text } },
-              },
-            },
-          },
-        },
-      ],
-    },
-  };
-}
 
 /** What a new widget is made of. */
 export interface WidgetContents {
@@ -93,10 +66,6 @@ export function widget(
   type: ResourceType = widgets,
 ): DynamicObject {
   const half = Math.floor(bytes / 2);
-  return {
-    apiVersion: `${benchGroup}/v1`,
-    kind: type.kind,
-    metadata: { namespace, name },
-    spec: { size: 1, text: randomText(random, half), blob: randomBase64(random, bytes - half) },
-  };
+  const spec = { size: 1, text: randomText(random, half), blob: randomBase64(random, bytes - half) };
+  return objectOfType(type, { namespace, name }, { spec });
 }

@@ -1,44 +1,43 @@
 /** Two real clusters with fsync, bound widget APIs, and an agent as its own process between them. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  apiServiceBindingCrd,
   apiServiceBindings,
-  apiServiceExports,
-  apiServiceNamespaces,
   bindCrds,
   type APIServiceBinding,
-  clusterBindings,
   consumerNamespace,
   konnectorName,
   type PermissionClaim,
   serviceNamespaceName,
 } from "@klutch/api";
+import { findCondition, type KubeObject, leases, namespaces, refOfObject } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { reservePorts } from "@klutch/engines";
 import {
-  customResourceDefinitions,
-  findCondition,
-  type KubeObject,
-  namespaces,
-  type ResourceType,
-} from "@klutch/kube-core";
-import { formatKubeconfig } from "@klutch/kube";
-import { startClusters, TcpProxy, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { countApart, createAccount } from "./accounts.ts";
+  installKinds,
+  namespaceObject,
+  startClusters,
+  TcpProxy,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
+import { countedKubeconfig } from "./accounts.ts";
 import { AgentProcess, type AgentSpec } from "./agent-process.ts";
 import { BenchApi } from "./api.ts";
 import { type CallSnapshot, snapshotCalls } from "./calls.ts";
-import { startNamespaceResponder } from "./namespace-responder.ts";
 import {
+  bindKind,
   clusterNamespace,
-  createKubeconfigSecret,
   type ExportOptions,
-  exportKind,
-  prepareProvider,
-} from "./provider-side.ts";
+  prepareTenant,
+  startNamespaceResponder,
+} from "./tenant.ts";
 import { type WidgetKind, widgetKind } from "./widget.ts";
 
 /** What a world is made with. */
-export interface WorldOptions extends Partial<ExportOptions> {
+export interface WorldOptions extends ExportOptions {
   readonly agent: AgentSpec;
   /** Whether the agent is started and has bound the first kind when the world is given back. Default true. */
   readonly started?: boolean | undefined;
@@ -75,8 +74,7 @@ export function mirrorOf(namespace: string): string {
 /** Starts everything. */
 export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = stack.use(await temporaryFolder("klutch-bench-")).path;
   const [consumer, provider] = await startClusters(2, { name: "bench", fsync: true });
   if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
   stack.use(provider);
@@ -84,19 +82,21 @@ export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld
   const [consumerSide, providerSide] = [sideOf(consumer), sideOf(provider)];
   stack.use(consumerSide.api);
   stack.use(providerSide.api);
-  await installBindCrds(consumer, provider);
+  await Promise.all([
+    installKinds(provider.client, bindCrds),
+    installKinds(consumer.client, [apiServiceBindingCrd]),
+  ]);
   await createNamespaces(consumerSide.api, [consumerNamespace, workNamespace]);
   const { wayMs = 0 } = options;
   const distance = wayMs === 0 ? undefined : stack.use(await TcpProxy.start(provider.url));
   distance?.delay(wayMs / 2);
   const server = distance?.url ?? provider.url;
-  const kubeconfig = await prepareProvider(provider.client, { ...provider.config, server });
+  await prepareTenant(provider.client, { ...provider.config, server }, consumer.client);
   stack.use(await startNamespaceResponder(provider.client, providerSide.api));
-  await createKubeconfigSecret(consumer.client, consumerNamespace, kubeconfig);
   const agent = stack.use(await prepareAgent(consumer, options.agent, folder));
-  const bind = (kind: WidgetKind): Promise<void> => bindKind(consumer, provider, kind, options);
+  const bind = (kind: WidgetKind): Promise<void> => bindKind(provider.client, consumer.client, kind, options);
   const problem = async (): Promise<string> =>
-    `${await bindingProblem(consumer).catch(String)}\n${agent.log()}`;
+    `${await bindingProblem(consumer.client).catch(String)}\n${agent.log()}`;
   const world = { consumer: consumerSide, provider: providerSide, agent, bind, problem };
   const first = widgetKind(0);
   await bind(first);
@@ -108,11 +108,15 @@ export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld
   return { ...world, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
+/** Makes a folder that is removed with all that is in it. */
+export async function temporaryFolder(prefix: string): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), prefix));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
 /** Makes namespaces. */
 export async function createNamespaces(api: BenchApi, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    await api.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
+  for (const name of names) await api.create(namespaces, namespaceObject(name));
 }
 
 /** Waits until the agent has made the kind's CRD in the app cluster and it is served. */
@@ -120,71 +124,22 @@ export async function untilServed(
   { consumer, agent, problem }: Pick<BenchWorld, "consumer" | "agent" | "problem">,
   { type }: WidgetKind,
 ): Promise<void> {
-  const what = `${type.plural} to be served in the app cluster`;
   const { client } = consumer.cluster;
+  const isServed = async (): Promise<boolean> =>
+    agent.hasEnded || (await client.list(type, { limit: 1 })) !== undefined;
   try {
-    await waitFor(what, async () => agent.hasEnded || (await client.list(type, { limit: 1 })) !== undefined, {
-      timeoutMs: 60_000,
-    });
+    await waitFor(`${type.plural} to be served in the app cluster`, isServed, { timeoutMs: 60_000 });
+    if (agent.hasEnded) throw new Error("the agent ended");
   } catch (error) {
     throw new Error(`${String(error)}\n${await problem()}`, { cause: error });
   }
-  if (agent.hasEnded) throw new Error(`the agent ended\n${await problem()}`);
 }
 
-function sideOf(cluster: TestCluster): Side {
-  const api = new BenchApi(cluster.config);
-  return { cluster, api, calls: () => snapshotCalls(cluster, api) };
-}
-
-async function installBindCrds(consumer: TestCluster, provider: TestCluster): Promise<void> {
-  for (const crd of bindCrds) {
-    await provider.client.create<KubeObject>(customResourceDefinitions, crd);
-    if (crd.metadata.name.startsWith("apiservicebindings"))
-      await consumer.client.create<KubeObject>(customResourceDefinitions, crd);
-  }
-  for (const type of [clusterBindings, apiServiceExports, apiServiceNamespaces]) {
-    await untilListed(provider, type);
-  }
-  await untilListed(consumer, apiServiceBindings);
-}
-
-async function untilListed({ client }: TestCluster, type: ResourceType): Promise<void> {
-  const isListed = async (): Promise<boolean> => (await client.list(type, { limit: 1 })) !== undefined;
-  await waitFor(`${type.plural} to be served`, isListed, { timeoutMs: 60_000 });
-}
-
-async function prepareAgent(consumer: TestCluster, spec: AgentSpec, folder: string): Promise<AgentProcess> {
-  const account = { namespace: consumerNamespace, name: konnectorName };
-  const config = await createAccount(consumer.client, consumer.config, account);
-  await countApart(consumer.client, account);
-  const kubeconfig = join(folder, "consumer.kubeconfig");
-  await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
-  const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: consumerNamespace };
-  return AgentProcess.prepare(spec, env, join(folder, "agent.log"));
-}
-
-async function bindKind(
-  consumer: TestCluster,
-  provider: TestCluster,
-  kind: WidgetKind,
-  options: WorldOptions,
-): Promise<void> {
-  const { informerScope = "Cluster", permissionClaims = [] } = options;
-  await provider.client.create<KubeObject>(customResourceDefinitions, kind.crd);
-  // An export of a kind that is not served yet would only make the agent wait for its own back-off.
-  await untilListed(provider, kind.type);
-  await exportKind(provider.client, kind, { informerScope, permissionClaims });
-  const binding: APIServiceBinding = {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceBinding",
-    metadata: { namespace: consumerNamespace, name: kind.crdName },
-    spec: {
-      kubeconfigSecretRef: { namespace: consumerNamespace, name: "kubeconfig", key: "kubeconfig" },
-      permissionClaims: permissionClaims.map((claim) => ({ ...claim, state: "Accepted" as const })),
-    },
-  };
-  await consumer.client.create(apiServiceBindings, binding);
+/** Deletes every lease that is not an API server's own, so that the next agent need not wait for the last one's to expire. */
+export async function freeLeases({ consumer: { cluster } }: BenchWorld): Promise<void> {
+  for await (const lease of cluster.client.listAll<KubeObject>(leases))
+    if (lease.metadata.name?.startsWith("apiserver-") !== true)
+      await cluster.client.delete(leases, refOfObject(lease));
 }
 
 /** A claim on a core resource whose objects the provider owns, as the shipped `servicebindings` template has two. */
@@ -192,9 +147,21 @@ export function providerOwned(resource: "secrets" | "configmaps"): PermissionCla
   return { group: "", resource, version: "v1", selector: { owner: "Provider" } };
 }
 
-async function bindingProblem(consumer: TestCluster): Promise<string> {
+function sideOf(cluster: TestCluster): Side {
+  const api = new BenchApi(cluster.config);
+  return { cluster, api, calls: () => snapshotCalls(cluster, api) };
+}
+
+async function prepareAgent(consumer: TestCluster, spec: AgentSpec, folder: string): Promise<AgentProcess> {
+  const account = { namespace: consumerNamespace, name: konnectorName };
+  const kubeconfig = await countedKubeconfig(consumer, account, folder);
+  const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: consumerNamespace };
+  return new AgentProcess(spec, env, join(folder, "agent.log"), await reservePorts(1));
+}
+
+async function bindingProblem(consumer: KubeClient): Promise<string> {
   const ref = { namespace: consumerNamespace, name: widgetKind(0).crdName };
-  const { status } = await consumer.client.get<APIServiceBinding>(apiServiceBindings, ref);
+  const { status } = await consumer.get<APIServiceBinding>(apiServiceBindings, ref);
   const ready = findCondition(status?.conditions, "Ready");
   return `binding: ${ready?.status} ${ready?.reason}: ${ready?.message} (cluster namespace ${clusterNamespace})`;
 }

@@ -4,26 +4,14 @@ import { callsBetween, type CallCount, describeCalls, isOfSync, snapshotCalls } 
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
 import type { World } from "./world.ts";
 
-/** Of one stretch of time. */
-export interface Rest {
-  readonly minutes: number;
-  readonly brokerCallsAMinute: number;
-  /** By operation, for people. */
-  readonly brokerCalls: string;
-  /** Every request of the provider's account; watches count when they begin. */
-  readonly apiCallsAMinute: number;
-  /** Requests for the provider's kinds, Secrets and events, by anybody but the benchmark; for people. */
-  readonly apiCalls: string;
-  /** MiB: lowest, highest. */
-  readonly rss: readonly [number, number];
-  /** Of one processor. */
-  readonly cpuPercent: number;
-}
-
 const sampleEveryMs = 5_000;
 
-/** Watches for so many seconds. */
-export async function measureRest(world: World, seconds: number): Promise<Rest> {
+/** Watches for so many seconds and tells, line by line: calls of the broker and of the API server, memory, and time of one processor. */
+export async function measureRest(
+  world: World,
+  seconds: number,
+  instances: number,
+): Promise<readonly string[]> {
   const { cluster, api, provider } = world;
   const { pid } = provider();
   const before = { calls: await snapshotCalls(cluster, api), served: await world.served() };
@@ -35,24 +23,24 @@ export async function measureRest(world: World, seconds: number): Promise<Rest> 
     rss.push(memoryOf(pid).rss);
   }
   const minutes = (performance.now() - began) / 60_000;
-  const cpuSeconds = cpuSecondsOf(pid) - cpuBefore;
+  const cpuPercent = (100 * (cpuSecondsOf(pid) - cpuBefore)) / (minutes * 60);
   const served = await world.served();
   const { byAgent, byKind } = callsBetween(before.calls, await snapshotCalls(cluster, api));
-  const asked = [...served].map(
-    ([operation, count]) => [operation, count - (before.served.get(operation) ?? 0)] as const,
-  );
-  return {
-    minutes,
-    brokerCallsAMinute: asked.reduce((sum, [, count]) => sum + count, 0) / minutes,
-    brokerCalls: asked
-      .filter(([, count]) => count > 0)
-      .map(([operation, count]) => `${operation} ${(count / minutes).toFixed(1)}`)
-      .join(", "),
-    apiCallsAMinute: byAgent / minutes,
-    apiCalls: describeCalls(byKind.filter(isOfProvider), minutes),
-    rss: [Math.min(...rss), Math.max(...rss)],
-    cpuPercent: (100 * cpuSeconds) / (minutes * 60),
-  };
+  const asked = [...served]
+    .map(
+      ([operation, count]) => [operation, (count - (before.served.get(operation) ?? 0)) / minutes] as const,
+    )
+    .filter(([, rate]) => rate > 0);
+  const rate = asked.reduce((sum, [, one]) => sum + one, 0);
+  const operations = asked.map(([operation, one]) => `${operation} ${one.toFixed(1)}`).join(", ");
+  const ofKinds = describeCalls(byKind.filter(isOfProvider), minutes);
+  const memory = [Math.min(...rss), Math.max(...rss)].map((one) => one.toFixed(0)).join(" to ");
+  return [
+    `at rest for ${minutes.toFixed(1)} min:`,
+    `  broker calls ${rate.toFixed(0)}/min, ${(rate / instances).toFixed(3)} for each instance (${operations})`,
+    `  API calls of the provider ${(byAgent / minutes).toFixed(1)}/min (all for its kinds: ${ofKinds})`,
+    `  RSS ${memory} MiB, CPU ${cpuPercent.toFixed(1)} %`,
+  ];
 }
 
 /** Whether a call can be the provider's; API servers themselves ask for neither. */

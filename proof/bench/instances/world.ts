@@ -3,27 +3,26 @@
  * own account. Nearly all instances stand in the broker's store only, so that 5 000 of them need no 5 000 databases; a broker at rest
  * looks into nothing else.
  */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { konnectorRuntime, providerConfigs, providerCrds, serviceInstances } from "@klutch/api";
 import { type RunningProcess, ownProgram, reservePorts, startPostgres, startProcess } from "@klutch/engines";
-import { formatKubeconfig, type KubeClient } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
+import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
 import {
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  secrets,
-} from "@klutch/kube-core";
-import { namespaceObject, secretObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+  installKinds,
+  namespaceObject,
+  objectOfType,
+  secretObject,
+  startCluster,
+  type TestCluster,
+} from "@klutch/kube-testing";
 import { createOsbClient } from "@klutch/osb";
 import { Client } from "pg";
-import { countApart, createAccount } from "../harness/accounts.ts";
+import { countedKubeconfig } from "../harness/accounts.ts";
+import { buildBundle } from "../harness/agent-process.ts";
 import { BenchApi } from "../harness/api.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
+import { temporaryFolder } from "../harness/world.ts";
 
 const namespace = "bench";
 const configName = "postgresql-service-broker";
@@ -40,7 +39,7 @@ export interface World extends AsyncDisposable {
   readonly store: Client;
   /** Plans of the broker by name. */
   readonly plans: ReadonlyMap<string, string>;
-  /** Starts it again after `kill`; resolves when it is ready. */
+  /** Starts it; resolves when it is ready. */
   startProvider(): Promise<void>;
   readonly provider: () => RunningProcess;
   /** Requests that the broker served until now, by operation. */
@@ -50,8 +49,7 @@ export interface World extends AsyncDisposable {
 /** Starts all but the provider. */
 export async function startWorld(): Promise<World> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-instances-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = stack.use(await temporaryFolder("klutch-bench-instances-")).path;
   const cluster = stack.use(await startCluster({ name: "provider", fsync: true }));
   const [port = 0, brokerProbe = 0, providerProbe = 0] = stack.use(await reservePorts(3)).ports;
   const url = `http://127.0.0.1:${port}`;
@@ -60,14 +58,9 @@ export async function startWorld(): Promise<World> {
   const { services } = await osb.catalog();
   const plans = services.flatMap((service) => service.plans.map(({ name, id }) => [name, id] as const));
   await fill(cluster.client, url);
-  const bundle = join(folder, "provider.mjs");
-  const build = join(import.meta.dirname, "..", "..", "..", "tools", "build", "main.ts");
-  await promisify(execFile)(process.execPath, [build, "provider-anynines", bundle]);
+  const bundle = await buildBundle("provider-anynines", folder);
   const account = { namespace, name: "provider" };
-  const config = await createAccount(cluster.client, cluster.config, account);
-  await countApart(cluster.client, account);
-  const kubeconfig = join(folder, "provider.kubeconfig");
-  await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
+  const kubeconfig = await countedKubeconfig(cluster, account, folder);
   const api = stack.use(new BenchApi(cluster.config));
   let provider: RunningProcess | undefined;
   stack.defer(async () => provider?.stop());
@@ -130,37 +123,25 @@ async function startBroker(
 
 /** Kinds, and the ProviderConfig of the broker. */
 async function fill(client: KubeClient, url: string): Promise<void> {
-  for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
-  for (const type of [serviceInstances, providerConfigs])
-    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
+  await installKinds(client, providerCrds);
   await client.create(namespaces, namespaceObject(namespace));
   await client.create(secrets, secretObject(namespace, "broker", { login }));
   const key = { secretRef: { namespace, name: "broker", key: "login" } };
-  await client.create<DynamicObject>(providerConfigs, {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ProviderConfig",
-    metadata: { name: configName },
-    spec: {
-      url,
-      serviceType: "servicebroker",
-      healthCheckEndpoint: "/healthz",
-      providerCredentials: { source: "Secret", username: key, password: key },
-    },
-  });
+  const spec = {
+    url,
+    serviceType: "servicebroker",
+    healthCheckEndpoint: "/healthz",
+    providerCredentials: { source: "Secret", username: key, password: key },
+  };
+  await client.create(providerConfigs, objectOfType(providerConfigs, { name: configName }, { spec }));
 }
 
 /** A managed instance of the smallest plan; with an id, of what the broker has under that id. */
 export function instanceObject(name: string, id?: string): DynamicObject {
   const annotations = id === undefined ? {} : { "anynines.crossplane.io/instance-id": id };
-  return {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ServiceInstance",
-    metadata: { name, annotations },
-    spec: {
-      providerConfigRef: { name: configName },
-      forProvider: { serviceName, planName, organizationGuid: "o", spaceGuid: "s" },
-    },
-  };
+  const forProvider = { serviceName, planName, organizationGuid: "o", spaceGuid: "s" };
+  const spec = { providerConfigRef: { name: configName }, forProvider };
+  return objectOfType(serviceInstances, { name, annotations }, { spec });
 }
 
 /** Puts instances into the broker's store, as they are after their database was made. */

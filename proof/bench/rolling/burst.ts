@@ -6,14 +6,16 @@ import {
   findCondition,
   type KubeObject,
   numberAt,
+  type ObjectRef,
+  refOfObject,
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { objectOfType, waitFor } from "@klutch/kube-testing";
 import { instances, nano } from "../../e2e/claim-kinds.ts";
 
 /** Namespace of the claims in the app cluster. */
 export const claimNamespace = "rolling";
-const plans = [nano.plan, "postgresql-single-small"] as const;
+const otherPlan = "postgresql-single-small";
 const betweenMs = 1_500;
 const patience = { timeoutMs: 180_000, intervalMs: 250 };
 
@@ -29,24 +31,15 @@ export interface Seen {
 
 /** Makes the claims one after the other; `during` is called before each of them with its number. */
 export function create(client: KubeClient, names: readonly string[], during: During): Promise<Seen> {
-  return burst(client, names, during, (name) =>
-    client.create<DynamicObject>(instances, {
-      apiVersion: "anynines.com/v1",
-      kind: instances.kind,
-      metadata: { namespace: claimNamespace, name },
-      spec: nano,
-    }),
+  return burst(client, names, during, (ref) =>
+    client.create(instances, objectOfType(instances, ref, { spec: nano })),
   );
 }
 
 /** Gives each claim the other plan, in the same way. */
 export function change(client: KubeClient, names: readonly string[], during: During): Promise<Seen> {
-  return burst(client, names, during, (name) =>
-    client.mergePatch<DynamicObject>(
-      instances,
-      { namespace: claimNamespace, name },
-      { spec: { plan: plans[1] } },
-    ),
+  return burst(client, names, during, (ref) =>
+    client.mergePatch<DynamicObject>(instances, ref, { spec: { plan: otherPlan } }),
   );
 }
 
@@ -66,7 +59,7 @@ async function burst(
   client: KubeClient,
   names: readonly string[],
   during: During,
-  ask: (name: string) => Promise<DynamicObject>,
+  ask: (ref: ObjectRef) => Promise<DynamicObject>,
 ): Promise<Seen> {
   const waits: Promise<number | undefined>[] = [];
   const lost: string[] = [];
@@ -74,7 +67,7 @@ async function burst(
   for (const [number, name] of names.entries()) {
     await during(number);
     const began = performance.now();
-    const asked = await ask(name).catch(() => undefined);
+    const asked = await ask({ namespace: claimNamespace, name }).catch(() => undefined);
     if (asked === undefined) failed++;
     else
       waits.push(
@@ -90,10 +83,10 @@ async function burst(
 }
 
 /** Its word counts for the spec that was asked for. */
-async function untilReady(client: KubeClient, { metadata }: DynamicObject): Promise<void> {
-  const { namespace, name = "", generation } = metadata;
+async function untilReady(client: KubeClient, claim: DynamicObject): Promise<void> {
+  const { name, generation } = claim.metadata;
   const isReady = async (): Promise<boolean> => {
-    const { status } = await client.get<DynamicObject>(instances, { namespace, name });
+    const { status } = await client.get<DynamicObject>(instances, refOfObject(claim));
     const ready = findCondition(conditionsOf({ status }), "Ready");
     const observed = numberAt(ready, "observedGeneration") ?? numberAt(status, "observedGeneration");
     if (ready?.status === "True" && observed === generation) return true;

@@ -15,9 +15,10 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { systemRuntime } from "@klutch/kube-runtime";
-import { ApiServerModel, namespaceObject, secretObject, waitFor } from "@klutch/kube-testing";
+import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
 import { createLogger, createMetrics } from "@klutch/telemetry";
 import { databases, databasesName } from "../../e2e/security/bound-world.ts";
+import { followObjects } from "../harness/stopwatch.ts";
 import { wallClock } from "./wire-log.ts";
 
 /** Namespace of the claims. */
@@ -61,7 +62,11 @@ export async function startAppCluster(options: AppClusterOptions): Promise<AppCl
   const stop = new AbortController();
   const seen = { restarts: 0, turns: [] as Turn[] };
   const agent = keepAgent(model, name, stop.signal, () => seen.restarts++);
-  const following = follow(client, seen.turns, stop.signal);
+  const scope = { namespace: consumerNamespace };
+  const following = await followObjects(client, apiServiceBindings, scope, (_kind, object) => {
+    const isReady = isTrue(conditionsOf(object), "Ready");
+    if (isReady !== (seen.turns.at(-1)?.isReady ?? false)) seen.turns.push({ at: wallClock(), isReady });
+  });
   const names = [editedClaim, ...Array.from({ length: claims - 1 }, (_, number) => `db-${number}`)];
   for (const claim of names)
     await waitFor("the API to be served", () => client.create(databases, claimObject(claim)), patience);
@@ -78,7 +83,7 @@ export async function startAppCluster(options: AppClusterOptions): Promise<AppCl
     },
     async [Symbol.asyncDispose]() {
       stop.abort(new Error("the benchmark is over"));
-      await Promise.all([agent, following]);
+      await Promise.all([agent, following[Symbol.asyncDispose]()]);
     },
   };
 }
@@ -91,12 +96,9 @@ async function prepare(client: KubeClient, kubeconfig: string): Promise<void> {
   await client.create<KubeObject>(customResourceDefinitions, apiServiceBindingCrd);
   const ref = { namespace: consumerNamespace, name: kubeconfigKey };
   await client.create(secrets, secretObject(ref.namespace, ref.name, { [kubeconfigKey]: kubeconfig }));
-  await client.create<KubeObject>(apiServiceBindings, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceBinding",
-    metadata: { namespace: consumerNamespace, name: databasesName },
-    spec: { kubeconfigSecretRef: { ...ref, key: kubeconfigKey } },
-  });
+  const metadata = { namespace: consumerNamespace, name: databasesName };
+  const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey } };
+  await client.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
 }
 
 /** The agent, started again when it ends, as a kubelet would. */
@@ -135,23 +137,6 @@ async function keepAgent(
 
 const modelServer = "https://app-cluster.invalid";
 
-/** Writes down when the binding begins and ceases to be Ready. */
-async function follow(client: KubeClient, turns: Turn[], signal: AbortSignal): Promise<void> {
-  const options = { namespace: consumerNamespace, sendInitialEvents: true, idleTimeoutMs: 900_000, signal };
-  while (!signal.aborted) {
-    try {
-      for await (const event of client.watch<DynamicObject>(apiServiceBindings, options)) {
-        if (event.type === "BOOKMARK") continue;
-        const isReady = isTrue(conditionsOf(event.object), "Ready");
-        if (isReady !== (turns.at(-1)?.isReady ?? false)) turns.push({ at: wallClock(), isReady });
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-  }
-}
-
 function claimObject(name: string): DynamicObject {
-  const metadata = { namespace: claimNamespace, name };
-  return { apiVersion: "example.org/v1", kind: "Database", metadata, spec: { size: 1 } };
+  return objectOfType(databases, { namespace: claimNamespace, name }, { spec: { size: 1 } });
 }

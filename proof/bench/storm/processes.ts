@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { AppClusterOptions } from "./app-cluster.ts";
-import { type Answer, type Order, readAnswer, type Seen } from "./protocol.ts";
+import { type Answer, decode, type Order, type Seen } from "./protocol.ts";
 
 /** All of them together. */
 export interface Agents extends AsyncDisposable {
@@ -24,7 +24,7 @@ export async function startAgents(
     fork(join(import.meta.dirname, "agents.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] }),
   );
   for (const child of children) stack.defer(() => end(child));
-  const all = (orderOf: (index: number) => Order): Promise<readonly Answer[]> =>
+  const all = (orderOf: (index: number) => Order): Promise<readonly Seen[]> =>
     Promise.all(children.map((child, index) => ask(child, orderOf(index))));
   await all((index) => ({ start: clusters.filter((one) => one.index % processes === index), server }));
   const owned = stack.move();
@@ -33,8 +33,7 @@ export async function startAgents(
       await all(() => ({ edit: size }));
     },
     async report() {
-      const answers = await all(() => ({ report: true }));
-      const seen = answers.flatMap((answer) => ("seen" in answer ? [answer.seen] : []));
+      const seen = await all(() => ({ report: true }));
       return {
         wire: seen.flatMap(({ wire }) => wire),
         turns: Object.fromEntries(seen.flatMap(({ turns }) => Object.entries(turns))),
@@ -45,22 +44,21 @@ export async function startAgents(
   };
 }
 
-async function ask(child: ChildProcess, order: Order): Promise<Answer> {
+/** Sends an order; resolves with the answer. Throws when the process fails, or ends instead. */
+async function ask(child: ChildProcess, order: Order): Promise<Seen> {
   const stop = new AbortController();
   const { signal } = stop;
+  const answered = once(child, "message", { signal }).then(([message]) => decode<Answer>(message));
+  const ended = once(child, "exit", { signal }).then(([code]): never => {
+    throw new Error(`a process with app clusters ended with code ${String(code)}`);
+  });
+  // The other one of the two is given up.
+  for (const one of [answered, ended]) one.catch(() => undefined);
+  child.send(order);
   try {
-    const answered = once(child, "message", { signal }).then(([message]: readonly unknown[]) =>
-      readAnswer(message),
-    );
-    const ended = once(child, "exit", { signal }).then(([code]: readonly unknown[]): never => {
-      throw new Error(`a process with app clusters ended with code ${String(code)}`);
-    });
-    // The other one of the two is given up.
-    for (const one of [answered, ended]) one.catch(() => undefined);
-    child.send(order);
     const answer = await Promise.race([answered, ended]);
     if ("failed" in answer) throw new Error(answer.failed);
-    return answer;
+    return answer.seen;
   } finally {
     stop.abort();
   }

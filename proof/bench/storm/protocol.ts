@@ -1,5 +1,4 @@
-/** What the benchmark and the processes with its app clusters say to each other, one JSON text a message. */
-import { isRecord, listAt, numberAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
+/** Messages between the benchmark and the processes with its app clusters. */
 import type { AppClusterOptions, Turn } from "./app-cluster.ts";
 import type { WireEntry } from "./wire-log.ts";
 
@@ -9,8 +8,8 @@ export type Order =
   | { readonly edit: number }
   | { readonly report: true };
 
-/** From a process: its app clusters are ready, their claims are edited, or what was seen since the last report. */
-export type Answer = { readonly done: true } | { readonly seen: Seen } | { readonly failed: string };
+/** From a process: what was seen since the last report, nothing unless that was asked for; or why it could not. */
+export type Answer = { readonly seen: Seen } | { readonly failed: string };
 
 /** What was seen. */
 export interface Seen {
@@ -20,38 +19,7 @@ export interface Seen {
   readonly restarts: number;
 }
 
-/** Throws on anything else. */
-export function readOrder(message: unknown): Order {
-  if (valueAt(message, "report") === true) return { report: true };
-  const edit = numberAt(message, "edit");
-  if (edit !== undefined) return { edit };
-  const start = recordsAt(message, "start").map((one) => ({
-    name: textAt(one, "name") ?? "",
-    kubeconfig: textAt(one, "kubeconfig") ?? "",
-    index: numberAt(one, "index") ?? 0,
-    claims: numberAt(one, "claims") ?? 1,
-  }));
-  return { start, server: textAt(message, "server") ?? "" };
-}
-
-/** Throws on anything else. */
-export function readAnswer(message: unknown): Answer {
-  const failed = textAt(message, "failed");
-  if (failed !== undefined) return { failed };
-  const seen = valueAt(message, "seen");
-  if (!isRecord(seen)) return { done: true };
-  const turns = valueAt(seen, "turns");
-  const timed = (one: unknown): number => numberAt(one, "at") ?? 0;
-  return {
-    seen: {
-      wire: listAt(seen, "wire").map((one) => ({ at: timed(one), kind: textAt(one, "kind") ?? "" })),
-      turns: Object.fromEntries(
-        Object.keys(isRecord(turns) ? turns : {}).map((name) => [
-          name,
-          listAt(turns, name).map((one) => ({ at: timed(one), isReady: valueAt(one, "isReady") === true })),
-        ]),
-      ),
-      restarts: numberAt(seen, "restarts") ?? 0,
-    },
-  };
+/** Returns what one of our own processes sent: both ends are this program. */
+export function decode<T extends Order | Answer>(message: unknown): T {
+  return message as T;
 }

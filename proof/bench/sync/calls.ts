@@ -1,72 +1,49 @@
 /** Case `calls`: what one claim's life costs in API calls, and how many of them fail. */
-import { inParallel } from "../harness/api.ts";
 import { type CallCount, describeCalls, isFailed, isOfSync, totalOf } from "../harness/calls.ts";
-import { canary } from "../harness/latency-probe.ts";
+import { Claims, numberedRefs } from "../harness/claims.ts";
 import { counted, type CountedCalls } from "../harness/quiet.ts";
-import { startStopwatch } from "../harness/stopwatch.ts";
-import { widget, widgets } from "../harness/widget.ts";
 import { within } from "../harness/within.ts";
-import { mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
-import type { BenchCase, BenchContext } from "./case.ts";
-
-export const callsCase: BenchCase = { serves: ["calls"], run };
+import { startBenchWorld } from "../harness/world.ts";
+import { type BenchContext, contentsOf } from "./case.ts";
 
 const limitMs = 60_000;
 
-async function run(context: BenchContext): Promise<void> {
-  const { agent, sizes, random, say, report, keep } = context;
+/** Case `calls`. */
+export async function measureCalls(context: BenchContext): Promise<void> {
+  const { agent, sizes, say, report, keep } = context;
   await using world = await startBenchWorld({ agent });
-  const { consumer, provider, problem } = world;
-  const contents = { random, bytes: sizes.specBytes };
-  await canary(world, contents);
-  await using onProvider = await startStopwatch(provider.cluster.client, widgets);
-  await using onConsumer = await startStopwatch(consumer.cluster.client, widgets);
+  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await claims.canary();
   // So that the deletions below are no accident in the eyes of an agent that guards against mass deletion.
-  const staying = Array.from({ length: 3 * sizes.callClaims }, (_, index) => `stay-${index}`);
-  const settled = staying.map((name) => onProvider.seen(`${mirrorOf(workNamespace)}/${name}`));
-  await inParallel(staying, (name) => consumer.api.create(widgets, widget(workNamespace, name, contents)));
-  await within(Promise.all(settled), limitMs, "the claims that stay to arrive", problem);
-  const names = Array.from({ length: sizes.callClaims }, (_, index) => `calls-${index}`);
-  const mirror = mirrorOf(workNamespace);
-  const created = await counted(world, async () => {
-    for (const name of names) {
-      const arrived = onProvider.seen(`${mirror}/${name}`);
-      await consumer.api.create(widgets, widget(workNamespace, name, contents));
-      await within(arrived, limitMs, `${name} to arrive`, problem);
-    }
-  });
-  const reported = await counted(world, async () => {
-    for (const name of names) {
-      const returned = onConsumer.seen(`${workNamespace}/${name}`, ({ status }) => status !== undefined);
-      const status = { observed: 1, message: "ready" };
-      await provider.api.patch(widgets, { namespace: mirror, name }, { status }, "status");
-      await within(returned, limitMs, `the status of ${name}`, problem);
-    }
-  });
-  const deleted = await counted(world, async () => {
-    for (const name of names) {
-      const gone = [onProvider.gone(`${mirror}/${name}`), onConsumer.gone(`${workNamespace}/${name}`)];
-      await consumer.api.delete(widgets, { namespace: workNamespace, name });
-      await within(Promise.all(gone), limitMs, `${name} to go`, problem);
-    }
-  });
-  const count = names.length;
-  const phases = { created, reported, deleted };
-  for (const [what, phase] of Object.entries(phases)) {
-    const callsOfAgent = phase.consumer.byAgent + phase.provider.byAgent;
-    const named = totalOf(syncCalls(phase));
-    say(`${what}: ${describeCalls(syncCalls(phase), count)} (for each claim)`);
-    say(`  ${callsOfAgent} calls of the agent's account in all, ${named} named here; the rest is its lease`);
+  const staying = numberedRefs("stay", 3 * sizes.callClaims);
+  const settled = staying.map(({ upstreamKey }) => claims.onProvider.seen(upstreamKey));
+  await claims.send(staying);
+  await within(Promise.all(settled), limitMs, "the claims that stay to arrive", world.problem);
+  const refs = numberedRefs("calls", sizes.callClaims);
+  const status = { observed: 1, message: "ready" };
+  const life = {
+    created: claims.create.bind(claims),
+    reported: (ref) => claims.report(ref, status),
+    deleted: claims.remove.bind(claims),
+  } satisfies Record<string, Claims["create"]>;
+  const phases: Record<string, CountedCalls> = {};
+  for (const [what, deed] of Object.entries(life)) {
+    const phase = await counted(world, async () => {
+      for (const ref of refs) await deed(ref);
+    });
+    phases[what] = phase;
+    const calls = phase.byKind.filter(isOfSync);
+    say(`${what}: ${describeCalls(calls, refs.length)} (for each claim)`);
+    say(
+      `  ${phase.byAgent} calls of the agent's account in all, ${totalOf(calls)} named here; the rest is its lease`,
+    );
   }
   keep("calls", phases);
-  const live = [...syncCalls(created), ...syncCalls(reported)];
-  const per = (calls: readonly CallCount[]): number => totalOf(calls) / count;
-  report({ metric: "calls for create and one status", unit: "", value: per(live), target: { atMost: 3.5 } });
-  report({ metric: "calls for a deletion", unit: "", value: per(syncCalls(deleted)) });
-  const failed = totalOf([...live, ...syncCalls(deleted)].filter(isFailed));
-  report({ metric: `failed calls, ${count} lives`, unit: "", value: failed, target: { atMost: 0 } });
-}
-
-function syncCalls({ consumer, provider }: CountedCalls): readonly CallCount[] {
-  return [...consumer.byKind, ...provider.byKind].filter(isOfSync);
+  const callsOf = (...names: readonly (keyof typeof life)[]): readonly CallCount[] =>
+    names.flatMap((name) => phases[name]?.byKind.filter(isOfSync) ?? []);
+  const live = totalOf(callsOf("created", "reported")) / refs.length;
+  report("calls for create and one status", live, "", { atMost: 3.5 });
+  report("calls for a deletion", totalOf(callsOf("deleted")) / refs.length);
+  const failed = totalOf(callsOf("created", "reported", "deleted").filter(isFailed));
+  report(`failed calls, ${refs.length} lives`, failed, "", { atMost: 0 });
 }

@@ -1,37 +1,47 @@
 /** What every benchmark case gets and gives. */
 import type { Random } from "@klutch/kube";
 import type { AgentSpec } from "../harness/agent-process.ts";
-import type { Measurement } from "./measurement.ts";
+import type { ClaimRef } from "../harness/claims.ts";
+import type { WidgetContents } from "../harness/widget.ts";
+import type { BenchWorld } from "../harness/world.ts";
+import type { Target } from "./measurement.ts";
 
-/** Sizes and times; the defaults are those of the published figures. */
-export interface BenchSizes {
-  /** Claims measured one at a time. Default 200. */
-  readonly latencyCount: number;
-  /** Claims created at once. Default 300. */
-  readonly burst: number;
-  /** The same to a control plane that is far away. Default 1 000. */
-  readonly distantBurst: number;
-  /** Claims in the settled world. Default 10 000. */
-  readonly claims: number;
-  /** Bytes in a claim's spec. Default 2 000. */
-  readonly specBytes: number;
-  /** Large claims. Default 1 000 of 200 000 bytes. */
-  readonly largeClaims: number;
-  readonly largeBytes: number;
-  /** Secrets that are none of the agent's business. Default 10 000. */
-  readonly foreignSecrets: number;
-  /** Claims whose calls are counted. Default 100. */
-  readonly callClaims: number;
-  /** Upstream objects touched by the provider without need. Default 100. */
-  readonly noopObjects: number;
-  /** Default 600. */
-  readonly idleSeconds: number;
-  /** Default 30. */
-  readonly soakMinutes: number;
-  /** Changes a second during the soak. Default 20. */
-  readonly soakRate: number;
-  /** How long the agent may take for all claims; slow agents need more. Default 60. */
-  readonly timeoutMinutes: number;
+/** Sizes and times of the published figures. */
+export const fullSizes = {
+  /** Claims measured one at a time. */
+  latencyCount: 200,
+  /** Claims created at once. */
+  burst: 300,
+  /** The same to a control plane that is far away. */
+  distantBurst: 1000,
+  /** Claims in the settled world. */
+  claims: 10_000,
+  /** Bytes in a claim's spec. */
+  specBytes: 2000,
+  largeClaims: 1000,
+  /** Bytes in the spec of a large claim. */
+  largeBytes: 200_000,
+  /** Secrets that are none of the agent's business. */
+  foreignSecrets: 10_000,
+  /** Claims whose calls are counted. */
+  callClaims: 100,
+  /** Upstream objects touched by the provider without need. */
+  noopObjects: 100,
+  idleSeconds: 600,
+  soakMinutes: 30,
+  /** Changes a second during the soak. */
+  soakRate: 20,
+  /** How long the agent may take for all claims; slow agents need more. */
+  timeoutMinutes: 60,
+};
+
+/** Sizes of a run. */
+export type BenchSizes = Readonly<typeof fullSizes>;
+
+/** Holds the world of the cases that follow each other, after its claims have been made. */
+export interface Settled {
+  readonly world: BenchWorld;
+  readonly refs: readonly ClaimRef[];
 }
 
 /** What a case works with. */
@@ -42,12 +52,17 @@ export interface BenchContext {
   readonly random: Random;
   /** Tells the person who waits. */
   readonly say: (line: string) => void;
-  /** Gives one figure to the report. */
-  readonly report: (measurement: Measurement) => void;
+  /** Gives one figure to the report; without a target nothing is promised. */
+  readonly report: (metric: string, value: number, unit?: string, target?: Target) => void;
   /** Keeps details in the JSON output. */
   readonly keep: (name: string, value: unknown) => void;
   /** Whether the case of this name was asked for: cases that share a world ask. */
   readonly wants: (name: CaseName) => boolean;
+}
+
+/** Returns what a claim of ordinary size is made of. */
+export function contentsOf({ random, sizes }: BenchContext): WidgetContents {
+  return { random, bytes: sizes.specBytes };
 }
 
 /** All cases by the names that `--only` takes. */

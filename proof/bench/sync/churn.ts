@@ -1,8 +1,8 @@
 /** Users and a provider at work: claims come, change, report and go, at a steady rate, under names that are never used again. */
 import { isNotFound } from "@klutch/kube";
+import { anyOf, type ClaimRef, claimRef } from "../harness/claims.ts";
 import { widget, widgets, type WidgetContents } from "../harness/widget.ts";
 import type { BenchWorld } from "../harness/world.ts";
-import { anyOf, type ClaimRef, claimRef } from "./claims.ts";
 
 interface LiveClaim {
   readonly ref: ClaimRef;
@@ -22,10 +22,9 @@ export interface Churn {
   stop(): Promise<void>;
 }
 
-/** Starts `rate` changes a second in `namespace`. */
+/** Starts `rate` changes a second in the work namespace. */
 export function startChurn(
   { consumer, provider }: BenchWorld,
-  namespace: string,
   rate: number,
   contents: WidgetContents,
 ): Churn {
@@ -37,8 +36,8 @@ export function startChurn(
   const { random } = contents;
 
   const create = async (): Promise<void> => {
-    const ref = claimRef(namespace, `soak-${++serial}`);
-    await consumer.api.create(widgets, widget(namespace, ref.name, contents));
+    const ref = claimRef(`soak-${++serial}`);
+    await consumer.api.create(widgets, widget(ref.namespace, ref.name, contents));
     live.push({ ref, bornAt: performance.now() });
     done.created++;
   };

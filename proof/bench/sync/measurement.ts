@@ -10,8 +10,11 @@ export interface Measurement {
   readonly unit: string;
   readonly value: number;
   /** Undefined: reported, but nothing is promised. */
-  readonly target?: { readonly atMost: number } | { readonly atLeast: number } | undefined;
+  readonly target?: Target | undefined;
 }
+
+/** Bounds a figure, set before it was measured. */
+export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
 /** All runs of one figure. */
 export interface Summary extends Omit<Measurement, "value"> {
@@ -23,15 +26,14 @@ export interface Summary extends Omit<Measurement, "value"> {
 
 /** Groups by metric, in the order of their first appearance. */
 export function summarise(measurements: readonly Measurement[]): Summary[] {
-  const groups = new Map<string, Measurement[]>();
-  for (const one of measurements) groups.set(one.metric, [...(groups.get(one.metric) ?? []), one]);
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const all = group.map(({ value }) => value);
-    const middle = median(all);
-    return [{ ...first, all, median: middle, isMet: meets(middle, first.target) }];
-  });
+  const groups = Map.groupBy(measurements, ({ metric }) => metric);
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((first) => {
+      const all = group.map(({ value }) => value);
+      const middle = median(all);
+      return { ...first, all, median: middle, isMet: meets(middle, first.target) };
+    }),
+  );
 }
 
 function meets(value: number, target: Measurement["target"]): boolean | undefined {
@@ -44,7 +46,7 @@ export function formatSummaries(summaries: readonly Summary[]): string {
   const rows = summaries.map(({ metric, unit, target, median: middle, all, isMet }) => [
     metric,
     formatTarget(target, unit),
-    withUnit(middle, unit),
+    withUnit(formatNumber(middle), unit),
     all.map(formatNumber).join(", "),
     isMet === undefined ? "" : isMet ? "yes" : "NO",
   ]);
@@ -52,15 +54,14 @@ export function formatSummaries(summaries: readonly Summary[]): string {
 }
 
 /** `12.3 ms`. */
-function withUnit(value: number, unit: string): string {
-  if (unit === "") return formatNumber(value);
-  return unit.startsWith("/") ? `${formatNumber(value)}${unit}` : `${formatNumber(value)} ${unit}`;
+function withUnit(text: string, unit: string): string {
+  return unit === "" || unit.startsWith("/") ? `${text}${unit}` : `${text} ${unit}`;
 }
 
 function formatTarget(target: Measurement["target"], unit: string): string {
   if (target === undefined) return "";
   const [sign, value] = "atMost" in target ? ["≤", target.atMost] : ["≥", target.atLeast];
-  return `${sign} ${value}${unit === "" || unit.startsWith("/") ? unit : ` ${unit}`}`;
+  return `${sign} ${withUnit(String(value), unit)}`;
 }
 
 /** Three significant digits where they matter. */

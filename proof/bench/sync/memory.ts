@@ -1,18 +1,15 @@
 /** Case `memory`: what the agent holds, when everything is synchronised and has been quiet for a while. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, secrets } from "@klutch/kube-core";
+import { secrets } from "@klutch/kube-core";
+import { secretObject } from "@klutch/kube-testing";
 import { inParallel } from "../harness/api.ts";
+import { Claims, spreadRefs } from "../harness/claims.ts";
 import { randomBase64 } from "../harness/contents.ts";
-import { canary } from "../harness/latency-probe.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
-import { startStopwatch } from "../harness/stopwatch.ts";
-import { widgets } from "../harness/widget.ts";
 import { within } from "../harness/within.ts";
-import { type BenchWorld, createNamespaces, startBenchWorld } from "../harness/world.ts";
-import type { BenchCase, BenchContext } from "./case.ts";
-import { claimNamespaces, claimRefs, createClaims } from "./claims.ts";
-import type { Settled } from "./initial.ts";
+import { type BenchWorld, startBenchWorld } from "../harness/world.ts";
+import type { BenchContext, Settled } from "./case.ts";
 
 /** A runtime gives memory back late; so long the agent is left alone before it is measured. */
 const restSeconds = 15;
@@ -31,12 +28,8 @@ export async function measureForeignSecrets(context: BenchContext, { world, refs
   const names = [...new Set(refs.map(({ namespace }) => namespace))];
   const items = Array.from({ length: sizes.foreignSecrets }, (_, index) => index);
   await inParallel(items, (index) => {
-    const secret: DynamicObject = {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { namespace: names[index % names.length], name: `foreign-${index}` },
-      data: { key: Buffer.from(randomBase64(random, 1500)).toString("base64") },
-    };
+    const namespace = names[index % names.length] ?? "";
+    const secret = secretObject(namespace, `foreign-${index}`, { key: randomBase64(random, 1500) });
     return world.consumer.api.create(secrets, secret);
   });
   // Not until it is quiet: an agent that copies them would be busy for long.
@@ -48,13 +41,8 @@ export async function measureForeignSecrets(context: BenchContext, { world, refs
   );
   keep("foreignSecrets", { before, after, copied });
   const what = `${sizes.foreignSecrets} foreign Secrets`;
-  report({
-    metric: `RSS, growth by ${what}`,
-    unit: "MiB",
-    value: after.rss - before.rss,
-    target: { atMost: 5 },
-  });
-  report({ metric: `${what}: copied to the provider`, unit: "", value: copied, target: { atMost: 0 } });
+  report(`RSS, growth by ${what}`, after.rss - before.rss, "MiB", { atMost: 5 });
+  report(`${what}: copied to the provider`, copied, "", { atMost: 0 });
 }
 
 async function copiesOf({ provider }: BenchWorld): Promise<number> {
@@ -66,17 +54,14 @@ async function copiesOf({ provider }: BenchWorld): Promise<number> {
 }
 
 /** Few claims, but large ones, in a world of their own. */
-export const largeClaimsCase: BenchCase = { serves: ["memory"], run: measureLargeClaims };
-
-async function measureLargeClaims(context: BenchContext): Promise<void> {
+export async function measureLargeClaims(context: BenchContext): Promise<void> {
   const { agent, sizes, random } = context;
   await using world = await startBenchWorld({ agent });
-  await canary(world, { random, bytes: sizes.specBytes });
-  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
-  const refs = claimRefs(sizes.largeClaims);
-  await createNamespaces(world.consumer.api, claimNamespaces(sizes.largeClaims));
-  const arrivals = Promise.all(refs.map(({ upstreamKey }) => onProvider.seen(upstreamKey)));
-  await createClaims(world, refs, random, sizes.largeBytes);
+  await using claims = await Claims.watch(world, { contents: { random, bytes: sizes.largeBytes } });
+  await claims.canary();
+  const refs = await spreadRefs(world, sizes.largeClaims);
+  const arrivals = Promise.all(refs.map(({ upstreamKey }) => claims.onProvider.seen(upstreamKey)));
+  await claims.send(refs);
   await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", world.problem);
   await untilQuiet(world);
   reportMemory(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
@@ -95,9 +80,9 @@ function reportMemory(
 ): void {
   say(`${what}: ${describe(memory)}`);
   keep(`memory, ${what}`, memory);
-  report({ metric: `RSS, ${what}`, unit: "MiB", value: memory.rss, target: { atMost } });
-  report({ metric: `anonymous memory, ${what}`, unit: "MiB", value: memory.anonymous });
-  report({ metric: `peak RSS until then, ${what}`, unit: "MiB", value: memory.peak });
+  report(`RSS, ${what}`, memory.rss, "MiB", { atMost });
+  report(`anonymous memory, ${what}`, memory.anonymous, "MiB");
+  report(`peak RSS until then, ${what}`, memory.peak, "MiB");
 }
 
 function describe({ rss, anonymous, peak }: ProcessMemory): string {

@@ -1,14 +1,13 @@
 /** Case `noop`: changes of the provider that ask nothing, or only a status, of the agent. */
 import { inParallel } from "../harness/api.ts";
 import { type CallCount, describeCalls, isFailed, isWrite, totalOf } from "../harness/calls.ts";
+import type { ClaimRef } from "../harness/claims.ts";
 import { counted } from "../harness/quiet.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
 import { benchGroup, widgets } from "../harness/widget.ts";
 import { within } from "../harness/within.ts";
 import type { BenchWorld } from "../harness/world.ts";
-import type { BenchContext } from "./case.ts";
-import type { ClaimRef } from "./claims.ts";
-import type { Settled } from "./initial.ts";
+import type { BenchContext, Settled } from "./case.ts";
 
 /**
  * A controller of the provider fills in a field that the user left empty and reports a status: one status write for each claim is
@@ -18,31 +17,31 @@ import type { Settled } from "./initial.ts";
 export async function measureNoop(context: BenchContext, { world, refs }: Settled): Promise<void> {
   const { sizes, say, report, keep } = context;
   const touched = refs.slice(0, sizes.noopObjects);
-  const first = await writesFor(world, async () => {
+  const first = await callsFor(world, async () => {
     await using onConsumer = await startStopwatch(world.consumer.cluster.client, widgets);
     const returned = touched.map(({ key }) => onConsumer.seen(key, ({ status }) => status !== undefined));
     await fillIn(world, touched);
     await within(Promise.all(returned), 120_000, "the statuses to return", world.problem);
   });
-  const again = await writesFor(world, async () => {
+  const again = await callsFor(world, async () => {
     await fillIn(world, touched);
     await claimFields(world, touched);
   });
   say(`first time: ${describeCalls(first)}`);
   say(`the same again: ${again.length === 0 ? "nothing" : describeCalls(again)}`);
   keep("noop", { objects: touched.length, first, again });
-  const writes = totalOf([...first, ...again].filter(isWrite));
-  const metric = `useless writes for ${touched.length} provider updates`;
-  report({ metric, unit: "", value: Math.max(0, writes - touched.length), target: { atMost: 0 } });
+  const all = [...first, ...again];
+  const writes = totalOf(all.filter(isWrite));
+  const useless = Math.max(0, writes - touched.length);
+  report(`useless writes for ${touched.length} provider updates`, useless, "", { atMost: 0 });
   const needed = `needed status writes for ${touched.length} provider updates`;
-  report({ metric: needed, unit: "", value: Math.min(writes, touched.length) });
-  const failed = totalOf([...first, ...again].filter(isFailed));
-  report({ metric: "provider updates: failed calls", unit: "", value: failed, target: { atMost: 0 } });
+  report(needed, Math.min(writes, touched.length));
+  report("provider updates: failed calls", totalOf(all.filter(isFailed)), "", { atMost: 0 });
 }
 
-async function writesFor(world: BenchWorld, work: () => Promise<void>): Promise<readonly CallCount[]> {
-  const { consumer, provider } = await counted(world, work);
-  return [...consumer.byKind, ...provider.byKind].filter(
+async function callsFor(world: BenchWorld, work: () => Promise<void>): Promise<readonly CallCount[]> {
+  const { byKind } = await counted(world, work);
+  return byKind.filter(
     ({ verb, resource }) => resource.startsWith(benchGroup) && verb !== "WATCH" && verb !== "LIST",
   );
 }

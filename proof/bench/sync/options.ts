@@ -1,7 +1,7 @@
 /** The command line of `npm run bench:sync`. */
 import { parseArgs } from "node:util";
 import type { AgentSpec } from "../harness/agent-process.ts";
-import { type BenchSizes, type CaseName, caseNames } from "./case.ts";
+import { type BenchSizes, type CaseName, caseNames, fullSizes } from "./case.ts";
 
 /** What to measure. */
 export interface BenchOptions {
@@ -48,9 +48,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       seed: { type: "string", default: "1" },
     },
   });
-  const number = (
-    name: Exclude<keyof typeof values, "agent" | "agent-metrics" | "only" | "json" | "may-sleep">,
-  ): number => {
+  const number = (name: keyof typeof values): number => {
     const value = Number(values[name]);
     if (!(value > 0)) throw new RangeError(`--${name} must be a positive number, not "${values[name]}"`);
     return value;
@@ -65,19 +63,18 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     seed: number("seed"),
     awake: !values["may-sleep"],
     sizes: {
-      latencyCount: Math.min(200, size),
-      burst: Math.min(300, size),
-      distantBurst: Math.min(1000, size),
+      ...fullSizes,
+      latencyCount: Math.min(fullSizes.latencyCount, size),
+      burst: Math.min(fullSizes.burst, size),
+      distantBurst: Math.min(fullSizes.distantBurst, size),
+      callClaims: Math.min(fullSizes.callClaims, size),
+      noopObjects: Math.min(fullSizes.noopObjects, size),
       claims: size,
-      specBytes: number("spec-bytes"),
-      largeClaims: Math.ceil(size / 10),
-      largeBytes: 200_000,
       foreignSecrets: size,
-      callClaims: Math.min(100, size),
-      noopObjects: Math.min(100, size),
+      largeClaims: Math.ceil(size / 10),
+      specBytes: number("spec-bytes"),
       idleSeconds: number("idle-seconds"),
       soakMinutes: number("soak-minutes"),
-      soakRate: 20,
       timeoutMinutes: number("timeout-minutes"),
     },
   };

@@ -1,31 +1,13 @@
 /** Case `restart`: the agent dies by SIGKILL and is started again over claims that are all in sync. */
-import { callsBetween, describeCalls, isWrite, totalOf } from "../harness/calls.ts";
-import { freeLeases } from "../harness/leases.ts";
+import { describeCalls, isWrite, totalOf } from "../harness/calls.ts";
+import { anyOf, Claims } from "../harness/claims.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
-import { untilQuiet } from "../harness/quiet.ts";
-import { startStopwatch } from "../harness/stopwatch.ts";
-import { benchGroup, widgets } from "../harness/widget.ts";
-import { within } from "../harness/within.ts";
-import type { BenchContext } from "./case.ts";
-import { anyOf } from "./claims.ts";
-import { edit } from "./edits.ts";
-import type { Settled } from "./initial.ts";
+import { callsDuring, untilQuiet } from "../harness/quiet.ts";
+import { benchGroup } from "../harness/widget.ts";
+import { freeLeases } from "../harness/world.ts";
+import { type BenchContext, contentsOf, type Settled } from "./case.ts";
 
 const limitMs = 120_000;
-
-/** First with the lease out of the way, then as a crash leaves it. */
-export async function measureRestart(context: BenchContext, settled: Settled): Promise<void> {
-  const { report } = context;
-  const count = settled.refs.length;
-  const free = await restartOnce(context, settled, true);
-  const metric = `restart with ${count} claims, lease free: until an edit passes`;
-  report({ metric, unit: "s", value: free.seconds, target: { atMost: 2.5 } });
-  report({ metric: "restart: needless writes", unit: "", value: free.needlessWrites, target: { atMost: 0 } });
-  report({ metric: "restart: CPU seconds", unit: "", value: free.cpuSeconds });
-  const held = await restartOnce(context, settled, false);
-  const waited = Math.max(0, held.seconds - free.seconds);
-  report({ metric: "restart after a crash: wait for the old lease", unit: "s", value: waited });
-}
 
 interface Restart {
   readonly seconds: number;
@@ -33,40 +15,44 @@ interface Restart {
   readonly cpuSeconds: number;
 }
 
+/** Restarts it first with the lease out of the way, then as a crash leaves it. */
+export async function measureRestart(context: BenchContext, settled: Settled): Promise<void> {
+  const { report } = context;
+  const free = await restartOnce(context, settled, true);
+  const what = `restart with ${settled.refs.length} claims, lease free: until an edit passes`;
+  report(what, free.seconds, "s", { atMost: 2.5 });
+  report("restart: needless writes", free.needlessWrites, "", { atMost: 0 });
+  report("restart: CPU seconds", free.cpuSeconds);
+  const held = await restartOnce(context, settled, false);
+  report("restart after a crash: wait for the old lease", Math.max(0, held.seconds - free.seconds), "s");
+}
+
 async function restartOnce(
-  { say, keep, random }: BenchContext,
+  context: BenchContext,
   { world, refs }: Settled,
   isLeaseFree: boolean,
 ): Promise<Restart> {
-  const { consumer, provider, agent } = world;
-  await using onProvider = await startStopwatch(provider.cluster.client, widgets);
+  const { say, keep, random } = context;
+  const { agent } = world;
+  await using claims = await Claims.watch(world, { contents: contentsOf(context), limitMs });
   await agent.kill();
-  if (isLeaseFree) await freeLeases(consumer.cluster.client);
-  const before = { consumer: await consumer.calls(), provider: await provider.calls() };
-  // Made while nobody listens: the agent has to find it.
-  const size = isLeaseFree ? 2001 : 2002;
-  const passed = edit(world, onProvider, anyOf(refs, random), size);
-  const startedAt = performance.now();
-  await agent.start();
-  await within(passed, limitMs, "the edit to pass after the restart", world.problem);
-  const seconds = (performance.now() - startedAt) / 1000;
-  await untilQuiet(world);
+  if (isLeaseFree) await freeLeases(world);
+  let seconds = 0;
+  const { byKind } = await callsDuring(world, async () => {
+    // Made while no agent runs: the next one has to find it.
+    const passed = claims.resize(anyOf(refs, random), isLeaseFree ? 2001 : 2002);
+    const startedAt = performance.now();
+    await agent.start();
+    await passed;
+    seconds = (performance.now() - startedAt) / 1000;
+    await untilQuiet(world);
+  });
   const cpuSeconds = cpuSecondsOf(agent.pid);
-  const ofConsumer = callsBetween(before.consumer, await consumer.calls());
-  const ofProvider = callsBetween(before.provider, await provider.calls());
-  const calls = [...ofConsumer.byKind, ...ofProvider.byKind].filter(({ resource }) =>
-    resource.startsWith(benchGroup),
-  );
+  const calls = byKind.filter(({ resource }) => resource.startsWith(benchGroup));
   // One write is needed: the edit's.
   const needlessWrites = Math.max(0, totalOf(calls.filter(isWrite)) - 1);
-  say(
-    `restart, lease ${isLeaseFree ? "free" : "held by the dead"}: ${seconds.toFixed(2)} s; ${describeCalls(calls)}`,
-  );
-  keep(`restart, lease ${isLeaseFree ? "free" : "held"}`, {
-    seconds,
-    cpuSeconds,
-    consumer: ofConsumer,
-    provider: ofProvider,
-  });
+  const lease = isLeaseFree ? "free" : "held by the dead";
+  say(`restart, lease ${lease}: ${seconds.toFixed(2)} s; ${describeCalls(calls)}`);
+  keep(`restart, lease ${lease}`, { seconds, cpuSeconds, calls });
   return { seconds, needlessWrites, cpuSeconds };
 }

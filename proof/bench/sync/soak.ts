@@ -1,23 +1,15 @@
 /** Case `soak`: whether the agent's memory stays flat under churn, and whether both sides agree afterwards. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DynamicObject, keyOf, recordAt } from "@klutch/kube-core";
-import { canary } from "../harness/latency-probe.ts";
+import { Claims } from "../harness/claims.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
 import { lowestOfEach, trend } from "../harness/statistics.ts";
 import { formatTable } from "../harness/table.ts";
 import { widgets } from "../harness/widget.ts";
-import {
-  type BenchWorld,
-  mirrorOf,
-  providerOwned,
-  startBenchWorld,
-  workNamespace,
-} from "../harness/world.ts";
-import type { BenchCase, BenchContext } from "./case.ts";
+import { type BenchWorld, mirrorOf, providerOwned, startBenchWorld } from "../harness/world.ts";
+import { type BenchContext, contentsOf } from "./case.ts";
 import { startChurn } from "./churn.ts";
-
-export const soakCase: BenchCase = { serves: ["soak"], once: true, run };
 
 interface Sample extends ProcessMemory {
   readonly minutes: number;
@@ -34,12 +26,12 @@ const stretches = 10;
 /** In less, caches and compilers are still warming up. */
 const shortestVerdictMinutes = 10;
 
-async function run(context: BenchContext): Promise<void> {
-  const { agent, sizes, random, say, report, keep } = context;
+/** Case `soak`. */
+export async function measureSoak(context: BenchContext): Promise<void> {
+  const { agent, sizes, say, report, keep } = context;
   await using world = await startBenchWorld({ agent, permissionClaims: [providerOwned("secrets")] });
-  const contents = { random, bytes: sizes.specBytes };
-  await canary(world, contents);
-  const churn = startChurn(world, workNamespace, sizes.soakRate, contents);
+  await showThatClaimsPass(world, context);
+  const churn = startChurn(world, sizes.soakRate, contentsOf(context));
   const samples = await sample(world, sizes.soakMinutes);
   await churn.stop();
   await untilQuiet(world);
@@ -55,11 +47,14 @@ async function run(context: BenchContext): Promise<void> {
     `slope of the lowest points without the first third ${slope.toFixed(1)} ± ${(2 * error).toFixed(1)} MiB/h: ${verdict}`,
   );
   keep("soak", { done: churn.done, samples, slope, error, differing });
-  report({ metric: "soak: RSS slope", unit: "MiB/h", value: slope });
-  if (isLongEnough) {
-    report({ metric: "soak: grows (0 = flat)", unit: "", value: isFlat ? 0 : 1, target: { atMost: 0 } });
-  }
-  report({ metric: "soak: pairs that differ at the end", unit: "", value: differing, target: { atMost: 0 } });
+  report("soak: RSS slope", slope, "MiB/h");
+  if (isLongEnough) report("soak: grows (0 = flat)", isFlat ? 0 : 1, "", { atMost: 0 });
+  report("soak: pairs that differ at the end", differing, "", { atMost: 0 });
+}
+
+async function showThatClaimsPass(world: BenchWorld, context: BenchContext): Promise<void> {
+  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await claims.canary();
 }
 
 async function sample(world: BenchWorld, minutes: number): Promise<Sample[]> {
@@ -89,13 +84,13 @@ function memoryTable(samples: readonly Sample[]): string {
 
 /** Claims without an equal upstream object, and upstream objects without a claim. */
 async function differingPairs({ consumer, provider }: BenchWorld): Promise<number> {
-  const claims = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
-  const upstreams = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
+  const claims = await comparable(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
+  const upstreams = await comparable(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
   const keys = new Set([...claims.keys(), ...upstreams.keys()]);
   return [...keys].filter((key) => claims.get(key) !== upstreams.get(key)).length;
 }
 
-async function contentsOf(
+async function comparable(
   objects: AsyncIterable<DynamicObject>,
   place: (namespace: string) => string,
 ): Promise<Map<string, string>> {

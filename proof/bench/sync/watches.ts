@@ -14,10 +14,10 @@ import {
   startBenchWorld,
   untilServed,
 } from "../harness/world.ts";
-import type { BenchCase, BenchContext } from "./case.ts";
+import type { BenchContext } from "./case.ts";
 
 /** A size of the world. */
-export interface WatchStep {
+interface WatchStep {
   readonly exports: number;
   readonly namespaces: number;
 }
@@ -37,8 +37,6 @@ const smallSteps: readonly WatchStep[] = [
 ];
 const smallRun = 1000;
 
-export const watchesCase: BenchCase = { serves: ["watches"], once: true, run };
-
 interface Row extends WatchStep {
   readonly scope: InformerScope;
   readonly claims: number;
@@ -46,17 +44,16 @@ interface Row extends WatchStep {
   readonly provider: number;
   readonly formula: number;
   /** By cluster and resource. */
-  readonly byResource: Readonly<Record<string, number>>;
+  readonly byResource: Watches;
 }
 
-async function run(context: BenchContext): Promise<void> {
+/** Case `watches`. */
+export async function measureWatches(context: BenchContext): Promise<void> {
   const { say, report, keep, sizes } = context;
   const rows: Row[] = [];
-  for (const scope of ["Cluster", "Namespaced"] as const) {
-    for (const claims of [0, 2]) {
+  for (const scope of ["Cluster", "Namespaced"] as const)
+    for (const claims of [0, 2])
       rows.push(...(await grow(context, scope, claims, sizes.claims < smallRun ? smallSteps : steps)));
-    }
-  }
   keep("watches", rows);
   const header = ["scope", "exports", "claims", "namespaces", "app cluster", "control plane", "formula"];
   const cells = rows.map((row) => [
@@ -67,8 +64,8 @@ async function run(context: BenchContext): Promise<void> {
     `open watches of the agent; formula of the Go konnector: exports × (1 + claims) [× namespaces]\n${formatTable(header, cells)}`,
   );
   for (const row of rows.filter(({ claims, namespaces }) => claims === 2 && namespaces >= 100)) {
-    const metric = `watches, ${row.scope}: ${row.exports} exports, 2 claims, ${row.namespaces} namespaces`;
-    report({ metric, unit: "", value: row.consumer + row.provider });
+    const what = `watches, ${row.scope}: ${row.exports} exports, 2 claims, ${row.namespaces} namespaces`;
+    report(what, row.consumer + row.provider);
   }
 }
 
@@ -85,7 +82,7 @@ async function grow(
     permissionClaims,
     started: false,
   });
-  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
+  await using arriving = await startStopwatch(world.provider.cluster.client, widgets);
   // API servers open watches of their own for some seconds after their start.
   const base = await steadyWatches(world);
   await world.agent.start();
@@ -104,7 +101,7 @@ async function grow(
     );
     now.namespaces = step.namespaces;
     await createNamespaces(world.consumer.api, fresh);
-    const arrived = fresh.map((namespace) => onProvider.seen(`${mirrorOf(namespace)}/first`));
+    const arrived = fresh.map((namespace) => arriving.seen(`${mirrorOf(namespace)}/first`));
     await inParallel(fresh, (namespace) =>
       world.consumer.api.create(widgets, widget(namespace, "first", { random, bytes: 200 })),
     );
@@ -115,8 +112,8 @@ async function grow(
       ...step,
       scope,
       claims,
-      consumer: totalOn("app cluster", byResource),
-      provider: totalOn("control plane", byResource),
+      consumer: totalOn(onConsumer, byResource),
+      provider: totalOn(onProvider, byResource),
       formula: step.exports * (1 + claims) * factor,
       byResource,
     };
@@ -129,6 +126,9 @@ async function grow(
 }
 
 type Watches = Readonly<Record<string, number>>;
+
+const onConsumer = "app cluster";
+const onProvider = "control plane";
 
 /** The counts when they have stayed the same for three readings. */
 async function steadyWatches(world: BenchWorld): Promise<Watches> {
@@ -143,23 +143,24 @@ async function steadyWatches(world: BenchWorld): Promise<Watches> {
 }
 
 async function openWatches({ consumer, provider }: BenchWorld): Promise<Watches> {
-  const [ofConsumer, ofProvider] = await Promise.all([consumer.calls(), provider.calls()]);
-  const named = (where: string, counts: ReadonlyMap<string, number>): [string, number][] =>
-    [...counts].map(([resource, count]) => [`${where} ${resource}`, count]);
-  return Object.fromEntries([
-    ...named("app cluster", ofConsumer.watches),
-    ...named("control plane", ofProvider.watches),
-  ]);
+  const sides = [
+    [onConsumer, await consumer.calls()],
+    [onProvider, await provider.calls()],
+  ] as const;
+  return Object.fromEntries(
+    sides.flatMap(([where, { watches }]) =>
+      [...watches].map(([resource, count]) => [`${where} ${resource}`, count] as const),
+    ),
+  );
 }
 
 function difference(before: Watches, after: Watches): Watches {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const names = Object.keys({ ...before, ...after });
   const changes = names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)] as const);
   return Object.fromEntries(changes.filter(([, change]) => change !== 0));
 }
 
 function totalOn(where: string, watches: Watches): number {
-  return Object.entries(watches)
-    .filter(([name]) => name.startsWith(where))
-    .reduce((sum, [, count]) => sum + count, 0);
+  const own = Object.entries(watches).filter(([name]) => name.startsWith(where));
+  return own.reduce((sum, [, count]) => sum + count, 0);
 }

@@ -39,6 +39,7 @@ export {
   conditionsSchema,
   crdObject,
   namespaceObject,
+  objectOfType,
   roleBindingObject,
   roleObject,
   secretObject,

@@ -1,7 +1,19 @@
 /** Ordinary objects that many tests make. */
-import type { DynamicObject, KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  type KubeObject,
+  type ObjectMeta,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube-core";
 
 const rbac = "rbac.authorization.k8s.io";
+
+/** An object of a resource: its metadata, and its other fields by name. */
+export function objectOfType(type: ResourceType, metadata: ObjectMeta, fields: object = {}): DynamicObject {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...fields };
+}
 
 /** A Namespace. */
 export function namespaceObject(name: string, annotations?: Readonly<Record<string, string>>): KubeObject {
