@@ -1,6 +1,6 @@
 /**
  * Downloaded files that are kept between runs, named after the digest of their content. So what is taken from there is what somebody
- * announced, wherever it came from, and whoever asks for another version asks for another name.
+ * announced, wherever it came from, and another version has another name.
  */
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";

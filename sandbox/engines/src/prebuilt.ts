@@ -2,13 +2,13 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { chmod, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import type { BuildTarget } from "./build.ts";
+import type { EnginePlace } from "./build.ts";
 import { EngineError } from "./errors.ts";
-import { modulesFolder } from "./go.ts";
+import pins from "../pins/prebuilt.json" with { type: "json" };
 
 const run = promisify(execFile);
 
@@ -20,7 +20,7 @@ export interface PinnedArchive {
   /** Folder of the programs in it. */
   readonly folder: string;
   /** Hex SHA-512 by file name. */
-  readonly sha512: ReadonlyMap<string, string>;
+  readonly sha512: Readonly<Record<string, string>>;
 }
 
 /** Base URL that means: do not try, build. */
@@ -31,18 +31,15 @@ const answerWithinMs = 4_000;
 const silenceMs = 10_000;
 
 /** The archives by module. */
-export async function pinnedArchives(): Promise<ReadonlyMap<string, PinnedArchive>> {
-  const value: unknown = JSON.parse(await readFile(join(modulesFolder, "prebuilt.json"), "utf8"));
-  return new Map(entriesOf(value).map(([module, archive]) => [module, readArchive(archive)]));
-}
+export const pinnedArchives: ReadonlyMap<string, PinnedArchive> = new Map(Object.entries(pins));
 
-/** Name of the archive for this machine, if there is one. */
+/** Returns the name of the archive for a machine, if there is one. */
 export function archiveName(
   archive: PinnedArchive,
   machine: { readonly platform: string; readonly arch: string },
 ): string | undefined {
   const arch = machine.arch === "x64" ? "amd64" : machine.arch;
-  return [...archive.sha512.keys()].find((name) => name.endsWith(`-${machine.platform}-${arch}.tar.gz`));
+  return Object.keys(archive.sha512).find((name) => name.endsWith(`-${machine.platform}-${arch}.tar.gz`));
 }
 
 /**
@@ -50,7 +47,7 @@ export function archiveName(
  * Throws `EngineError` ChecksumMismatch when the host serves something else than what is pinned, which is never run.
  */
 export async function fetchPrebuilt(
-  targets: readonly BuildTarget[],
+  targets: readonly EnginePlace[],
   options: {
     readonly archive: PinnedArchive | undefined;
     /** Base URL to use instead of the archive's own, or `noMirror`. */
@@ -65,7 +62,8 @@ export async function fetchPrebuilt(
   if (archive === undefined || name === undefined || first === undefined || mirrorUrl === noMirror)
     return false;
   const url = `${mirrorUrl ?? archive.url}/${name}`;
-  const folder = await mkdtemp(join(dirname(first.folder), ".download.partial-"));
+  const folder = join(first.folder, ".download");
+  await mkdir(folder);
   try {
     const file = join(folder, name);
     const digest = await download(url, file, signal).catch((error: unknown) => {
@@ -73,7 +71,7 @@ export async function fetchPrebuilt(
       say(`${url} cannot be had (${reasonOf(error)}); building instead`);
     });
     if (digest === undefined) return false;
-    const wanted = archive.sha512.get(name);
+    const wanted = archive.sha512[name];
     if (digest !== wanted) {
       throw new EngineError(
         "ChecksumMismatch",
@@ -120,19 +118,4 @@ async function download(url: string, file: string, signal: AbortSignal | undefin
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function readArchive(value: unknown): PinnedArchive {
-  const fields = new Map(entriesOf(value));
-  const text = (name: string): string => {
-    const found = fields.get(name);
-    if (typeof found === "string") return found;
-    throw new TypeError(`sandbox/engines/pins/prebuilt.json: ${name} must be a text`);
-  };
-  const sha512 = entriesOf(fields.get("sha512")).map(([name, sum]) => [name, String(sum)] as const);
-  return { version: text("version"), url: text("url"), folder: text("folder"), sha512: new Map(sha512) };
-}
-
-function entriesOf(value: unknown): readonly [string, unknown][] {
-  return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
