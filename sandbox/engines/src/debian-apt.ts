@@ -6,7 +6,6 @@ import { execFile } from "node:child_process";
 import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { announcedBy, complaintsOf } from "./debian-packages.ts";
 import { inheritedEnvironment } from "./environment.ts";
 import { type DigestedFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 
@@ -47,11 +46,20 @@ export async function fetchPackages(
   await apt(...install, ...packages);
   const root = join(folder, "root");
   await mkdir(root, { mode: 0o755 });
-  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
-  for (const file of files) await run("dpkg-deb", ["-x", join(archives, file), root]);
-  const first = files.find((name) => name.startsWith(`${packages[0]}_`));
-  if (first === undefined) throw new AptFault(`apt did not download ${packages[0]}`);
-  return (await run("dpkg-deb", ["-f", join(archives, first), "Version"])).stdout.trim();
+  for (const file of await readdir(archives))
+    if (file.endsWith(".deb")) await run("dpkg-deb", ["-x", join(archives, file), root]);
+  return versionOf(await archiveOf(packages[0], archives));
+}
+
+/** Finds the archive of a package that apt downloaded. */
+async function archiveOf(name: string, archives: string): Promise<string> {
+  const file = (await readdir(archives)).find((each) => each.startsWith(`${name}_`) && each.endsWith(".deb"));
+  if (file === undefined) throw new AptFault(`apt did not download ${name}`);
+  return join(archives, file);
+}
+
+async function versionOf(archive: string): Promise<string> {
+  return (await run("dpkg-deb", ["-f", archive, "Version"])).stdout.trim();
 }
 
 /** A package that was downloaded and unpacked. */
@@ -95,22 +103,19 @@ export async function unpackForeign(
   // Those that are there already it leaves alone.
   await apt("download", ...packages);
   await keepFiles(missing, options);
-  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
   return Promise.all(
     packages.map(async (name) => {
-      const file = files.find((each) => each.startsWith(`${name}_`));
-      if (file === undefined) throw new AptFault(`apt did not download ${name}`);
+      const archive = await archiveOf(name, archives);
       const root = join(folder, name);
-      await run("dpkg-deb", ["-x", join(archives, file), root]);
-      const { stdout } = await run("dpkg-deb", ["-f", join(archives, file), "Version"]);
-      return { name, version: stdout.trim(), root };
+      await run("dpkg-deb", ["-x", archive, root]);
+      return { name, version: await versionOf(archive), root };
     }),
   );
 }
 
 const archivesIn = (folder: string): string => join(folder, "cache", "archives");
 
-/** Writes apt's configuration, and asks for what there is; gives back what runs it and hands back what it wrote. */
+/** Writes apt's configuration, and updates its lists; returns a function that runs it and returns what it wrote. */
 async function prepareApt(
   folder: string,
   options: AptOptions,
@@ -171,4 +176,24 @@ async function runApt(
     const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
     throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
   }
+}
+
+/**
+ * Returns the files that apt would download into `folder`, with the digests that its signed lists name. `output` is what `--print-uris`
+ * wrote. Those with a digest of another kind are left out.
+ */
+export function announcedBy(output: string, folder: string): readonly DigestedFile[] {
+  const line = /^'[^']*' (\w[^\s/]*\.deb) \d+ (SHA256|SHA512):([0-9a-f]+)$/gm;
+  return [...output.matchAll(line)].map(([, name = "", kind, hex = ""]) => ({
+    path: `${folder}/${name}`,
+    digest: { algorithm: kind === "SHA512" ? "sha512" : "sha256", hex },
+  }));
+}
+
+/** Returns apt's complaints in what it wrote, without credentials that its configuration may hold in addresses. */
+export function complaintsOf(output: string): string {
+  const lines = output.split("\n").filter((line) => /^(E|Err|W):?/.test(line));
+  const errors = lines.filter((line) => line.startsWith("E"));
+  const first = (errors.length > 0 ? errors : lines).slice(0, 3).map((line) => line.trim());
+  return first.join("; ").replaceAll(/\/\/[^/@\s]*@/g, "//");
 }

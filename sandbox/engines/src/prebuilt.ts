@@ -1,13 +1,12 @@
 /** Fetches servers that their project publishes in an archive, if this machine reaches it and the checksum is the pinned one. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import type { EnginePlace } from "./build.ts";
-import { EngineError } from "./errors.ts";
+import { requireDigest } from "./file-digest.ts";
 import pins from "../pins/prebuilt.json" with { type: "json" };
 
 const run = promisify(execFile);
@@ -66,18 +65,20 @@ export async function fetchPrebuilt(
   await mkdir(folder);
   try {
     const file = join(folder, name);
-    const digest = await download(url, file, signal).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      say(`${url} cannot be had (${reasonOf(error)}); building instead`);
-    });
-    if (digest === undefined) return false;
-    const wanted = archive.sha512[name];
-    if (digest !== wanted) {
-      throw new EngineError(
-        "ChecksumMismatch",
-        `${url} has SHA-512 ${digest}, but ${wanted} is pinned in sandbox/engines/pins/prebuilt.json; not using it. KLUTCH_ENGINES_URL=${noMirror} builds instead.`,
-      );
-    }
+    const isDownloaded = await download(url, file, signal).then(
+      () => true,
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        say(`${url} cannot be had (${reasonOf(error)}); building instead`);
+        return false;
+      },
+    );
+    if (!isDownloaded) return false;
+    await requireDigest(
+      file,
+      { algorithm: "sha512", hex: archive.sha512[name] ?? "" },
+      `is pinned in sandbox/engines/pins/prebuilt.json for ${url} (KLUTCH_ENGINES_URL=${noMirror} builds instead)`,
+    );
     const members = targets.map(({ engine }) => `${archive.folder}/${engine.name}`);
     await run("tar", ["-xzf", file, "-C", folder, "--no-same-owner", ...members]);
     for (const { engine, folder: target } of targets) {
@@ -90,8 +91,8 @@ export async function fetchPrebuilt(
   }
 }
 
-/** Writes the file and gives back its hex SHA-512. Throws when the host refuses, does not answer at once, or falls silent. */
-async function download(url: string, file: string, signal: AbortSignal | undefined): Promise<string> {
+/** Writes the file. Throws when the host refuses, does not answer at once, or falls silent. */
+async function download(url: string, file: string, signal: AbortSignal | undefined): Promise<void> {
   const stop = new AbortController();
   const refuse = (): void => stop.abort(new Error("it does not answer"));
   let timer = setTimeout(refuse, answerWithinMs);
@@ -99,17 +100,14 @@ async function download(url: string, file: string, signal: AbortSignal | undefin
     const both = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
     const response = await fetch(url, { signal: both });
     if (!response.ok || response.body === null) throw new Error(`it answers ${response.status}`);
-    const hash = createHash("sha512");
-    const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const watched = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of body) {
         clearTimeout(timer);
         timer = setTimeout(refuse, silenceMs);
-        hash.update(chunk);
         yield chunk;
       }
     };
-    await pipeline(response.body, counted, createWriteStream(file));
-    return hash.digest("hex");
+    await pipeline(response.body, watched, createWriteStream(file));
   } finally {
     clearTimeout(timer);
   }
