@@ -1,6 +1,6 @@
 /** Running as another user than root, and the places that such a user can enter. */
 import { execFile } from "node:child_process";
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EngineError } from "./errors.ts";
@@ -21,7 +21,13 @@ const nobody: Identity = { uid: 65_534, gid: 65_534 };
 export const unprivileged: Identity | undefined = process.getuid?.() === 0 ? nobody : undefined;
 
 /** Where root keeps what other users must reach although its home is closed to them. */
-const sharedFolder = "/var/lib/klutch";
+export const sharedFolder = "/var/lib/klutch";
+
+/** Writes a file of the user that servers run as, for no other user. */
+export async function writeOwned(path: string, content: string): Promise<void> {
+  await writeFile(path, content, { mode: 0o600 });
+  if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
+}
 
 /** Whether that user can enter the folder, or the nearest one above it that exists. */
 export async function canEnter(identity: Identity, folder: string): Promise<boolean> {

@@ -21,6 +21,7 @@ export async function makeWhole(
   options: MakingOptions,
   make: (partials: ReadonlyMap<string, string>) => Promise<void>,
 ): Promise<void> {
+  if ((await absentOf(folders)).length === 0) return;
   await using _lock = await acquireFileLock(options.lock, options);
   const absent = await absentOf(folders);
   if (absent.length === 0) return;

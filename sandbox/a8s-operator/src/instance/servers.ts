@@ -19,7 +19,7 @@ import {
   withSession,
   writeOwn,
 } from "@klutch/data-servers";
-import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
+import { removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
 import { roles } from "../database/names.ts";
 import { countStreaming } from "../database/replication.ts";
@@ -110,7 +110,7 @@ export class Servers implements AsyncDisposable {
   async follow(uid: string, count: number): Promise<number | undefined> {
     const running = this.#alive(uid);
     if (running === undefined) return 0;
-    if (count > 0 && !(await canCopy(running.postgres))) return undefined;
+    if (count > 0 && running.postgres.dumpPrograms === undefined) return undefined;
     await running.standbys.keep(running, count);
     return countStreaming(running);
   }
