@@ -86,16 +86,15 @@ export async function unpackForeign(
   folder: string,
   options: ForeignOptions,
 ): Promise<readonly UnpackedPackage[]> {
-  const { architecture } = options;
-  const foreign = [
+  const settings = [
     'Dir::State::Status "/dev/null";',
     "#clear APT::Architectures;",
-    `APT::Architecture "${architecture}";`,
-    `APT::Architectures:: "${architecture}";`,
+    `APT::Architecture "${options.architecture}";`,
+    `APT::Architectures:: "${options.architecture}";`,
+    ...(options.settings ?? []),
   ];
-  const settings = [...foreign, ...(options.settings ?? [])];
   const archives = archivesIn(folder);
-  const apt = await prepareApt(folder, { ...options, settings }, archives);
+  const apt = await prepareApt(folder, { ...options, settings });
   const announced = announcedBy(await apt("download", "--print-uris", ...packages), archives);
   const missing: DigestedFile[] = [];
   for (const file of announced) if (!(await takeKept(file, options))) missing.push(file);
@@ -115,13 +114,13 @@ export async function unpackForeign(
 
 const archivesIn = (folder: string): string => join(folder, "cache", "archives");
 
-/** Writes apt's configuration, and updates its lists; returns a function that runs it and returns what it wrote. */
-async function prepareApt(
-  folder: string,
-  options: AptOptions,
-  cwd = folder,
-): Promise<(...args: readonly string[]) => Promise<string>> {
-  for (const needed of [join(folder, "state", "lists", "partial"), join(archivesIn(folder), "partial")])
+/** Runs apt and returns what it wrote. Throws `AptFault` with its complaints. */
+type Apt = (...args: readonly string[]) => Promise<string>;
+
+/** Writes apt's configuration, and updates its lists. It downloads to its archives below `folder`. */
+async function prepareApt(folder: string, options: AptOptions): Promise<Apt> {
+  const archives = archivesIn(folder);
+  for (const needed of [join(folder, "state", "lists", "partial"), join(archives, "partial")])
     await mkdir(needed, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
@@ -129,8 +128,20 @@ async function prepareApt(
     throw new AptFault(`the disk of ${folder} has ${freeMiB} MiB free, of which apt needs ${neededMiB}`);
   const configuration = join(folder, "apt.conf");
   await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
-  const apt = (...args: readonly string[]): Promise<string> =>
-    runApt(["-c", configuration, ...args], cwd, options);
+  const { aptGet = "apt-get", signal } = options;
+  const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
+  const runOptions = { cwd: archives, env, signal, maxBuffer: 16 * 1024 * 1024 };
+  const apt: Apt = async (...args) => {
+    try {
+      return (await run(aptGet, ["-c", configuration, ...args], runOptions)).stdout;
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+        throw new AptFault("this machine has no apt-get", { cause });
+      const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
+      throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
+    }
+  };
   options.say("asking for the packages …");
   await apt("update");
   return apt;
@@ -159,23 +170,6 @@ function settingsIn(folder: string): readonly string[] {
       (hook) => `#clear ${hook};`,
     ),
   ];
-}
-
-async function runApt(
-  args: readonly string[],
-  cwd: string,
-  { aptGet = "apt-get", signal }: AptOptions,
-): Promise<string> {
-  const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
-  try {
-    return (await run(aptGet, [...args], { cwd, env, signal, maxBuffer: 16 * 1024 * 1024 })).stdout;
-  } catch (cause) {
-    signal?.throwIfAborted();
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
-      throw new AptFault("this machine has no apt-get", { cause });
-    const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
-    throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
-  }
 }
 
 /**

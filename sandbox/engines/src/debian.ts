@@ -1,6 +1,6 @@
 /** Servers and programs from Debian packages: those that are installed, else fetched into the cache. */
 import { execFile } from "node:child_process";
-import { chmod, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
+import { chmod, glob, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AptFault, fetchPackages } from "./debian-apt.ts";
@@ -130,9 +130,6 @@ async function usable(definition: DebianDefinition, root: string): Promise<Debia
 /** Libraries of fetched packages are where the system does not look for them. */
 async function environmentOf(root: string): Promise<Readonly<Record<string, string>>> {
   if (root === "/") return {};
-  const folders: string[] = [];
-  for (const parent of ["usr/lib", "lib"])
-    for (const name of await readdir(join(root, parent)).catch(() => []))
-      if (/-linux-gnu\w*$/.test(name)) folders.push(join(root, parent, name));
-  return folders.length === 0 ? {} : { LD_LIBRARY_PATH: folders.join(":") };
+  const found = await Array.fromAsync(glob("{usr/lib,lib}/*-linux-gnu*", { cwd: root }));
+  return found.length === 0 ? {} : { LD_LIBRARY_PATH: found.map((folder) => join(root, folder)).join(":") };
 }

@@ -1,5 +1,5 @@
 /** The Go command: which one is here, and running it. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -75,24 +75,22 @@ export async function runGo(
   args: readonly string[],
   onNote?: (line: string) => boolean,
 ): Promise<readonly string[]> {
-  const child = spawn(go.command, args, {
+  const running = run(go.command, args, {
     cwd: moduleFolder(engine),
     env: { GOGC: compilerGarbage, ...inheritedEnvironment, CGO_ENABLED: "0" },
-    stdio: ["ignore", "pipe", "pipe"],
-    ...(go.signal === undefined ? {} : { signal: go.signal }),
+    signal: go.signal,
+    maxBuffer: 64 * 1024 * 1024,
   });
-  const lines: string[] = [];
   const complaints: string[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
-  createInterface({ input: child.stderr }).on("line", (line) => {
-    if (onNote?.(line) !== true) complaints.push(line);
+  if (running.child.stderr !== null)
+    createInterface({ input: running.child.stderr }).on("line", (line) => {
+      if (onNote?.(line) !== true) complaints.push(line);
+    });
+  const { stdout } = await running.catch((cause: unknown) => {
+    go.signal?.throwIfAborted();
+    throw new Error(complaints.slice(-20).join("\n") || `go ${args[0]} failed: ${String(cause)}`, { cause });
   });
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.on("error", reject);
-  child.on("close", resolve);
-  const code = await promise;
-  if (code !== 0) throw new Error(complaints.slice(-20).join("\n") || `go ${args[0]} ended with ${code}`);
-  return lines;
+  return stdout.trim().split("\n");
 }
 
 /** The compiler collects garbage less often: about a tenth less computing for about half as much memory again. */

@@ -16,7 +16,6 @@ const run = promisify(execFile);
 
 /** Of the distribution. */
 export const keycloakVersion = "26.4.0";
-const version = keycloakVersion;
 const archiveSha512 =
   "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";
 
@@ -33,22 +32,22 @@ export interface KeycloakServer extends AsyncDisposable {
 export async function resolveKeycloak(
   options: { readonly progress?: ((line: string) => void) | undefined } = {},
 ): Promise<string> {
-  const target = join(cacheFolder, "keycloak", `${version}-${archiveSha512.slice(0, 12)}`);
+  const target = join(cacheFolder, "keycloak", `${keycloakVersion}-${archiveSha512.slice(0, 12)}`);
   await makeWhole([target], { lock: `${target}.mutex` }, async (partials) => {
     const [partial = ""] = partials.values();
-    options.progress?.(`keycloak ${version}: fetching and preparing it (about a minute) …`);
+    options.progress?.(`keycloak ${keycloakVersion}: fetching and preparing it (about a minute) …`);
     await step("Maven", "mvn", [
       "--quiet",
       "--batch-mode",
       "dependency:copy",
-      `-Dartifact=org.keycloak:keycloak-quarkus-dist:${version}:zip`,
+      `-Dartifact=org.keycloak:keycloak-quarkus-dist:${keycloakVersion}:zip`,
       `-DoutputDirectory=${partial}`,
     ]);
-    const file = join(partial, `keycloak-quarkus-dist-${version}.zip`);
+    const file = join(partial, `keycloak-quarkus-dist-${keycloakVersion}.zip`);
     await requireDigest(file, { algorithm: "sha512", hex: archiveSha512 }, "is pinned");
     await step("the JDK", "jar", ["--extract", "--file", file], partial);
     await rm(file);
-    const unpacked = join(partial, `keycloak-${version}`);
+    const unpacked = join(partial, `keycloak-${keycloakVersion}`);
     for (const name of await readdir(unpacked)) await rename(join(unpacked, name), join(partial, name));
     await rm(unpacked, { recursive: true });
     await step("Java 17", "/bin/sh", [join(partial, "bin", "kc.sh"), "build", "--db=dev-mem"]);
@@ -103,7 +102,7 @@ async function step(what: string, command: string, args: readonly string[], cwd?
   } catch (cause) {
     throw new EngineError(
       "BuildFailed",
-      `keycloak ${version} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `keycloak ${keycloakVersion} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
   }

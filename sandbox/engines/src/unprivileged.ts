@@ -29,7 +29,7 @@ export async function writeOwned(path: string, content: string): Promise<void> {
   if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
 }
 
-/** Whether that user can enter the folder, or the nearest one above it that exists. */
+/** Returns whether that user can enter the folder, or the nearest one above it that exists. */
 export async function canEnter(identity: Identity, folder: string): Promise<boolean> {
   const nearest = await nearestExisting(folder);
   try {
@@ -46,15 +46,15 @@ export async function canEnter(identity: Identity, folder: string): Promise<bool
 }
 
 /**
- * A folder below the system's own, which every user can enter and only root can write to. Throws `EngineError` UnsafeFolder when
- * it is not so.
+ * Makes a folder below the system's own, which every user can enter and only root can write to. Throws `EngineError` UnsafeFolder when
+ * that is impossible.
  */
 export async function sharedPlace(...names: readonly string[]): Promise<string> {
   const folder = join(sharedFolder, ...names);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
     // Made under a narrow umask, it would be closed.
-    for (const part of foldersFrom(sharedFolder, folder)) await chmod(part, 0o755);
+    for (let part = folder; part.startsWith(sharedFolder); part = dirname(part)) await chmod(part, 0o755);
   } catch (cause) {
     throw new EngineError(
       "UnsafeFolder",
@@ -66,7 +66,7 @@ export async function sharedPlace(...names: readonly string[]): Promise<string> 
   return folder;
 }
 
-/** Throws `EngineError` UnsafeFolder unless the folder is ours and nobody else may write to it: programs are run from it. */
+/** Throws `EngineError` UnsafeFolder unless the folder is ours and no other user may write to it: programs are run from it. */
 export async function requireOwnFolder(folder: string): Promise<void> {
   const { uid, mode } = await stat(folder);
   if (uid === process.getuid?.() && (mode & 0o022) === 0) return;
@@ -76,15 +76,11 @@ export async function requireOwnFolder(folder: string): Promise<void> {
   );
 }
 
-/** `wanted`, which is made, or the shared place of these names when the user that servers run as could not enter it. */
+/** Returns `wanted`, which is made, or the shared place of these names when the user that servers run as could not enter it. */
 export async function reachableFolder(wanted: string, ...names: readonly string[]): Promise<string> {
   await mkdir(wanted, { recursive: true });
   const isOpen = unprivileged === undefined || (await canEnter(unprivileged, wanted));
   return isOpen ? wanted : sharedPlace(...names);
-}
-
-function foldersFrom(top: string, folder: string): readonly string[] {
-  return folder === top ? [top] : [...foldersFrom(top, dirname(folder)), folder];
 }
 
 async function nearestExisting(folder: string): Promise<string> {
