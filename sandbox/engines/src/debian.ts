@@ -33,6 +33,8 @@ export interface DebianOptions extends ObtainOptions {
   readonly installedRoot?: string | undefined;
   /** For tests. Default: `apt-get` on PATH. */
   readonly aptGet?: string | undefined;
+  /** Further lines of apt's configuration, for tests. */
+  readonly settings?: readonly string[] | undefined;
 }
 
 /**
