@@ -60,18 +60,28 @@ async function runnable(files: readonly string[]): Promise<readonly string[]> {
   return files.filter((file) => !onNodes.test(file));
 }
 
-/** Obtains them, printing progress. */
+/** Obtains them, printing progress. Packages are downloaded while the compiler works. */
 export async function ensureEngines(chosen: readonly string[]): Promise<void> {
   const started = performance.now();
-  const progress = (line: string): void => console.log(line);
   const files = await runnable(chosen);
+  const packages = obtainPackages(files);
+  // A failure is reported below, after the build.
+  packages.catch(() => undefined);
   await resolveEngines(enginesFor(files), { progress });
+  await packages;
+  console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+async function obtainPackages(files: readonly string[]): Promise<void> {
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
-  if (files.some((file) => /^(?:sandbox\/broker\/src\/servers|proof\/e2e)\//.test(file)))
+  if (files.some((file) => /^(?:sandbox\/broker\/src\/drivers|proof\/e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   if (files.some((file) => onNodes.test(file))) {
     await resolveNodePrograms({ progress });
     await resolveDebian("busybox", { progress });
   }
-  console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+function progress(line: string): void {
+  console.log(line);
 }

@@ -17,7 +17,7 @@ import {
   readIfThere,
   writeOwn,
 } from "@klutch/data-servers";
-import { canCopy, removeDataHome, startPostgres } from "@klutch/engines";
+import { removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
 import { countStreaming, roles, type Server } from "./database.ts";
 import { type Primary, Standbys } from "./standbys.ts";
@@ -95,7 +95,7 @@ export class Servers implements AsyncDisposable {
   async follow(uid: string, count: number): Promise<number | undefined> {
     const running = this.#alive(uid);
     if (running === undefined) return 0;
-    if (count > 0 && !(await canCopy(running.server))) return undefined;
+    if (count > 0 && running.server.dumpPrograms === undefined) return undefined;
     await running.standbys.keep(running, count);
     return countStreaming(running);
   }

@@ -1,9 +1,39 @@
-/** An authority: who has its certificate trusts those that it issues. */
+/** An authority: who has its certificate trusts those that it issues (RFC 5280). */
 import "reflect-metadata";
 import type { webcrypto } from "node:crypto";
-import { PemConverter, X509Certificate } from "@peculiar/x509";
+import { isIP } from "node:net";
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
 import { Secret } from "@klutch/telemetry";
-import { algorithm, issueCertificate, selfSigned, type Subject, type Validity } from "./issue.ts";
+
+/** For whom a certificate is. */
+export interface Subject {
+  /** For what its key is good, and nothing else. */
+  readonly use: "server" | "client";
+  /** Common name; Kubernetes takes a client's for the user. */
+  readonly name: string;
+  /** Kubernetes takes a client's for a group. Default: none. */
+  readonly organization?: string | undefined;
+  /** Names and addresses by which it is reached. Default: none. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+/** For how long a certificate is valid. */
+export interface Validity {
+  /** It begins a day before, because clocks differ. */
+  readonly now: Date;
+  /** How long from `now`. */
+  readonly days: number;
+}
 
 /** A certificate and its key, PEM. */
 export interface KeyPair {
@@ -18,14 +48,27 @@ export interface Authority extends KeyPair {
   issue(subject: Subject, validity: Validity): Promise<KeyPair>;
 }
 
-/** Makes one. `name` is its common name. */
+/** Of all keys: ECDSA with P-256. */
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const uses = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
+const dayMs = 24 * 3600 * 1000;
+
+/** Makes an authority, which may issue certificates of servers and clients but no other authority's. `name` is its common name. */
 export async function createAuthority(name: string, validity: Validity): Promise<Authority> {
   const keys = await newKeys();
-  const certificate = await selfSigned(name, keys, validity);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...times(validity),
+    name: [{ CN: [name] }],
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
+  });
   return authorityOf(certificate, keys.privateKey, await pairOf(certificate, keys.privateKey));
 }
 
-/** One that was made before. Throws when key or certificate is none. */
+/** Makes an authority again of its pair. Throws when key or certificate is none. */
 export async function authorityFrom(pair: KeyPair): Promise<Authority> {
   const [der] = PemConverter.decode(pair.key.reveal());
   if (der === undefined) throw new Error("the key of the certificate authority is damaged");
@@ -33,14 +76,40 @@ export async function authorityFrom(pair: KeyPair): Promise<Authority> {
   return authorityOf(new X509Certificate(pair.certificate), key, pair);
 }
 
-function authorityOf(certificate: X509Certificate, key: CryptoKey, pair: KeyPair): Authority {
+function authorityOf(authority: X509Certificate, signingKey: CryptoKey, pair: KeyPair): Authority {
   return {
     ...pair,
     issue: async (subject, validity) => {
-      const own = await newKeys();
-      const issuer = { subject: certificate.subject, key };
-      return pairOf(await issueCertificate(issuer, subject, own.publicKey, validity), own.privateKey);
+      const { publicKey, privateKey } = await newKeys();
+      const { name, organization } = subject;
+      const certificate = await X509CertificateGenerator.create({
+        ...times(validity),
+        subject: [...(organization === undefined ? [] : [{ O: [organization] }]), { CN: [name] }],
+        issuer: authority.subject,
+        publicKey,
+        signingKey,
+        extensions: extensionsOf(subject),
+      });
+      return pairOf(certificate, privateKey);
     },
+  };
+}
+
+function extensionsOf({ use, hosts = [] }: Subject): Extension[] {
+  const names = hosts.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value }) as const);
+  return [
+    new BasicConstraintsExtension(false, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([uses[use]]),
+    ...(names.length === 0 ? [] : [new SubjectAlternativeNameExtension(names)]),
+  ];
+}
+
+function times({ now, days }: Validity) {
+  return {
+    notBefore: new Date(now.getTime() - dayMs),
+    notAfter: new Date(now.getTime() + days * dayMs),
+    signingAlgorithm: algorithm,
   };
 }
 

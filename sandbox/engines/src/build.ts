@@ -5,94 +5,86 @@ import type { EngineDefinition } from "./catalog.ts";
 import { EngineError } from "./errors.ts";
 import { type GoInstallation, runGo } from "./go.ts";
 
-/** A server to build, and where. */
-export interface BuildTarget {
+/** A server, and the folder that holds the program under the server's name, and the extra folders of its module. */
+export interface EnginePlace {
   readonly engine: EngineDefinition;
-  /** Receives the program under the engine's name, and the extra folders of its module. */
   readonly folder: string;
 }
 
-/** Options of a build. */
-export interface BuildOptions {
-  readonly go: GoInstallation;
-  readonly signal?: AbortSignal | undefined;
-  /** Called for each package that the compiler takes up, and how many there are at most. */
-  readonly onPackage?: ((compiled: number, all: number) => void) | undefined;
+/**
+ * Downloads what the engines of one module are made of and returns their packages. It mostly waits for the network, so it can run beside
+ * another build.
+ */
+export function downloadModules(
+  engines: readonly EngineDefinition[],
+  go: GoInstallation,
+): Promise<readonly string[]> {
+  return runInModule(engines, go, ["list", "-deps", "-f", "{{.ImportPath}}", ...packagesOf(engines)]);
 }
 
 /**
- * Downloads what the engines are made of and gives back their packages. All engines of one module; most of a build's time on the
- * network, so it can run beside another build.
+ * Builds engines of one group with one call of the compiler, so that it can link one while it compiles the next. Calls `onPackage` for
+ * each of the packages that the compiler takes up.
  */
-export async function downloadModules(
-  engines: readonly EngineDefinition[],
-  { go, signal }: BuildOptions,
-): Promise<readonly string[]> {
-  const [first] = engines;
-  if (first === undefined) return [];
-  return explained(engines, () =>
-    runGo(go, first, ["list", "-deps", "-f", "{{.ImportPath}}", ...packagesOf(engines)], { signal }),
-  );
-}
-
-/** Builds engines of one group with one call of the compiler, so that it can link one while it compiles the next. */
 export async function buildEngines(
-  targets: readonly BuildTarget[],
+  places: readonly EnginePlace[],
   packages: readonly string[],
-  { go, signal, onPackage }: BuildOptions,
+  go: GoInstallation,
+  onPackage: (compiled: number, all: number) => void,
 ): Promise<void> {
-  const [first] = targets;
+  const [first] = places;
   if (first === undefined) return;
-  const engines = targets.map(({ engine }) => engine);
+  const engines = places.map(({ engine }) => engine);
   const linker = ["-s", "-w", ...first.engine.linkerSettings.flatMap((setting) => ["-X", setting])];
-  const output = targets.length === 1 ? join(first.folder, first.engine.name) : `${first.folder}/`;
+  const output = places.length === 1 ? join(first.folder, first.engine.name) : `${first.folder}/`;
   const known = new Set(packages);
   let compiled = 0;
   const onNote = (line: string): boolean => {
     if (line.startsWith("go: downloading ")) return true;
     if (!known.has(line)) return false;
-    onPackage?.(++compiled, known.size);
+    onPackage(++compiled, known.size);
     return true;
   };
   // The linker drops the debugging information, so the compiler need not make it: a twentieth of its time, a fifth of its cache.
   const compiler = "-gcflags=all=-dwarf=false";
   const flags = ["-v", "-trimpath", "-buildvcs=false", compiler, "-ldflags", linker.join(" "), "-o", output];
-  await explained(engines, async () => {
-    await runGo(go, first.engine, ["build", ...flags, ...packagesOf(engines)], { signal, onNote });
-    // Several programs at once are named after their packages and lie in one folder.
-    if (targets.length > 1)
-      for (const { engine, folder } of targets)
-        await rename(join(first.folder, basename(engine.package)), join(folder, engine.name));
-    for (const target of targets) await copyExtraFolders(target, go, signal);
-  });
+  await runInModule(engines, go, ["build", ...flags, ...packagesOf(engines)], onNote);
+  // Several programs at once are named after their packages and lie in one folder.
+  if (places.length > 1)
+    for (const { engine, folder } of places)
+      await rename(join(first.folder, basename(engine.package)), join(folder, engine.name));
+  for (const place of places) await copyExtraFolders(place, go);
 }
 
 function packagesOf(engines: readonly EngineDefinition[]): readonly string[] {
   return [...new Set(engines.map((engine) => engine.package))];
 }
 
-async function explained<T>(engines: readonly EngineDefinition[], build: () => Promise<T>): Promise<T> {
+/** Runs the Go command for engines of one module. Throws `EngineError` BuildFailed with its words. */
+async function runInModule(
+  engines: readonly EngineDefinition[],
+  go: GoInstallation,
+  args: readonly string[],
+  onNote?: (line: string) => boolean,
+): Promise<readonly string[]> {
+  const [first] = engines;
+  if (first === undefined) return [];
   try {
-    return await build();
+    return await runGo(go, first, args, onNote);
   } catch (cause) {
-    const [first] = engines;
     throw new EngineError(
       "BuildFailed",
-      `building ${engines.map(({ name }) => name).join(", ")} ${first?.version} failed; it needs the Go module proxy or a filled module cache:\n` +
+      `building ${engines.map(({ name }) => name).join(", ")} ${first.version} failed; it needs the Go module proxy or a filled module cache:\n` +
         (cause instanceof Error ? cause.message : String(cause)),
       { cause },
     );
   }
 }
 
-async function copyExtraFolders(
-  { engine, folder }: BuildTarget,
-  go: GoInstallation,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function copyExtraFolders({ engine, folder }: EnginePlace, go: GoInstallation): Promise<void> {
   if (engine.extraFolders === undefined) return;
   const { goModule, folders } = engine.extraFolders;
-  const [source = ""] = await runGo(go, engine, ["list", "-m", "-f", "{{.Dir}}", goModule], { signal });
+  const [source = ""] = await runInModule([engine], go, ["list", "-m", "-f", "{{.Dir}}", goModule]);
   for (const name of folders) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     // The module cache is read-only; the copy must be removable.

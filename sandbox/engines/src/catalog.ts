@@ -1,10 +1,10 @@
 /** The upstream servers, their versions, and how each is linked. Versions are pinned by `sandbox/engines/pins/<module>/go.mod`. */
 
-/** One server to obtain. */
+/** One server to obtain. Every field is a part of its key in the cache, in this order. */
 export interface EngineDefinition {
   readonly name: EngineName;
   readonly version: string;
-  /** Folder under `engines/` whose go.mod pins it. */
+  /** Folder under `sandbox/engines/pins` whose go.mod pins it. */
   readonly module: string;
   /** Go package of its main function. */
   readonly package: string;
@@ -14,27 +14,30 @@ export interface EngineDefinition {
   readonly extraFolders?: { readonly goModule: string; readonly folders: readonly string[] } | undefined;
 }
 
+/** What only tests run, and only some. */
+const testEngines = ["judges", "provider-kubernetes", "helm"] as const;
+
+/** What only real nodes run, besides the servers of a cluster. */
+const nodeEngines = ["kubelet", "kube-proxy", "kube-scheduler", "coredns", "pause"] as const;
+
+type ClusterEngine = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
+type SandboxEngine = "crane" | "dex" | "crossplane" | "crossplane-rbac";
+
 /** Names of all servers. */
 export type EngineName =
-  | "etcd"
-  | "kube-apiserver"
-  | "kube-controller-manager"
-  | "kubectl"
-  | "crane"
-  | "dex"
-  | "crossplane"
-  | "crossplane-rbac"
-  | "judges"
-  | "provider-kubernetes"
-  | "helm"
-  | "kubelet"
-  | "kube-proxy"
-  | "kube-scheduler"
-  | "coredns"
-  | "pause";
+  | ClusterEngine
+  | SandboxEngine
+  | (typeof testEngines)[number]
+  | (typeof nodeEngines)[number];
 
 const kubernetesVersion = "v1.34.4";
+const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
 const crossplaneVersion = "v2.3.4";
+const crossplaneModule = "github.com/crossplane/crossplane/v2";
+const crossplaneSettings = [
+  `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
+];
+const providerKubernetesModule = "github.com/crossplane-contrib/provider-kubernetes";
 const helmVersion = "v3.22.0";
 /** Helm takes the Kubernetes that it was made with for the cluster's when it renders without one. */
 const helmSettings = [
@@ -44,29 +47,22 @@ const helmSettings = [
     `${goPackage}.k8sVersionMinor=37`,
   ]),
 ];
-const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
-const crossplaneSettings = [
-  `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
-];
-
 /** A listener for metrics on :8080 that has no flag is turned off by a linker setting. */
 const withoutMetrics = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0";
 
-const kubernetes = (name: EngineName): EngineDefinition => ({
-  name,
-  version: kubernetesVersion,
-  module: "kubernetes",
-  package: `k8s.io/kubernetes/cmd/${name}`,
-  linkerSettings: kubernetesSettings,
-});
+const define = (
+  name: EngineName,
+  version: string,
+  goPackage: string,
+  linkerSettings: readonly string[] = [],
+  module: string = name,
+): EngineDefinition => ({ name, version, module, package: goPackage, linkerSettings });
 
-const crossplane = (name: EngineName, linkerSettings: readonly string[]): EngineDefinition => ({
-  name,
-  version: crossplaneVersion,
-  module: "crossplane",
-  package: "github.com/crossplane/crossplane/v2/cmd/crossplane",
-  linkerSettings,
-});
+const kubernetes = (name: EngineName): EngineDefinition =>
+  define(name, kubernetesVersion, `k8s.io/kubernetes/cmd/${name}`, kubernetesSettings, "kubernetes");
+
+const crossplane = (name: EngineName, linkerSettings: readonly string[]): EngineDefinition =>
+  define(name, crossplaneVersion, `${crossplaneModule}/cmd/crossplane`, linkerSettings, "crossplane");
 
 /** In the order in which they are built: what takes longest first, so that the modules of the others are downloaded meanwhile. */
 export const engineDefinitions: readonly EngineDefinition[] = [
@@ -76,62 +72,30 @@ export const engineDefinitions: readonly EngineDefinition[] = [
   kubernetes("kubelet"),
   kubernetes("kube-proxy"),
   kubernetes("kube-scheduler"),
-  {
-    name: "etcd",
-    version: "v3.6.4",
-    module: "etcd",
-    package: "go.etcd.io/etcd/server/v3",
-    linkerSettings: [],
-  },
-  {
-    name: "crane",
-    version: "v0.22.1",
-    module: "crane",
-    package: "github.com/google/go-containerregistry/cmd/crane",
-    linkerSettings: [],
-  },
-  {
-    name: "dex",
-    version: "v2.44.0",
-    module: "dex",
-    package: "github.com/dexidp/dex/cmd/dex",
-    linkerSettings: [],
-  },
+  define("etcd", "v3.6.4", "go.etcd.io/etcd/server/v3"),
+  define("crane", "v0.22.1", "github.com/google/go-containerregistry/cmd/crane"),
+  define("dex", "v2.44.0", "github.com/dexidp/dex/cmd/dex"),
   {
     ...crossplane("crossplane", crossplaneSettings),
     extraFolders: {
-      goModule: "github.com/crossplane/crossplane/v2",
+      goModule: crossplaneModule,
       folders: ["cluster/crds", "cluster/webhookconfigurations", "cluster/charts/crossplane"],
     },
   },
-  // The RBAC manager always listens on :8080 for metrics and has no flag for it.
   crossplane("crossplane-rbac", [...crossplaneSettings, withoutMetrics]),
   {
-    name: "provider-kubernetes",
-    version: "v1.2.0",
-    module: "provider-kubernetes",
-    package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
-    linkerSettings: [withoutMetrics],
-    extraFolders: {
-      goModule: "github.com/crossplane-contrib/provider-kubernetes",
-      folders: ["package/crds"],
-    },
+    ...define("provider-kubernetes", "v1.2.0", `${providerKubernetesModule}/cmd/provider`, [withoutMetrics]),
+    extraFolders: { goModule: providerKubernetesModule, folders: ["package/crds"] },
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
-  { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
-  {
-    name: "helm",
-    version: helmVersion,
-    module: "helm",
-    package: "helm.sh/helm/v3/cmd/helm",
-    linkerSettings: helmSettings,
-  },
+  define("judges", "v0.1.0", "."),
+  define("helm", helmVersion, "helm.sh/helm/v3/cmd/helm", helmSettings),
   // CoreDNS with a main function of ours that chooses its plugins.
-  { name: "coredns", version: "v1.14.7", module: "coredns", package: ".", linkerSettings: [] },
-  { name: "pause", version: "v0.1.0", module: "pause", package: ".", linkerSettings: [] },
+  define("coredns", "v1.14.7", "."),
+  define("pause", "v0.1.0", "."),
 ];
 
-/** Engines that one call of the compiler makes: they share a module and its linker settings. */
+/** Returns engines by the calls of the compiler that make them: those of a call share a module and its linker settings. */
 export function buildGroups(engines: readonly EngineDefinition[]): readonly (readonly EngineDefinition[])[] {
   const inOrder = engineDefinitions.filter((engine) => engines.includes(engine));
   const keyOf = ({ module, linkerSettings }: EngineDefinition): string =>
@@ -139,30 +103,17 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
 
-/** What only tests run, and only some. */
-const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes", "helm"]);
-
-/** What only real nodes run, besides the servers of a cluster. */
-const nodeEngines: ReadonlySet<EngineName> = new Set<EngineName>([
-  "kubelet",
-  "kube-proxy",
-  "kube-scheduler",
-  "coredns",
-  "pause",
-]);
-
 /** All names, in build order. */
 export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
 
+/** Names of what real nodes run besides `engineNames`. */
+export const nodeEngineNames: readonly EngineName[] = nodeEngines;
+
+const others: readonly EngineName[] = [...testEngines, ...nodeEngines];
 /** Names of the servers that the whole of Klutch runs beside, in build order. */
-export const engineNames: readonly EngineName[] = allEngineNames.filter(
-  (name) => !testEngines.has(name) && !nodeEngines.has(name),
-);
+export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !others.includes(name));
 
-/** Names of what real nodes run besides `engineNames`, in build order. */
-export const nodeEngineNames: readonly EngineName[] = allEngineNames.filter((name) => nodeEngines.has(name));
-
-/** The definition of `name`. */
+/** Returns the definition of `name`. */
 export function engineDefinition(name: EngineName): EngineDefinition {
   const found = engineDefinitions.find((engine) => engine.name === name);
   if (found === undefined) throw new RangeError(`unknown engine ${name}`);

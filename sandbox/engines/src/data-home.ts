@@ -5,11 +5,11 @@
  */
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdir, mkdtemp, readlink, rm, symlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EngineError } from "./errors.ts";
 import { exists } from "./paths.ts";
-import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
+import { canEnter, sharedFolder, sharedPlace, unprivileged } from "./unprivileged.ts";
 
 const run = promisify(execFile);
 
@@ -30,38 +30,28 @@ export async function dataHome(wanted: string): Promise<string> {
   return wanted;
 }
 
+/** Homes are found by this name, which is of when only PostgreSQL had one. */
+const sharedHomes = ["postgres", "data"] as const;
+
 /** Removes a data folder, wherever its data is. */
 export async function removeDataHome(wanted: string): Promise<void> {
   const linked = await linkTarget(wanted);
-  if (linked !== undefined && (await isSharedHome(linked)))
-    await rm(dirname(linked), { recursive: true, force: true });
+  const [, place] = /^(.*\/server-[^/]+)\/home$/.exec(linked ?? "") ?? [];
+  // Only what `moveAway` made: a link may have been changed, and what it names would be removed.
+  if (place !== undefined && dirname(place) === join(sharedFolder, ...sharedHomes))
+    await rm(place, { recursive: true, force: true });
   await rm(wanted, { recursive: true, force: true });
 }
 
 async function moveAway(wanted: string): Promise<string> {
-  const place = await mkdtemp(join(await sharedPlace(...dataPlace), placePrefix));
+  const place = await mkdtemp(join(await sharedPlace(...sharedHomes), "server-"));
   await chmod(place, 0o755);
-  const home = join(place, homeName);
+  const home = join(place, "home");
   // Data of a home that was open when it was made. The command also crosses file systems.
   if (await exists(wanted)) await run("mv", [wanted, home]);
   else await mkdir(home, { mode: 0o700 });
   await symlink(home, wanted);
   return home;
-}
-
-/** The name is of when only PostgreSQL had one; homes are found there. */
-const dataPlace = ["postgres", "data"] as const;
-const placePrefix = "server-";
-const homeName = "home";
-
-/** Whether `moveAway` made it: a link may have been changed, and what it names would be removed. */
-async function isSharedHome(home: string): Promise<boolean> {
-  const place = dirname(home);
-  return (
-    basename(home) === homeName &&
-    basename(place).startsWith(placePrefix) &&
-    dirname(place) === (await sharedPlace(...dataPlace))
-  );
 }
 
 async function linkTarget(path: string): Promise<string | undefined> {

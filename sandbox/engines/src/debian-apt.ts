@@ -6,7 +6,6 @@ import { execFile } from "node:child_process";
 import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { announcedBy, complaintsOf } from "./debian-packages.ts";
 import { inheritedEnvironment } from "./environment.ts";
 import { type DigestedFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 
@@ -47,11 +46,20 @@ export async function fetchPackages(
   await apt(...install, ...packages);
   const root = join(folder, "root");
   await mkdir(root, { mode: 0o755 });
-  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
-  for (const file of files) await run("dpkg-deb", ["-x", join(archives, file), root]);
-  const first = files.find((name) => name.startsWith(`${packages[0]}_`));
-  if (first === undefined) throw new AptFault(`apt did not download ${packages[0]}`);
-  return (await run("dpkg-deb", ["-f", join(archives, first), "Version"])).stdout.trim();
+  for (const file of await readdir(archives))
+    if (file.endsWith(".deb")) await run("dpkg-deb", ["-x", join(archives, file), root]);
+  return versionOf(await archiveOf(packages[0], archives));
+}
+
+/** Finds the archive of a package that apt downloaded. */
+async function archiveOf(name: string, archives: string): Promise<string> {
+  const file = (await readdir(archives)).find((each) => each.startsWith(`${name}_`) && each.endsWith(".deb"));
+  if (file === undefined) throw new AptFault(`apt did not download ${name}`);
+  return join(archives, file);
+}
+
+async function versionOf(archive: string): Promise<string> {
+  return (await run("dpkg-deb", ["-f", archive, "Version"])).stdout.trim();
 }
 
 /** A package that was downloaded and unpacked. */
@@ -78,16 +86,15 @@ export async function unpackForeign(
   folder: string,
   options: ForeignOptions,
 ): Promise<readonly UnpackedPackage[]> {
-  const { architecture } = options;
-  const foreign = [
+  const settings = [
     'Dir::State::Status "/dev/null";',
     "#clear APT::Architectures;",
-    `APT::Architecture "${architecture}";`,
-    `APT::Architectures:: "${architecture}";`,
+    `APT::Architecture "${options.architecture}";`,
+    `APT::Architectures:: "${options.architecture}";`,
+    ...(options.settings ?? []),
   ];
-  const settings = [...foreign, ...(options.settings ?? [])];
   const archives = archivesIn(folder);
-  const apt = await prepareApt(folder, { ...options, settings }, archives);
+  const apt = await prepareApt(folder, { ...options, settings });
   const announced = announcedBy(await apt("download", "--print-uris", ...packages), archives);
   const missing: DigestedFile[] = [];
   for (const file of announced) if (!(await takeKept(file, options))) missing.push(file);
@@ -95,28 +102,25 @@ export async function unpackForeign(
   // Those that are there already it leaves alone.
   await apt("download", ...packages);
   await keepFiles(missing, options);
-  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
   return Promise.all(
     packages.map(async (name) => {
-      const file = files.find((each) => each.startsWith(`${name}_`));
-      if (file === undefined) throw new AptFault(`apt did not download ${name}`);
+      const archive = await archiveOf(name, archives);
       const root = join(folder, name);
-      await run("dpkg-deb", ["-x", join(archives, file), root]);
-      const { stdout } = await run("dpkg-deb", ["-f", join(archives, file), "Version"]);
-      return { name, version: stdout.trim(), root };
+      await run("dpkg-deb", ["-x", archive, root]);
+      return { name, version: await versionOf(archive), root };
     }),
   );
 }
 
 const archivesIn = (folder: string): string => join(folder, "cache", "archives");
 
-/** Writes apt's configuration, and asks for what there is; gives back what runs it and hands back what it wrote. */
-async function prepareApt(
-  folder: string,
-  options: AptOptions,
-  cwd = folder,
-): Promise<(...args: readonly string[]) => Promise<string>> {
-  for (const needed of [join(folder, "state", "lists", "partial"), join(archivesIn(folder), "partial")])
+/** Runs apt and returns what it wrote. Throws `AptFault` with its complaints. */
+type Apt = (...args: readonly string[]) => Promise<string>;
+
+/** Writes apt's configuration, and updates its lists. It downloads to its archives below `folder`. */
+async function prepareApt(folder: string, options: AptOptions): Promise<Apt> {
+  const archives = archivesIn(folder);
+  for (const needed of [join(folder, "state", "lists", "partial"), join(archives, "partial")])
     await mkdir(needed, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
@@ -124,8 +128,20 @@ async function prepareApt(
     throw new AptFault(`the disk of ${folder} has ${freeMiB} MiB free, of which apt needs ${neededMiB}`);
   const configuration = join(folder, "apt.conf");
   await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
-  const apt = (...args: readonly string[]): Promise<string> =>
-    runApt(["-c", configuration, ...args], cwd, options);
+  const { aptGet = "apt-get", signal } = options;
+  const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
+  const runOptions = { cwd: archives, env, signal, maxBuffer: 16 * 1024 * 1024 };
+  const apt: Apt = async (...args) => {
+    try {
+      return (await run(aptGet, ["-c", configuration, ...args], runOptions)).stdout;
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+        throw new AptFault("this machine has no apt-get", { cause });
+      const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
+      throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
+    }
+  };
   options.say("asking for the packages …");
   await apt("update");
   return apt;
@@ -156,19 +172,22 @@ function settingsIn(folder: string): readonly string[] {
   ];
 }
 
-async function runApt(
-  args: readonly string[],
-  cwd: string,
-  { aptGet = "apt-get", signal }: AptOptions,
-): Promise<string> {
-  const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
-  try {
-    return (await run(aptGet, [...args], { cwd, env, signal, maxBuffer: 16 * 1024 * 1024 })).stdout;
-  } catch (cause) {
-    signal?.throwIfAborted();
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
-      throw new AptFault("this machine has no apt-get", { cause });
-    const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
-    throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
-  }
+/**
+ * Returns the files that apt would download into `folder`, with the digests that its signed lists name. `output` is what `--print-uris`
+ * wrote. Those with a digest of another kind are left out.
+ */
+export function announcedBy(output: string, folder: string): readonly DigestedFile[] {
+  const line = /^'[^']*' (\w[^\s/]*\.deb) \d+ (SHA256|SHA512):([0-9a-f]+)$/gm;
+  return [...output.matchAll(line)].map(([, name = "", kind, hex = ""]) => ({
+    path: `${folder}/${name}`,
+    digest: { algorithm: kind === "SHA512" ? "sha512" : "sha256", hex },
+  }));
+}
+
+/** Returns apt's complaints in what it wrote, without credentials that its configuration may hold in addresses. */
+export function complaintsOf(output: string): string {
+  const lines = output.split("\n").filter((line) => /^(E|Err|W):?/.test(line));
+  const errors = lines.filter((line) => line.startsWith("E"));
+  const first = (errors.length > 0 ? errors : lines).slice(0, 3).map((line) => line.trim());
+  return first.join("; ").replaceAll(/\/\/[^/@\s]*@/g, "//");
 }

@@ -1,5 +1,5 @@
 /** The servers and tools that Debian packages hold, and where they are in them. */
-import type { DigestedFile } from "./kept-files.ts";
+import { join } from "node:path";
 
 /** Names of all of them. */
 export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox" | "prometheus";
@@ -22,8 +22,8 @@ export interface DebianDefinition {
   readonly fetchedOnly?: boolean | undefined;
 }
 
-const postgresFolder = "usr/lib/postgresql/15/bin";
-const cniFolder = "usr/lib/cni";
+const inFolder = (folder: string, ...programs: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(programs.map((program) => [program, folder]));
 const iptablesNames = ["iptables", "iptables-save", "iptables-restore"].flatMap((name) => [
   name,
   name.replace("ip", "ip6"),
@@ -34,13 +34,7 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
   "postgresql-15": {
     name: "postgresql-15",
     packages: ["postgresql-15", "postgresql-client-15"],
-    programs: {
-      postgres: postgresFolder,
-      initdb: postgresFolder,
-      pg_dump: postgresFolder,
-      pg_restore: postgresFolder,
-      psql: postgresFolder,
-    },
+    programs: inFolder("usr/lib/postgresql/15/bin", "postgres", "initdb", "pg_dump", "pg_restore", "psql"),
     probe: "postgres",
     version: /PostgreSQL\) (15\.\d+)/,
   },
@@ -54,7 +48,7 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
   redis: {
     name: "redis",
     packages: ["redis-server", "redis-tools"],
-    programs: { "redis-server": "usr/bin", "redis-cli": "usr/bin", "redis-check-rdb": "usr/bin" },
+    programs: inFolder("usr/bin", "redis-server", "redis-cli", "redis-check-rdb"),
     probe: "redis-server",
     version: /v=(7\.\d+\.\d+)/,
   },
@@ -70,18 +64,9 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
       "iproute2",
     ],
     programs: {
-      containerd: "usr/bin",
-      "containerd-shim-runc-v2": "usr/bin",
-      ctr: "usr/bin",
-      runc: "usr/sbin",
-      bridge: cniFolder,
-      "host-local": cniFolder,
-      loopback: cniFolder,
-      portmap: cniFolder,
-      ...Object.fromEntries(iptablesNames.map((name) => [name, "usr/sbin"])),
-      nft: "usr/sbin",
-      conntrack: "usr/sbin",
-      ip: "usr/bin",
+      ...inFolder("usr/bin", "containerd", "containerd-shim-runc-v2", "ctr", "ip"),
+      ...inFolder("usr/sbin", "runc", "nft", "conntrack", ...iptablesNames),
+      ...inFolder("usr/lib/cni", "bridge", "host-local", "loopback", "portmap"),
     },
     probe: "containerd",
     // Its configuration's format is that of 1.
@@ -108,37 +93,9 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
   },
 };
 
-/** Programs of a definition by name, below `root`. */
+/** Returns the paths of a definition's programs by name, below `root`. */
 export function programsIn(definition: DebianDefinition, root: string): ReadonlyMap<string, string> {
-  const base = root.endsWith("/") ? root : `${root}/`;
   return new Map(
-    Object.entries(definition.programs).map(([name, folder]) => [name, `${base}${folder}/${name}`]),
+    Object.entries(definition.programs).map(([name, folder]) => [name, join(root, folder, name)]),
   );
-}
-
-/** A version as a folder's name: a colon would end the folder's name in a list of folders. */
-export function folderOfVersion(version: string): string {
-  return version.replaceAll(/[^\w.+~-]/g, "_");
-}
-
-/**
- * The files that apt would download into `folder`, with the digests that its signed lists name. `output` is what `--print-uris` wrote. Those
- * with a digest of another kind are left out.
- */
-export function announcedBy(output: string, folder: string): readonly DigestedFile[] {
-  const line = /^'[^']*' (\w[^\s/]*\.deb) \d+ (SHA256|SHA512):([0-9a-f]+)$/gm;
-  return [...output.matchAll(line)].map(([, name = "", kind, hex = ""]) => ({
-    path: `${folder}/${name}`,
-    digest: { algorithm: kind === "SHA512" ? "sha512" : "sha256", hex },
-  }));
-}
-
-/**
- * What apt complains of, without credentials that its configuration may hold in addresses. `output` is what apt wrote.
- */
-export function complaintsOf(output: string): string {
-  const lines = output.split("\n").filter((line) => /^(E|Err|W):?/.test(line));
-  const errors = lines.filter((line) => line.startsWith("E"));
-  const first = (errors.length > 0 ? errors : lines).slice(0, 3).map((line) => line.trim());
-  return first.join("; ").replaceAll(/\/\/[^/@\s]*@/g, "//");
 }

@@ -33,8 +33,8 @@ test("a server is fetched with this machine's apt into a cache, runs from there,
 });
 
 test("a machine without network is told what is missing and what to do", async () => {
-  const apt = { settings: ['Acquire::http::Proxy "http://127.0.0.1:9";'] };
-  const options = { cacheFolder: join(folder, "offline"), installedRoot, apt };
+  const settings = ['Acquire::http::Proxy "http://127.0.0.1:9";'];
+  const options = { cacheFolder: join(folder, "offline"), installedRoot, settings };
   await assert.rejects(resolveDebian("redis", options), {
     code: "PackageMissing",
     message:

@@ -3,14 +3,9 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import {
-  announcedBy,
-  complaintsOf,
-  debianDefinitions,
-  folderOfVersion,
-  programsIn,
-} from "./debian-packages.ts";
-import { resolveDebian } from "./debian.ts";
+import { announcedBy, complaintsOf } from "./debian-apt.ts";
+import { debianDefinitions, programsIn } from "./debian-packages.ts";
+import { folderOfVersion, resolveDebian } from "./debian.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-debian-"));
 await chmod(folder, 0o755);
@@ -28,12 +23,12 @@ async function installed(name: string, says: string, leaveOut?: string): Promise
   return root;
 }
 
-const noApt = { aptGet: join(folder, "no-such-apt") };
+const aptGet = join(folder, "no-such-apt");
 
 test("installed programs are used first, without apt and without the cache", async () => {
   const installedRoot = await installed("there", "Redis server v=7.0.15 sha=0");
   const cacheFolder = join(folder, "untouched");
-  const redis = await resolveDebian("redis", { installedRoot, cacheFolder, apt: noApt });
+  const redis = await resolveDebian("redis", { installedRoot, cacheFolder, aptGet });
   assert.equal(redis.version, "7.0.15");
   assert.equal(redis.path("redis-cli"), join(installedRoot, "usr/bin/redis-cli"));
   assert.throws(() => redis.path("valkey"), RangeError);
@@ -53,14 +48,14 @@ test("half an installation, and one of another version, are not used; what is in
     recursive: true,
   });
   for (const installedRoot of [half, old]) {
-    const redis = await resolveDebian("redis", { installedRoot, cacheFolder, apt: noApt });
+    const redis = await resolveDebian("redis", { installedRoot, cacheFolder, aptGet });
     assert.equal(redis.version, "7.0.15");
     assert.match(redis.env["LD_LIBRARY_PATH"] ?? "", /7\.0\.15-1_deb12u10\/usr\/lib\/x86_64-linux-gnu$/);
   }
 });
 
 test("without apt the error says what to install", async () => {
-  const options = { installedRoot: folder, cacheFolder: join(folder, "none"), apt: noApt };
+  const options = { installedRoot: folder, cacheFolder: join(folder, "none"), aptGet };
   await assert.rejects(resolveDebian("mariadb", options), {
     code: "PackageMissing",
     message:
@@ -69,12 +64,12 @@ test("without apt the error says what to install", async () => {
 });
 
 test("an apt that fails is told in its own words, and leaves nothing", async () => {
-  const aptGet = join(folder, "bad-apt");
-  await writeFile(aptGet, "#!/bin/sh\necho 'W: small' >&2; echo 'E: no key for u:p' >&2; exit 100\n");
-  await chmod(aptGet, 0o755);
+  const badApt = join(folder, "bad-apt");
+  await writeFile(badApt, "#!/bin/sh\necho 'W: small' >&2; echo 'E: no key for u:p' >&2; exit 100\n");
+  await chmod(badApt, 0o755);
   const cacheFolder = join(folder, "bad");
   await assert.rejects(
-    resolveDebian("redis", { installedRoot: folder, cacheFolder, apt: { aptGet } }),
+    resolveDebian("redis", { installedRoot: folder, cacheFolder, aptGet: badApt }),
     /redis is not installed here and cannot be fetched: E: no key for u:p\. Install/,
   );
   assert.deepEqual(await readdir(join(cacheFolder, "debian", "redis")), ["mutex"]);

@@ -1,22 +1,16 @@
 /** Servers and programs from Debian packages: those that are installed, else fetched into the cache. */
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { chmod, glob, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { AptFault, type AptOptions, fetchPackages } from "./debian-apt.ts";
-import {
-  type DebianDefinition,
-  debianDefinitions,
-  type DebianName,
-  folderOfVersion,
-  programsIn,
-} from "./debian-packages.ts";
-import { arrange } from "./debian-layout.ts";
+import { AptFault, fetchPackages } from "./debian-apt.ts";
+import { type DebianDefinition, debianDefinitions, type DebianName, programsIn } from "./debian-packages.ts";
 import { cacheFolder, inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { acquireFileLock } from "./file-lock.ts";
-import { exists } from "./paths.ts";
+import type { ObtainOptions } from "./resolve.ts";
 import { reachableFolder } from "./unprivileged.ts";
+import { absentOf } from "./whole-folders.ts";
 
 const run = promisify(execFile);
 
@@ -34,21 +28,18 @@ export interface DebianPrograms {
 }
 
 /** Options of `resolveDebian`. */
-export interface DebianOptions {
-  /** Default: `KLUTCH_CACHE_DIR` or the user's cache folder. */
-  readonly cacheFolder?: string | undefined;
-  /** Receives one line for each step that takes time. Default: silent. */
-  readonly progress?: ((line: string) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
+export interface DebianOptions extends ObtainOptions {
   /** Where installed programs are looked for, for tests. Default `/`. */
   readonly installedRoot?: string | undefined;
-  /** For tests. */
-  readonly apt?: Pick<AptOptions, "aptGet" | "settings"> | undefined;
+  /** For tests. Default: `apt-get` on PATH. */
+  readonly aptGet?: string | undefined;
+  /** Further lines of apt's configuration, for tests. */
+  readonly settings?: readonly string[] | undefined;
 }
 
 /**
- * Installed programs, else those in the cache, else the newest that apt has. What is in the cache stays as it is until it does not run
- * any more. The user that servers run as can read them. Safe to call from many processes at once. Throws `EngineError` PackageMissing.
+ * Returns installed programs, else those in the cache, else the newest that apt has. What is in the cache stays as it is until it does not
+ * run any more. The user that servers run as can read them. Safe to call from many processes at once. Throws `EngineError` PackageMissing.
  */
 export async function resolveDebian(name: DebianName, options: DebianOptions = {}): Promise<DebianPrograms> {
   const definition = debianDefinitions[name];
@@ -57,70 +48,74 @@ export async function resolveDebian(name: DebianName, options: DebianOptions = {
   if (installed !== undefined) return installed;
   const inCache = join(options.cacheFolder ?? cacheFolder, "debian", name);
   const base = await reachableFolder(inCache, "debian", name);
-  const onWait = (): void => options.progress?.(`${name}: another process is fetching it, waiting …`);
+  const say = (line: string): void => options.progress?.(`${name}: ${line}`);
+  const onWait = (): void => say("another process is fetching it, waiting …");
   await using _lock = await acquireFileLock(join(base, "mutex"), { signal: options.signal, onWait });
-  return (await newestIn(base, definition)) ?? (await fetched(base, definition, options));
-}
-
-async function newestIn(base: string, definition: DebianDefinition): Promise<DebianPrograms | undefined> {
-  const names = (await readdir(base)).filter((name) => name !== "mutex" && !name.startsWith(partialPrefix));
-  for (const name of names.toSorted(byNumbers.compare).toReversed()) {
-    const programs = await usable(definition, join(base, name));
+  for (const version of (await readdir(base)).toSorted(byNumbers.compare).toReversed()) {
+    const programs = await usable(definition, join(base, version));
     if (programs !== undefined) return programs;
   }
-  return undefined;
+  return fetched(base, definition, { ...options, say });
 }
 
-const partialPrefix = "partial-";
 const byNumbers = new Intl.Collator("en", { numeric: true });
 
 async function fetched(
   base: string,
   definition: DebianDefinition,
-  options: DebianOptions,
+  options: DebianOptions & { readonly say: (line: string) => void },
 ): Promise<DebianPrograms> {
+  const { name, packages, links = {} } = definition;
+  const partial = join(base, "partial");
+  const root = join(partial, "root");
   // What a killed process left; we hold the lock.
-  for (const name of await readdir(base))
-    if (name.startsWith(partialPrefix)) await rm(join(base, name), { recursive: true, force: true });
-  const partial = await mkdtemp(join(base, partialPrefix));
-  const say = (line: string): void => options.progress?.(`${definition.name}: ${line}`);
+  await rm(partial, { recursive: true, force: true });
   try {
-    const version = await fetchPackages(definition.packages, partial, {
-      ...options.apt,
-      say,
-      signal: options.signal,
-    });
-    await arrange(join(partial, "root"), definition.links ?? {});
-    await chmod(join(partial, "root"), 0o755);
+    await mkdir(partial);
+    const version = await fetchPackages(packages, partial, options);
+    await arrange(root, links);
+    await chmod(root, 0o755);
     const target = join(base, folderOfVersion(version));
     await rm(target, { recursive: true, force: true });
-    await rename(join(partial, "root"), target);
+    await rename(root, target);
     const programs = await usable(definition, target);
     if (programs === undefined)
       throw new AptFault(`version ${version}, which apt has, does not run here as ${definition.version}`);
-    say(`fetched ${programs.version}`);
+    options.say(`fetched ${programs.version}`);
     return programs;
   } catch (cause) {
-    if (cause instanceof AptFault) throw missing(definition, cause);
-    throw cause;
+    if (!(cause instanceof AptFault)) throw cause;
+    const list = packages.join(" ");
+    throw new EngineError(
+      "PackageMissing",
+      `${name} is not installed here and cannot be fetched: ${cause.message}. Install the Debian packages ${list} (apt-get install ${list}), or give this machine the network that its apt needs.`,
+      { cause },
+    );
   } finally {
     await rm(partial, { recursive: true, force: true });
   }
 }
 
-function missing({ name, packages }: DebianDefinition, cause: AptFault): EngineError {
-  const list = packages.join(" ");
-  return new EngineError(
-    "PackageMissing",
-    `${name} is not installed here and cannot be fetched: ${cause.message}. Install the Debian packages ${list} (apt-get install ${list}), or give this machine the network that its apt needs.`,
-    { cause },
-  );
+/** Makes of unpacked packages what installing them would have made of the system: `links` are targets by path below `root`. */
+async function arrange(root: string, links: Readonly<Record<string, string>>): Promise<void> {
+  // In a system these are links into `usr`; some packages still name them.
+  for (const folder of ["bin", "sbin"]) {
+    const names = await readdir(join(root, folder)).catch(() => []);
+    await mkdir(join(root, "usr", folder), { recursive: true });
+    for (const name of names) await rename(join(root, folder, name), join(root, "usr", folder, name));
+  }
+  for (const [path, target] of Object.entries(links)) await symlink(target, join(root, path));
 }
 
-/** The programs below `root` if all are there and say the right version. */
+/** Returns a version as a folder's name: a colon would end the folder's name in a list of folders. */
+export function folderOfVersion(version: string): string {
+  return version.replaceAll(/[^\w.+~-]/g, "_");
+}
+
+/** Returns the programs below `root` if all exist and say the right version. */
 async function usable(definition: DebianDefinition, root: string): Promise<DebianPrograms | undefined> {
   const paths = programsIn(definition, root);
-  for (const path of paths.values()) if (!(await exists(path))) return undefined;
+  if ((await absentOf([...paths.values()])).length > 0) return undefined;
   const env = await environmentOf(root);
   const path = (program: string): string => {
     const found = paths.get(program);
@@ -137,9 +132,6 @@ async function usable(definition: DebianDefinition, root: string): Promise<Debia
 /** Libraries of fetched packages are where the system does not look for them. */
 async function environmentOf(root: string): Promise<Readonly<Record<string, string>>> {
   if (root === "/") return {};
-  const folders: string[] = [];
-  for (const parent of ["usr/lib", "lib"])
-    for (const name of await readdir(join(root, parent)).catch(() => []))
-      if (/-linux-gnu\w*$/.test(name)) folders.push(join(root, parent, name));
-  return folders.length === 0 ? {} : { LD_LIBRARY_PATH: folders.join(":") };
+  const found = await Array.fromAsync(glob("{usr/lib,lib}/*-linux-gnu*", { cwd: root }));
+  return found.length === 0 ? {} : { LD_LIBRARY_PATH: found.map((folder) => join(root, folder)).join(":") };
 }

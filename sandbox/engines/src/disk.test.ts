@@ -3,7 +3,8 @@ import { access, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { requireDiskSpace } from "./disk.ts";
+import { engineDefinition } from "./catalog.ts";
+import { requireDiskSpace, roomFor } from "./disk.ts";
 import { EngineError } from "./errors.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-disk-"));
@@ -17,14 +18,14 @@ async function freeMiB(): Promise<number> {
 
 test("what fits is no matter, and the folders are there afterwards", async () => {
   const place = join(folder, "a", "b");
-  await requireDiskSpace([{ folder: place, sizeMiB: 1 }]);
+  await requireDiskSpace([{ folder: place, sizeMiB: 1, moreMiB: 0 }]);
   await access(place);
 });
 
 test("folders of one disk share its room", async () => {
   const half = (await freeMiB()) * 0.7;
-  const first = { folder: join(folder, "first"), sizeMiB: half };
-  const second = { folder: join(folder, "second"), sizeMiB: half };
+  const first = { folder: join(folder, "first"), sizeMiB: half, moreMiB: 0 };
+  const second = { folder: join(folder, "second"), sizeMiB: half, moreMiB: 0 };
   await requireDiskSpace([first]);
   await requireDiskSpace([second]);
   await assert.rejects(requireDiskSpace([first, second]), (error) => {
@@ -37,4 +38,24 @@ test("folders of one disk share its room", async () => {
     assert.match(error.message, /GOCACHE, GOMODCACHE, KLUTCH_CACHE_DIR/);
     return true;
   });
+});
+
+const folders = { buildCache: "/b", moduleCache: "/m", programs: "/p" };
+const of = (...names: Parameters<typeof engineDefinition>[0][]): ReturnType<typeof roomFor> =>
+  roomFor(names.map(engineDefinition), folders);
+
+test("what only tests or nodes run needs room besides what is there already, and a small program none that is worth a question", () => {
+  assert.deepEqual(of("crane"), []);
+  const [sandbox] = of("kube-apiserver", "crossplane");
+  assert.deepEqual(sandbox, { folder: "/b", sizeMiB: 4_900, moreMiB: 0 });
+  assert.deepEqual(
+    of("judges", "provider-kubernetes").map(({ sizeMiB, moreMiB }) => [sizeMiB, moreMiB]),
+    [
+      [0, 1_800],
+      [0, 1_600],
+      [0, 200],
+    ],
+  );
+  assert.deepEqual(of("kubelet", "kube-proxy")[0], { folder: "/b", sizeMiB: 4_900, moreMiB: 800 });
+  assert.deepEqual(of("kubectl", "judges")[0], { folder: "/b", sizeMiB: 4_900, moreMiB: 1_000 });
 });

@@ -1,18 +1,60 @@
-/** Whether the disk has room for a build, asked before the build. */
+/** Whether the disks have room for a build, asked before the build. */
 import { execFile } from "node:child_process";
 import { mkdir, stat, statfs } from "node:fs/promises";
 import { promisify } from "node:util";
+import type { EngineDefinition, EngineName } from "./catalog.ts";
 import { EngineError } from "./errors.ts";
 
 const run = promisify(execFile);
 const mib = 1024 * 1024;
 
+/** Size of the folders that a build fills, in MiB: those of the Go command and the cache of programs. */
+type Room = Readonly<Record<"buildCache" | "moduleCache" | "programs", number>>;
+
+const none: Room = { buildCache: 0, moduleCache: 0, programs: 0 };
+/** Everything that the sandbox runs, by `du` after builds from nothing, and some more; the builds share most of it. Other modules are small. */
+const ofSandbox: Room = { buildCache: 4_900, moduleCache: 2_700, programs: 550 };
+/** Added by the build of what only tests or real nodes run, whatever is there. */
+const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
+  judges: { buildCache: 1_000, moduleCache: 1_000, programs: 80 },
+  "provider-kubernetes": { buildCache: 800, moduleCache: 600, programs: 120 },
+  helm: { buildCache: 1_200, moduleCache: 500, programs: 70 },
+  kubelet: { buildCache: 700, moduleCache: 100, programs: 90 },
+  "kube-proxy": { buildCache: 100, moduleCache: 10, programs: 80 },
+  "kube-scheduler": { buildCache: 100, moduleCache: 10, programs: 80 },
+  coredns: { buildCache: 500, moduleCache: 300, programs: 60 },
+};
+
 /** A folder and what it will hold in the end. */
 export interface PlannedFolder {
   readonly folder: string;
   readonly sizeMiB: number;
-  /** What comes besides, whatever it holds already. Default 0. */
-  readonly moreMiB?: number | undefined;
+  /** What comes besides, whatever it holds already. */
+  readonly moreMiB: number;
+}
+
+/** Throws `EngineError` DiskFull when the folders have no room for what these builds make. */
+export function requireRoom(
+  engines: readonly EngineDefinition[],
+  folders: Readonly<Record<keyof Room, string>>,
+): Promise<void> {
+  return requireDiskSpace(roomFor(engines, folders));
+}
+
+/** Returns what the folders will hold when these are built; nothing when it is not worth a question. */
+export function roomFor(
+  engines: readonly EngineDefinition[],
+  folders: Readonly<Record<keyof Room, string>>,
+): readonly PlannedFolder[] {
+  const isShared = engines.some(({ module }) => module === "kubernetes" || module === "crossplane");
+  const shared = isShared ? ofSandbox : none;
+  const added = engines.flatMap(({ name }) => ofOthers[name] ?? []);
+  if (!isShared && added.length === 0) return [];
+  return (["buildCache", "moduleCache", "programs"] as const).map((name) => ({
+    folder: folders[name],
+    sizeMiB: shared[name],
+    moreMiB: added.reduce((sum, room) => sum + room[name], 0),
+  }));
 }
 
 /**
@@ -33,28 +75,16 @@ export async function requireDiskSpace(planned: readonly PlannedFolder[]): Promi
   }
 }
 
-async function needOf({ folder, sizeMiB, moreMiB = 0 }: PlannedFolder): Promise<{
-  readonly folder: string;
-  readonly device: number;
-  readonly freeMiB: number;
-  readonly missingMiB: number;
-}> {
+async function needOf({ folder, sizeMiB, moreMiB }: PlannedFolder) {
   await mkdir(folder, { recursive: true });
-  const [{ dev }, { bavail, bsize }, used] = await Promise.all([
-    stat(folder),
-    statfs(folder),
-    usedMiB(folder),
-  ]);
-  const freeMiB = (bavail * bsize) / mib;
-  return { folder, device: dev, freeMiB, missingMiB: Math.max(0, sizeMiB - used) + moreMiB };
-}
-
-async function usedMiB(folder: string): Promise<number> {
+  const [{ dev }, { bavail, bsize }] = await Promise.all([stat(folder), statfs(folder)]);
   // Counting goes on where a file vanishes or is closed to us, and then says so in its exit code.
   const { stdout } = await run("du", ["-sk", folder]).catch((error: unknown) => ({
     stdout: error instanceof Error && "stdout" in error ? String(error.stdout) : "",
   }));
-  return (Number.parseInt(stdout, 10) || 0) / 1024;
+  const usedMiB = (Number.parseInt(stdout, 10) || 0) / 1024;
+  const missingMiB = Math.max(0, sizeMiB - usedMiB) + moreMiB;
+  return { folder, device: dev, freeMiB: (bavail * bsize) / mib, missingMiB };
 }
 
 function gib(sizeMiB: number): string {

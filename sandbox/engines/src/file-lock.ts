@@ -12,8 +12,8 @@ const longestPollMs = 200;
 const sqliteBusy = 5;
 
 /**
- * Waits until the lock is ours and returns its release. `onWait` is called once when somebody else holds it. The file stays; removing
- * it would let two processes hold "the same" lock. Does not order waiters.
+ * Waits until the lock is ours and returns its release. Calls `onWait` once when it must wait. The file stays; removing it would let two
+ * processes hold "the same" lock. Does not order waiters.
  */
 export async function acquireFileLock(
   path: string,
@@ -32,7 +32,7 @@ export async function acquireFileLock(
   }
 }
 
-/** The release of the lock, or undefined when somebody else, also in this process, holds it. */
+/** Returns the release of the lock, or undefined when another holder, also one in this process, has it. */
 export async function tryFileLock(path: string): Promise<AsyncDisposable | undefined> {
   await mkdir(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
@@ -45,7 +45,7 @@ export async function tryFileLock(path: string): Promise<AsyncDisposable | undef
   }
   return {
     [Symbol.asyncDispose]: () => {
-      database.close();
+      if (database.isOpen) database.close();
       return Promise.resolve();
     },
   };

@@ -9,34 +9,22 @@ export {
 export { cacheFolder } from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
-export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
-export { EngineError, type EngineErrorCode } from "./errors.ts";
+export { type DebianPrograms, resolveDebian } from "./debian.ts";
+export { EngineError } from "./errors.ts";
 export { digestOfFile } from "./file-digest.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { ownProgram } from "./own-program.ts";
 export { keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
 export { type OutsideDoor } from "./postgres-access.ts";
-export {
-  type PostgresServer,
-  preparePostgres,
-  startPostgres,
-  type StartPostgresOptions,
-} from "./postgres.ts";
+export { type PostgresServer, preparePostgres, startPostgres } from "./postgres.ts";
 export { findDumpPrograms } from "./postgres-programs.ts";
-export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.ts";
+export { startStandby } from "./postgres-standby.ts";
 export { dataHome, removeDataHome } from "./data-home.ts";
 export { whyNoNodes } from "./node-check.ts";
 export { type NodePrograms, resolveNodePrograms } from "./node-programs.ts";
-export {
-  isPortFree,
-  type PortOptions,
-  type PortRange,
-  type ReservedPorts,
-  reservePort,
-  reservePorts,
-} from "./ports.ts";
-export { identify, type ProcessIdentity } from "./process-identity.ts";
+export { isPortFree, type PortRange, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
+export { identify } from "./process-identity.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
-export { canEnter, type Identity, unprivileged } from "./unprivileged.ts";
+export { canEnter, unprivileged } from "./unprivileged.ts";

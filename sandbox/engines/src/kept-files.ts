@@ -1,20 +1,13 @@
 /**
- * Downloaded files that are kept between runs, named after the digest of their content. So what is taken from there is what somebody
- * announced, wherever it came from, and whoever asks for another version asks for another name.
+ * Downloaded files that are kept between runs, named after the digest of their content. So a file that is taken from there is the announced
+ * one, wherever it came from, and another version has another name.
  */
-import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
-import { digestOfFile } from "./file-digest.ts";
+import { type FileDigest, digestOfFile, requireDigest } from "./file-digest.ts";
 import { acquireFileLock } from "./file-lock.ts";
-
-/** What the content of a file must be. */
-export interface FileDigest {
-  readonly algorithm: "sha256" | "sha512";
-  /** In lower case. */
-  readonly hex: string;
-}
 
 /** A file and the digest that was announced for it. */
 export interface DigestedFile {
@@ -30,7 +23,7 @@ export interface KeptFilesOptions {
 
 /**
  * Copies the kept file with this digest to `path`; false when there is none. One that is damaged is none, and is removed. The copy is
- * what is verified, so nobody changes it afterwards.
+ * what is verified, so nothing changes it afterwards.
  */
 export async function takeKept({ path, digest }: DigestedFile, options: KeptFilesOptions): Promise<boolean> {
   const kept = join(folderOf(options), nameOf(digest));
@@ -57,10 +50,17 @@ export async function keepFiles(files: readonly DigestedFile[], options: KeptFil
   try {
     await mkdir(folder, { recursive: true });
     await using _lock = await acquireFileLock(join(folder, "mutex"));
-    // What a killed process left; we hold the lock.
-    for (const name of await readdir(folder))
-      if (name.endsWith(partialSuffix)) await rm(join(folder, name), { force: true });
-    for (const file of files) await keep(file, folder);
+    for (const { path, digest } of files) {
+      const kept = join(folder, nameOf(digest));
+      const partial = `${kept}.partial`;
+      try {
+        await requireDigest(path, digest, "was announced");
+        await copyFile(path, partial);
+        await rename(partial, kept);
+      } finally {
+        await rm(partial, { force: true });
+      }
+    }
   } catch (cause) {
     if (codeOf(cause) !== "ENOSPC" && codeOf(cause) !== "EDQUOT") throw cause;
     throw new EngineError(
@@ -68,26 +68,6 @@ export async function keepFiles(files: readonly DigestedFile[], options: KeptFil
       `${folder}, where downloads are kept, cannot be written: the disk is full. Make room, or name another folder with KLUTCH_CACHE_DIR`,
       { cause },
     );
-  }
-}
-
-const partialSuffix = ".partial";
-
-async function keep({ path, digest }: DigestedFile, folder: string): Promise<void> {
-  const kept = join(folder, nameOf(digest));
-  const partial = `${kept}${partialSuffix}`;
-  try {
-    await copyFile(path, partial);
-    const found = await digestOfFile(partial, digest.algorithm);
-    if (found !== digest.hex)
-      throw new EngineError(
-        "ChecksumMismatch",
-        `${basename(path)} has the ${digest.algorithm} digest ${found}, but ${digest.hex} was announced; not using it`,
-      );
-    await rename(partial, kept);
-  } catch (cause) {
-    await rm(partial, { force: true });
-    throw cause;
   }
 }
 

@@ -1,24 +1,21 @@
 /** Keycloak from its distribution in Maven's repository, as a process with a database in memory. Needs Java 17 and Maven. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
-import { digestOfFile } from "./file-digest.ts";
-import { acquireFileLock } from "./file-lock.ts";
-import { exists } from "./paths.ts";
+import { requireDigest } from "./file-digest.ts";
 import { reservePorts } from "./ports.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
+import { makeWhole } from "./whole-folders.ts";
 
 const run = promisify(execFile);
 
 /** Of the distribution. */
 export const keycloakVersion = "26.4.0";
-const version = keycloakVersion;
-const archive = `keycloak-quarkus-dist-${version}.zip`;
 const archiveSha512 =
   "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";
 
@@ -35,28 +32,26 @@ export interface KeycloakServer extends AsyncDisposable {
 export async function resolveKeycloak(
   options: { readonly progress?: ((line: string) => void) | undefined } = {},
 ): Promise<string> {
-  const target = join(cacheFolder, "keycloak", `${version}-${archiveSha512.slice(0, 12)}`);
-  await mkdir(dirname(target), { recursive: true });
-  await using _lock = await acquireFileLock(`${target}.mutex`);
-  if (await exists(target)) return target;
-  options.progress?.(`keycloak ${version}: fetching and preparing it (about a minute) …`);
-  const partial = await mkdtemp(`${target}.partial-`);
-  try {
+  const target = join(cacheFolder, "keycloak", `${keycloakVersion}-${archiveSha512.slice(0, 12)}`);
+  await makeWhole([target], { lock: `${target}.mutex` }, async (partials) => {
+    const [partial = ""] = partials.values();
+    options.progress?.(`keycloak ${keycloakVersion}: fetching and preparing it (about a minute) …`);
     await step("Maven", "mvn", [
       "--quiet",
       "--batch-mode",
       "dependency:copy",
-      `-Dartifact=org.keycloak:keycloak-quarkus-dist:${version}:zip`,
+      `-Dartifact=org.keycloak:keycloak-quarkus-dist:${keycloakVersion}:zip`,
       `-DoutputDirectory=${partial}`,
     ]);
-    await requireChecksum(join(partial, archive));
-    await step("the JDK", "jar", ["--extract", "--file", join(partial, archive)], partial);
-    const home = join(partial, `keycloak-${version}`);
-    await step("Java 17", "/bin/sh", [join(home, "bin", "kc.sh"), "build", "--db=dev-mem"]);
-    await rename(home, target);
-  } finally {
-    await rm(partial, { recursive: true, force: true });
-  }
+    const file = join(partial, `keycloak-quarkus-dist-${keycloakVersion}.zip`);
+    await requireDigest(file, { algorithm: "sha512", hex: archiveSha512 }, "is pinned");
+    await step("the JDK", "jar", ["--extract", "--file", file], partial);
+    await rm(file);
+    const unpacked = join(partial, `keycloak-${keycloakVersion}`);
+    for (const name of await readdir(unpacked)) await rename(join(unpacked, name), join(partial, name));
+    await rm(unpacked, { recursive: true });
+    await step("Java 17", "/bin/sh", [join(partial, "bin", "kc.sh"), "build", "--db=dev-mem"]);
+  });
   return target;
 }
 
@@ -107,17 +102,8 @@ async function step(what: string, command: string, args: readonly string[], cwd?
   } catch (cause) {
     throw new EngineError(
       "BuildFailed",
-      `keycloak ${version} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `keycloak ${keycloakVersion} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
   }
-}
-
-async function requireChecksum(file: string): Promise<void> {
-  const found = await digestOfFile(file, "sha512");
-  if (found !== archiveSha512)
-    throw new EngineError(
-      "ChecksumMismatch",
-      `${archive} has SHA-512 ${found}, but ${archiveSha512} is pinned; not using it`,
-    );
 }

@@ -1,24 +1,27 @@
-/** What this machine is, as far as real nodes depend on it. Reading changes nothing: what is tried ends with the namespaces it is tried in. */
+/** Reads what real nodes depend on of this machine. Changes nothing: what is tried ends with the namespaces it is tried in. */
 import { constants } from "node:fs";
-import { access, mkdir, mkdtemp, rm, statfs } from "node:fs/promises";
+import { access, mkdir, readFile, statfs } from "node:fs/promises";
+import { release } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { inheritedEnvironment } from "./environment.ts";
-import { type KernelFeatures, readKernelFeatures } from "./node-kernel.ts";
-import { type NodeTrial, runTrial } from "./node-trial.ts";
+import { runTrial } from "./node-trial.ts";
 import { exists } from "./paths.ts";
 
-/** Facts about a machine. What could not be asked is undefined, and counts as no obstacle. */
+/** Facts about a machine. What could not be asked is undefined or absent, and counts as no obstacle. */
 export interface NodeFacts {
   /** As Node.js calls it: `linux`. */
   readonly platform: string;
   readonly uid: number | undefined;
   /** Programs of every Linux that are not on the path. */
   readonly missingPrograms: readonly string[];
-  /** Whether the kernel's log can be read. */
   readonly readsKernelLog: boolean;
-  readonly kernel: KernelFeatures;
-  /** What only root can try. */
-  readonly trial: NodeTrial | undefined;
+  /** Configuration of the kernel: lines such as `CONFIG_VETH=m`. */
+  readonly kernelConfig: string | undefined;
+  /** Controllers of each cgroup hierarchy of version 1 that this process is in: `cpu,cpuacct`. */
+  readonly hierarchies: readonly string[];
+  /** What came of the trial (`runTrial`), which only root can make. */
+  readonly trial: ReadonlyMap<string, string>;
   /** Where the nodes' images and data would be. */
   readonly folder: string;
   readonly freeDiskMiB: number;
@@ -29,9 +32,8 @@ export interface NodeFacts {
 export interface NodeFactsOptions {
   /** Where the nodes' images and data will be; made if it is not there. */
   readonly folder: string;
-  /** For what is run. Default: that of this process. */
+  /** Environment of the trial. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 const mib = 1024 * 1024;
@@ -39,36 +41,42 @@ const neededPrograms = ["unshare", "nsenter", "mount", "umount"];
 
 /** Asks the machine; takes well below a second. Throws when the folder cannot be made. */
 export async function readNodeFacts(options: NodeFactsOptions): Promise<NodeFacts> {
-  const { env = inheritedEnvironment, signal } = options;
+  const { env = inheritedEnvironment } = options;
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true });
   const missingPrograms = await missingOn(env["PATH"] ?? "");
   const uid = process.getuid?.();
+  const cgroups = await readFile("/proc/self/cgroup", "utf8").catch(() => "");
+  const hierarchies = [...cgroups.matchAll(/^\d+:([^:=]+):/gm)].map(([, names = ""]) => names);
   const canTry = process.platform === "linux" && uid === 0 && missingPrograms.length === 0;
   const { bavail, bsize } = await statfs(folder);
   return {
     platform: process.platform,
     uid,
     missingPrograms,
-    readsKernelLog: await canRead("/dev/kmsg"),
-    kernel: await readKernelFeatures("/"),
-    trial: canTry ? await triedIn(folder, { env, signal }) : undefined,
+    readsKernelLog: await access("/dev/kmsg", constants.R_OK).then(
+      () => true,
+      () => false,
+    ),
+    kernelConfig: await readKernelConfig("/"),
+    hierarchies,
+    trial: canTry ? await runTrial(folder, hierarchies, env) : new Map(),
     folder,
     freeDiskMiB: Math.floor((bavail * bsize) / mib),
     freeMemoryMiB: Math.floor(process.availableMemory() / mib),
   };
 }
 
-async function triedIn(
-  folder: string,
-  options: Pick<NodeFactsOptions, "env" | "signal">,
-): Promise<NodeTrial> {
-  const place = await mkdtemp(join(folder, ".klutch-trial-"));
-  try {
-    return await runTrial(place, options);
-  } finally {
-    await rm(place, { recursive: true, force: true });
-  }
+/** Reads the configuration of the running kernel from where kernels leave it. `root` is `/`, except in tests. */
+export async function readKernelConfig(root: string): Promise<string | undefined> {
+  const read = (path: string): Promise<Buffer | undefined> =>
+    readFile(join(root, path)).catch(() => undefined);
+  const packed = await read("proc/config.gz");
+  const config =
+    (packed === undefined ? undefined : gunzipSync(packed)) ??
+    (await read(`boot/config-${release()}`)) ??
+    (await read(`lib/modules/${release()}/config`));
+  return config?.toString();
 }
 
 async function missingOn(path: string): Promise<readonly string[]> {
@@ -78,11 +86,4 @@ async function missingOn(path: string): Promise<readonly string[]> {
     if (!found.includes(true)) missing.push(name);
   }
   return missing;
-}
-
-async function canRead(path: string): Promise<boolean> {
-  return access(path, constants.R_OK).then(
-    () => true,
-    () => false,
-  );
 }

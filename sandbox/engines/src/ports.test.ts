@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isPortFree, reservePort, reservePorts } from "./ports.ts";
 
+const module = JSON.stringify(join(import.meta.dirname, "ports.ts"));
+
 test("ports reserved at the same time, here and in other processes, all differ", async () => {
-  const module = JSON.stringify(join(import.meta.dirname, "ports.ts"));
   // The ports stay reserved as long as the process runs, so each waits for the others.
   const body = `import { reservePorts } from ${module}; console.log(JSON.stringify((await reservePorts(20)).ports));
     process.stdin.resume();`;
@@ -79,14 +78,16 @@ test("a port comes from the range, is none of those that are somebody's, and non
   await once(server, "close");
 });
 
-test("a port of an earlier process is had again also when this one has its id, as after a container was started again", async () => {
-  await using reserved = await reservePorts(1);
-  const [port = 0] = reserved.ports;
-  const file = join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`, String(port));
-  const [pid, startedAt] = (await readFile(file, "utf8")).split(" ");
-  assert.equal(pid, String(process.pid));
+test("a port of a process that was killed is free at once", async () => {
+  const body = `import { reservePorts } from ${module}; console.log((await reservePorts(1)).ports[0]);
+    process.stdin.resume();`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", body], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const port = Number(String((await once(child.stdout, "data"))[0]));
   assert.equal(await reservePort(port), undefined);
-  await writeFile(file, `${pid} ${Number(startedAt) - 1}`);
+  child.kill("SIGKILL");
+  await once(child, "exit");
   await using again = await reservePort(port);
   assert.deepEqual(again?.ports, [port]);
 });

@@ -1,13 +1,12 @@
 /** The programs of PostgreSQL: those that are installed on this machine, else Debian's, else those of an npm platform package. */
-import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { chmod, cp, readdir, readFile, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { type DebianPrograms, resolveDebian } from "./debian.ts";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
-import { acquireFileLock } from "./file-lock.ts";
-import { exists } from "./paths.ts";
 import { reachableFolder } from "./unprivileged.ts";
+import { absentOf, makeWhole } from "./whole-folders.ts";
 
 /** PostgreSQL's programs of one version. */
 export interface PostgresPrograms {
@@ -34,7 +33,7 @@ export interface ProgramsOptions {
 }
 
 /**
- * The programs for a data folder, which only its own version can read; for a new one the newest that is installed here with everything
+ * Returns the programs for a data folder, which only its own version can read; for a new one the newest that is installed here with everything
  * that backups need, else Debian's, fetched into the cache, else those of the npm package, which cannot be backed up. Throws `EngineError`
  * when the version of a kept data folder is not to be had.
  */
@@ -43,19 +42,17 @@ export async function resolvePostgres(
   options: ProgramsOptions = {},
 ): Promise<PostgresPrograms> {
   const kept = data === undefined ? undefined : await majorOf(data);
+  const isFitting = (major: string): boolean => kept === undefined || major === kept;
   const installed = await installedPrograms(options.installed ?? installedVersions);
-  const fitting = installed.filter(({ major }) => kept === undefined || major === kept);
-  const [newest] = fitting.toSorted((left, right) => Number(right.major) - Number(left.major));
-  if (newest !== undefined) return newest;
-  if (kept === undefined || kept === debianMajor) {
-    const fetched = await fromDebian(options);
-    if (fetched !== undefined) return fetched;
-  }
+  const newest = installed.find(({ major }) => isFitting(major));
+  const found = newest ?? (isFitting(debianMajor) ? await fromDebian(options) : undefined);
+  if (found !== undefined) return found;
   const embedded = await platformPackage();
-  if (kept === undefined || kept === embedded.major) return fromPackage(embedded, options);
+  if (isFitting(embedded.major)) return fromPackage(embedded, options);
+  const majors = [...installed.map(({ major }) => major), embedded.major].join(", ");
   throw new EngineError(
     "PackageMissing",
-    `${data} was made by PostgreSQL ${kept}, which is not installed here any more (there is ${[...installed.map(({ major }) => major), embedded.major].join(", ")}); install the package postgresql-${kept}, or remove the folder to start with an empty server`,
+    `${data} was made by PostgreSQL ${kept}, which is not installed here any more (there is ${majors}); install the package postgresql-${kept}, or remove the folder to start with an empty server`,
   );
 }
 
@@ -73,15 +70,14 @@ async function majorOf(data: string): Promise<string | undefined> {
   return text?.trim();
 }
 
-/** Of a client's package alone there is no server. */
+/** Lists the newest first. Of a client's package alone there is no server. */
 async function installedPrograms(versions: string): Promise<readonly PostgresPrograms[]> {
   const majors = (await readdir(versions).catch(() => [])).filter((name) => /^\d+$/.test(name));
   const found: PostgresPrograms[] = [];
-  for (const major of majors) {
+  for (const major of majors.toSorted((left, right) => Number(right) - Number(left))) {
     const folder = join(versions, major, "bin");
-    const needed = ["initdb", "postgres", "pg_dump", "pg_restore"];
-    const present = await Promise.all(needed.map((program) => exists(join(folder, program))));
-    if (present.every(Boolean)) found.push({ folder, major, canDump: true, env: {} });
+    const needed = ["initdb", "postgres", "pg_dump", "pg_restore"].map((program) => join(folder, program));
+    if ((await absentOf(needed)).length === 0) found.push({ folder, major, canDump: true, env: {} });
   }
   return found;
 }
@@ -109,20 +105,14 @@ async function fromPackage(
   const inCache = join(options.cacheFolder ?? cacheFolder, "postgres");
   const base = await reachableFolder(inCache, "postgres", "programs");
   const target = join(base, version);
-  const programs = { folder: join(target, "bin"), major, canDump: false, env: {} };
-  await using _lock = await acquireFileLock(`${target}.mutex`);
-  if (await exists(join(target, "bin", "postgres"))) return programs;
-  const partial = await mkdtemp(`${target}.partial-`);
-  try {
+  await makeWhole([target], { lock: `${target}.mutex` }, async (partials) => {
+    const [partial = ""] = partials.values();
     await cp(join(source, "native"), partial, { recursive: true });
     await makeSymlinks(join(source, "native", "pg-symlinks.json"), partial);
     for (const program of ["initdb", "pg_ctl", "postgres"]) await chmod(join(partial, "bin", program), 0o755);
     await chmod(partial, 0o755);
-    await rename(partial, target);
-  } finally {
-    await rm(partial, { recursive: true, force: true });
-  }
-  return programs;
+  });
+  return { folder: join(target, "bin"), major, canDump: false, env: {} };
 }
 
 interface PlatformPackage {

@@ -1,20 +1,19 @@
 /** PostgreSQL with its own data folder. */
 import { execFile } from "node:child_process";
-import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
-import { writeOwned } from "./owned-file.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
 import { dataHome } from "./data-home.ts";
 import { accessRules, listenAddresses, type OutsideDoor, superuser } from "./postgres-access.ts";
 import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
-import { unprivileged } from "./unprivileged.ts";
+import { unprivileged, writeOwned } from "./unprivileged.ts";
 
 const run = promisify(execFile);
 
@@ -44,8 +43,6 @@ export interface StartPostgresOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /** How it is reached from other machines. Default: not at all. */
   readonly outside?: OutsideDoor | undefined;
-  /** Default: inside the data folder's parent. */
-  readonly logFile?: string | undefined;
 }
 
 /** A data folder that a server can be started on. */
@@ -65,11 +62,42 @@ export async function preparePostgres(options: {
   readonly password?: string | undefined;
 }): Promise<PreparedPostgres> {
   const root = await dataHome(options.dataDir);
-  const password = options.password ?? "postgres";
   const data = join(root, "data");
-  const programs = await resolvePostgres(data);
-  if (!(await exists(data))) await initialise(programs, root, data, password);
-  return { programs, root, password };
+  const password = options.password ?? "postgres";
+  const prepared = { programs: await resolvePostgres(data), root, password };
+  if (await exists(data)) return prepared;
+  const passwordFile = join(root, ".password");
+  const authentication = ["-U", superuser, "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
+  try {
+    await writeOwned(passwordFile, password);
+    await makeData(prepared, "initdb", [...authentication, "-E", "UTF8", "--locale=C"]);
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+  return prepared;
+}
+
+/** Makes the data by a program that fills a folder: they exist whole or not at all. Throws `EngineError` NotReady with its words. */
+export async function makeData(
+  { programs, root }: PreparedPostgres,
+  program: "initdb" | "pg_basebackup",
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const partial = join(root, "data.partial");
+  await rm(partial, { recursive: true, force: true });
+  if (unprivileged !== undefined) await chown(root, unprivileged.uid, unprivileged.gid);
+  try {
+    await run(join(programs.folder, program), ["-D", partial, ...args], {
+      cwd: root,
+      env: { ...inheritedEnvironment, ...programs.env, ...env },
+      ...unprivileged,
+    });
+    await rename(partial, join(root, "data"));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError("NotReady", `${program} failed in ${root}: ${reason}`, { cause });
+  }
 }
 
 const defaultSettings = {
@@ -81,44 +109,40 @@ const defaultSettings = {
 /** Starts a server that accepts password logins only. It listens on loopback, and where `outside` says. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? (await temporaryFolder(stack));
-  const prepared = await preparePostgres({ dataDir, password: options.password });
-  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
-  const server = stack.use(await runServer(prepared, { ...options, port }));
-  const owned = stack.move();
-  return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "klutch-pg-")));
+  if (options.dataDir === undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  return await runServer(await preparePostgres({ ...options, dataDir }), options, stack);
 }
 
-/** Starts a server on a data folder that is ready. */
+/** Starts a server on a data folder that is ready. What is in `stack` ends after the server. */
 export async function runServer(
   { programs, root, password }: PreparedPostgres,
-  options: Pick<StartPostgresOptions, "settings" | "outside" | "logFile"> & { readonly port: number },
+  options: StartPostgresOptions,
+  stack: AsyncDisposableStack,
 ): Promise<PostgresServer> {
-  const { port, outside } = options;
-  const access = outside === undefined ? {} : { hba_file: await writeAccess(root, outside) };
+  const { outside } = options;
+  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
+  const accessFile = join(root, "access.conf");
+  // Without it the rules of `initdb` count, which know loopback only.
+  if (outside !== undefined) await writeOwned(accessFile, accessRules(outside));
+  const access = outside === undefined ? {} : { hba_file: accessFile };
   const settings = Object.entries({ ...defaultSettings, ...options.settings, ...access });
-  const server = await startProcess({
-    name: "postgres",
-    command: join(programs.folder, "postgres"),
-    args: [
-      "-D",
-      join(root, "data"),
-      "-p",
-      String(port),
-      "-h",
-      listenAddresses(outside),
-      "-k",
-      "",
-      ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    ],
-    logFile: options.logFile ?? join(root, "postgres.log"),
-    ready: () => acceptsLogins(port),
-    cwd: root,
-    env: programs.env,
-    // Ends sessions instead of waiting for them.
-    stopSignal: "SIGINT",
-    ...unprivileged,
-  });
+  const place = ["-D", join(root, "data"), "-p", String(port), "-h", listenAddresses(outside), "-k", ""];
+  const server = stack.use(
+    await startProcess({
+      name: "postgres",
+      command: join(programs.folder, "postgres"),
+      args: [...place, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      logFile: join(root, "postgres.log"),
+      ready: () => acceptsLogins(port),
+      cwd: root,
+      env: programs.env,
+      // Ends sessions instead of waiting for them.
+      stopSignal: "SIGINT",
+      ...unprivileged,
+    }),
+  );
+  const owned = stack.move();
   return {
     port,
     url: `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
@@ -126,53 +150,8 @@ export async function runServer(
     dumpLibraries: programs.env["LD_LIBRARY_PATH"],
     programs,
     process: server,
-    [Symbol.asyncDispose]: () => server.stop(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/** Without it the rules of `initdb` count, which know loopback only. */
-async function writeAccess(root: string, outside: OutsideDoor): Promise<string> {
-  const path = join(root, "access.conf");
-  await writeOwned(path, accessRules(outside));
-  return path;
-}
-
-async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-pg-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function initialise(
-  programs: PostgresPrograms,
-  root: string,
-  data: string,
-  password: string,
-): Promise<void> {
-  await mkdir(root, { recursive: true });
-  const passwordFile = join(root, ".password");
-  const partial = `${data}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  if (unprivileged !== undefined) {
-    await chown(root, unprivileged.uid, unprivileged.gid);
-    await chown(passwordFile, unprivileged.uid, unprivileged.gid);
-  }
-  const authentication = ["-U", superuser, "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
-  const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
-  try {
-    await run(join(programs.folder, "initdb"), args, {
-      cwd: root,
-      env: { ...inheritedEnvironment, ...programs.env },
-      ...unprivileged,
-    });
-    await rename(partial, data);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError("NotReady", `initdb failed in ${root}: ${reason}`, { cause });
-  } finally {
-    await rm(passwordFile, { force: true });
-  }
 }
 
 /** Whether a login would be asked for its password: a server that is still starting accepts connections, but refuses logins. */

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-prebuilt-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
-const kubernetes = (await pinnedArchives()).get("kubernetes");
+const kubernetes = pinnedArchives.get("kubernetes");
 assert.ok(kubernetes !== undefined);
 const name = archiveName(kubernetes, process) ?? "";
 const names = ["kube-apiserver", "kube-controller-manager", "kubectl"] as const;
@@ -34,7 +34,7 @@ async function makeArchive(): Promise<Buffer> {
 const archive = await makeArchive();
 const pinned: PinnedArchive = {
   ...kubernetes,
-  sha512: new Map([[name, createHash("sha512").update(archive).digest("hex")]]),
+  sha512: { [name]: createHash("sha512").update(archive).digest("hex") },
 };
 
 async function listen(server: Server): Promise<string> {
@@ -63,7 +63,7 @@ test("the published archives are pinned for the version that is built, for both 
   assert.equal(kubernetes.version, engineDefinition("kube-apiserver").version);
   for (const arch of ["x64", "arm64"]) {
     const file = archiveName(kubernetes, { platform: "linux", arch }) ?? "";
-    assert.match(kubernetes.sha512.get(file) ?? "", /^[0-9a-f]{128}$/);
+    assert.match(kubernetes.sha512[file] ?? "", /^[0-9a-f]{128}$/);
   }
   assert.equal(archiveName(kubernetes, { platform: "darwin", arch: "arm64" }), undefined);
 });

@@ -1,14 +1,13 @@
 /** Fetches servers that their project publishes in an archive, if this machine reaches it and the checksum is the pinned one. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { chmod, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import type { BuildTarget } from "./build.ts";
-import { EngineError } from "./errors.ts";
-import { modulesFolder } from "./go.ts";
+import type { EnginePlace } from "./build.ts";
+import { requireDigest } from "./file-digest.ts";
+import pins from "../pins/prebuilt.json" with { type: "json" };
 
 const run = promisify(execFile);
 
@@ -20,7 +19,7 @@ export interface PinnedArchive {
   /** Folder of the programs in it. */
   readonly folder: string;
   /** Hex SHA-512 by file name. */
-  readonly sha512: ReadonlyMap<string, string>;
+  readonly sha512: Readonly<Record<string, string>>;
 }
 
 /** Base URL that means: do not try, build. */
@@ -31,18 +30,15 @@ const answerWithinMs = 4_000;
 const silenceMs = 10_000;
 
 /** The archives by module. */
-export async function pinnedArchives(): Promise<ReadonlyMap<string, PinnedArchive>> {
-  const value: unknown = JSON.parse(await readFile(join(modulesFolder, "prebuilt.json"), "utf8"));
-  return new Map(entriesOf(value).map(([module, archive]) => [module, readArchive(archive)]));
-}
+export const pinnedArchives: ReadonlyMap<string, PinnedArchive> = new Map(Object.entries(pins));
 
-/** Name of the archive for this machine, if there is one. */
+/** Returns the name of the archive for a machine, if there is one. */
 export function archiveName(
   archive: PinnedArchive,
   machine: { readonly platform: string; readonly arch: string },
 ): string | undefined {
   const arch = machine.arch === "x64" ? "amd64" : machine.arch;
-  return [...archive.sha512.keys()].find((name) => name.endsWith(`-${machine.platform}-${arch}.tar.gz`));
+  return Object.keys(archive.sha512).find((name) => name.endsWith(`-${machine.platform}-${arch}.tar.gz`));
 }
 
 /**
@@ -50,7 +46,7 @@ export function archiveName(
  * Throws `EngineError` ChecksumMismatch when the host serves something else than what is pinned, which is never run.
  */
 export async function fetchPrebuilt(
-  targets: readonly BuildTarget[],
+  targets: readonly EnginePlace[],
   options: {
     readonly archive: PinnedArchive | undefined;
     /** Base URL to use instead of the archive's own, or `noMirror`. */
@@ -65,21 +61,24 @@ export async function fetchPrebuilt(
   if (archive === undefined || name === undefined || first === undefined || mirrorUrl === noMirror)
     return false;
   const url = `${mirrorUrl ?? archive.url}/${name}`;
-  const folder = await mkdtemp(join(dirname(first.folder), ".download.partial-"));
+  const folder = join(first.folder, ".download");
+  await mkdir(folder);
   try {
     const file = join(folder, name);
-    const digest = await download(url, file, signal).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      say(`${url} cannot be had (${reasonOf(error)}); building instead`);
-    });
-    if (digest === undefined) return false;
-    const wanted = archive.sha512.get(name);
-    if (digest !== wanted) {
-      throw new EngineError(
-        "ChecksumMismatch",
-        `${url} has SHA-512 ${digest}, but ${wanted} is pinned in sandbox/engines/pins/prebuilt.json; not using it. KLUTCH_ENGINES_URL=${noMirror} builds instead.`,
-      );
-    }
+    const isDownloaded = await download(url, file, signal).then(
+      () => true,
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        say(`${url} cannot be had (${reasonOf(error)}); building instead`);
+        return false;
+      },
+    );
+    if (!isDownloaded) return false;
+    await requireDigest(
+      file,
+      { algorithm: "sha512", hex: archive.sha512[name] ?? "" },
+      `is pinned in sandbox/engines/pins/prebuilt.json for ${url} (KLUTCH_ENGINES_URL=${noMirror} builds instead)`,
+    );
     const members = targets.map(({ engine }) => `${archive.folder}/${engine.name}`);
     await run("tar", ["-xzf", file, "-C", folder, "--no-same-owner", ...members]);
     for (const { engine, folder: target } of targets) {
@@ -92,8 +91,8 @@ export async function fetchPrebuilt(
   }
 }
 
-/** Writes the file and gives back its hex SHA-512. Throws when the host refuses, does not answer at once, or falls silent. */
-async function download(url: string, file: string, signal: AbortSignal | undefined): Promise<string> {
+/** Writes the file. Throws when the host refuses, does not answer at once, or falls silent. */
+async function download(url: string, file: string, signal: AbortSignal | undefined): Promise<void> {
   const stop = new AbortController();
   const refuse = (): void => stop.abort(new Error("it does not answer"));
   let timer = setTimeout(refuse, answerWithinMs);
@@ -101,17 +100,14 @@ async function download(url: string, file: string, signal: AbortSignal | undefin
     const both = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
     const response = await fetch(url, { signal: both });
     if (!response.ok || response.body === null) throw new Error(`it answers ${response.status}`);
-    const hash = createHash("sha512");
-    const counted = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const watched = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of body) {
         clearTimeout(timer);
         timer = setTimeout(refuse, silenceMs);
-        hash.update(chunk);
         yield chunk;
       }
     };
-    await pipeline(response.body, counted, createWriteStream(file));
-    return hash.digest("hex");
+    await pipeline(response.body, watched, createWriteStream(file));
   } finally {
     clearTimeout(timer);
   }
@@ -120,19 +116,4 @@ async function download(url: string, file: string, signal: AbortSignal | undefin
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function readArchive(value: unknown): PinnedArchive {
-  const fields = new Map(entriesOf(value));
-  const text = (name: string): string => {
-    const found = fields.get(name);
-    if (typeof found === "string") return found;
-    throw new TypeError(`sandbox/engines/pins/prebuilt.json: ${name} must be a text`);
-  };
-  const sha512 = entriesOf(fields.get("sha512")).map(([name, sum]) => [name, String(sum)] as const);
-  return { version: text("version"), url: text("url"), folder: text("folder"), sha512: new Map(sha512) };
-}
-
-function entriesOf(value: unknown): readonly [string, unknown][] {
-  return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }

@@ -3,6 +3,7 @@
  * holds open. The kernel closes the pipe when this process ends, also by SIGKILL, and then the shell ends the server's group.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, fchmodSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { constants } from "node:os";
@@ -120,13 +121,9 @@ function follow(options: ProcessOptions, child: ChildProcess): RunningProcess {
   const stop = async (): Promise<void> => {
     if (hasExited) return;
     child.kill(options.stopSignal ?? "SIGTERM");
-    const abort = new AbortController();
-    const limit = sleep(options.stopTimeoutMs ?? 10_000, undefined, { signal: abort.signal }).catch(
-      () => undefined,
-    );
-    await Promise.race([exited, limit]);
-    abort.abort();
-    await kill();
+    const timer = setTimeout(() => killGroup(child.pid), options.stopTimeoutMs ?? 10_000);
+    await exited;
+    clearTimeout(timer);
   };
   return {
     name: options.name,
@@ -155,14 +152,15 @@ function killGroup(pid: number | undefined): void {
 async function waitUntilReady(options: ProcessOptions, running: RunningProcess): Promise<void> {
   const { ready, signal, readyTimeoutMs = 60_000 } = options;
   if (ready === undefined) return;
-  const deadline = AbortSignal.timeout(readyTimeoutMs);
   const ended = running.exited.then((code) => {
     const log = logTail(options.logFile);
     throw new EngineError("ProcessEnded", `${options.name} ended with code ${code}:\n${log}`);
   });
-  // Once the server is ready, its end is no failure to start.
-  ended.catch(() => undefined);
-  const stopped = rejectionOf(signal === undefined ? [deadline] : [deadline, signal]);
+  const deadline = AbortSignal.timeout(readyTimeoutMs);
+  const stop = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+  const stopped = once(stop, "abort").then(() => stop.throwIfAborted());
+  // Once the server is ready, neither its end nor a signal is a failure to start.
+  for (const later of [ended, stopped]) later.catch(() => undefined);
   let lastProblem: unknown = "it did not say so";
   const asked = async (): Promise<boolean> => {
     try {
@@ -175,7 +173,8 @@ async function waitUntilReady(options: ProcessOptions, running: RunningProcess):
     }
   };
   try {
-    while (!(await Promise.race([asked(), ended, stopped])))
+    stop.throwIfAborted();
+    while ((await Promise.race([asked(), ended, stopped])) !== true)
       await Promise.race([sleep(readyPollMs), ended, stopped]);
   } catch (error) {
     if (signal?.aborted === true || !deadline.aborted) throw error;
@@ -184,24 +183,11 @@ async function waitUntilReady(options: ProcessOptions, running: RunningProcess):
   }
 }
 
-/** Rejects when one of the signals aborts. */
-function rejectionOf(signals: readonly AbortSignal[]): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  // Nobody may be listening any more when it happens.
-  promise.catch(() => undefined);
-  const any = AbortSignal.any([...signals]);
-  any.addEventListener("abort", () => reject(any.reason), { once: true });
-  if (any.aborted) reject(any.reason);
-  return promise;
-}
-
-/** The last lines of a log. */
+/** Returns the last lines of a log. */
 export function logTail(path: string, lines = 15): string {
   try {
-    return readFileSync(path, "utf8")
-      .split("\n")
-      .slice(-lines - 1)
-      .join("\n");
+    const all = readFileSync(path, "utf8").split("\n");
+    return all.slice(-lines - 1).join("\n");
   } catch {
     return "(no log)";
   }

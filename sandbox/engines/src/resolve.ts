@@ -1,183 +1,125 @@
 /** Finds, fetches or builds servers; the results are kept outside the tree, keyed by everything that shapes them. */
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { buildEngines, type BuildTarget, downloadModules } from "./build.ts";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buildEngines, downloadModules, type EnginePlace } from "./build.ts";
 import { buildGroups, type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
-import { requireDiskSpace } from "./disk.ts";
-import { roomFor } from "./room.ts";
+import { requireRoom } from "./disk.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
-import { acquireFileLock } from "./file-lock.ts";
-import { type GoInstallation, moduleFolder, requireGo } from "./go.ts";
-import { exists } from "./paths.ts";
-import { fetchPrebuilt, pinnedArchives, type PinnedArchive } from "./prebuilt.ts";
+import { moduleFolder, requireGo } from "./go.ts";
+import { fetchPrebuilt, type PinnedArchive, pinnedArchives } from "./prebuilt.ts";
+import { absentOf, makeWhole } from "./whole-folders.ts";
 
-/** Options of `resolveEngine`. */
-export interface ResolveOptions {
+/** Options of everything that is obtained. */
+export interface ObtainOptions {
   /** Default: `KLUTCH_CACHE_DIR` or the user's cache folder. */
   readonly cacheFolder?: string | undefined;
   /** Receives one line for each step that takes time. Default: silent. */
   readonly progress?: ((line: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `resolveEngine`. */
+export interface ResolveOptions extends ObtainOptions {
   /** For tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
   /** Base URL of prebuilt servers, or `off`. Default: `KLUTCH_ENGINES_URL`, else where their project publishes them. */
   readonly mirrorUrl?: string | undefined;
-  /** For tests. Default: those of `sandbox/engines/pins/prebuilt.json`. */
+  /** For tests, by module. Default: those of `sandbox/engines/pins/prebuilt.json`. */
   readonly archives?: ReadonlyMap<string, PinnedArchive> | undefined;
 }
 
 /** How often a build says how far it is. */
 const progressEveryMs = 10_000;
 
-/** Path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */
+/** Returns the path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */
 export async function resolveEngine(name: EngineName, options: ResolveOptions = {}): Promise<string> {
   return (await resolveEngines([name], options)).get(name) ?? "";
 }
 
-/**
- * Resolves several. What this machine lacks for it is said before the first long step. One group after the other is built, because a
- * compiler uses every core already, while the modules of the next one are downloaded.
- */
+/** Resolves several. What this machine lacks for it is said before the first long step. */
 export async function resolveEngines(
   names: readonly EngineName[],
   options: ResolveOptions = {},
 ): Promise<ReadonlyMap<EngineName, string>> {
-  const wanted = await Promise.all(names.map((name) => placeOf(engineDefinition(name), options)));
-  const missing = await absentOf(wanted);
-  if (missing.length > 0) await obtainAll(missing, options);
-  return new Map(wanted.map(({ engine, target }) => [engine.name, join(target, engine.name)]));
-}
-
-interface Place {
-  readonly engine: EngineDefinition;
-  readonly target: string;
-}
-
-async function placeOf(engine: EngineDefinition, options: ResolveOptions): Promise<Place> {
-  const folder = join(options.cacheFolder ?? cacheFolder, "engines", engine.name);
-  return { engine, target: join(folder, await engineKey(engine)) };
-}
-
-async function absentOf(places: readonly Place[]): Promise<readonly Place[]> {
-  const present = await Promise.all(places.map(({ engine, target }) => exists(join(target, engine.name))));
-  return places.filter((_, index) => present[index] !== true);
-}
-
-async function obtainAll(missing: readonly Place[], options: ResolveOptions): Promise<void> {
-  const groups = buildGroups(missing.map(({ engine }) => engine)).map((engines) =>
-    missing.filter(({ engine }) => engines.includes(engine)),
+  const cache = join(options.cacheFolder ?? cacheFolder, "engines");
+  const places = await Promise.all(
+    names.map(async (name): Promise<EnginePlace> => {
+      const engine = engineDefinition(name);
+      return { engine, folder: join(cache, name, await engineKey(engine)) };
+    }),
   );
-  const goOptions = await checkMachine(missing, options);
-  const archives = options.archives ?? (await pinnedArchives());
-  const downloads = new Map<number, Promise<readonly string[]>>();
-  const packagesOf = (index: number): Promise<readonly string[]> => {
-    const engines = (groups[index] ?? []).map(({ engine }) => engine);
-    const packages = downloads.get(index) ?? downloadModules(engines, goOptions);
-    // A failure is reported where the group is built.
-    packages.catch(() => undefined);
-    downloads.set(index, packages);
-    return packages;
-  };
+  const absent = await absentOf(places.map(({ folder }) => folder));
+  const missing = places.filter(({ folder }) => absent.includes(folder));
+  if (missing.length > 0) await obtainAll(missing, cache, options);
+  return new Map(places.map(({ engine, folder }) => [engine.name, join(folder, engine.name)]));
+}
+
+/** One group after the other, because a compiler uses every core already; meanwhile the modules of the next one are downloaded. */
+async function obtainAll(
+  missing: readonly EnginePlace[],
+  cache: string,
+  options: ResolveOptions,
+): Promise<void> {
+  const engines = missing.map(({ engine }) => engine);
+  const go = await requireGo(engines, options.goCommand ?? "go", options.signal);
+  await requireRoom(engines, { ...go, programs: cache });
+  const groups = buildGroups(engines);
+  const downloads = groups.map((group) => once(() => downloadModules(group, go)));
   for (const [index, group] of groups.entries()) {
-    await obtainGroup(group, { ...options, archives }, async (targets, say, started) => {
+    const places = missing.filter(({ engine }) => group.includes(engine));
+    await obtainGroup(places, cache, options, async (partials, say) => {
       say("downloading the modules …");
-      const packages = await packagesOf(index);
-      void packagesOf(index + 1);
-      using meter = new Meter(say, started);
-      await buildEngines(targets, packages, { ...goOptions, onPackage: meter.count });
+      const packages = await downloads[index]?.();
+      void downloads[index + 1]?.();
+      let state = "building";
+      using _meter = setInterval(() => say(`${state} …`), progressEveryMs);
+      await buildEngines(partials, packages ?? [], go, (compiled, all) => {
+        state = `building, ${compiled} of at most ${all} packages`;
+      });
     });
   }
 }
 
-/** What can be known before a build of minutes is known before it. */
-async function checkMachine(
-  missing: readonly Place[],
-  options: ResolveOptions,
-): Promise<{ readonly go: GoInstallation; readonly signal: AbortSignal | undefined }> {
-  const engines = missing.map(({ engine }) => engine);
-  const go = await requireGo(engines, options.goCommand ?? "go");
-  await requireDiskSpace(
-    roomFor(engines, {
-      buildCache: go.buildCache,
-      moduleCache: go.moduleCache,
-      programs: options.cacheFolder ?? cacheFolder,
-    }),
-  );
-  return { go, signal: options.signal };
-}
-
+/** Makes the folders of one group, from an archive or by `build`. */
 async function obtainGroup(
-  group: readonly Place[],
-  options: ResolveOptions,
-  build: (targets: readonly BuildTarget[], say: (text: string) => void, started: number) => Promise<void>,
+  places: readonly EnginePlace[],
+  cache: string,
+  { progress, signal, ...options }: ResolveOptions,
+  build: (partials: readonly EnginePlace[], say: (text: string) => void) => Promise<void>,
 ): Promise<void> {
-  const { progress, signal } = options;
-  await using locks = new AsyncDisposableStack();
-  // Everybody takes them in the order of the catalog, so nobody waits in a circle.
-  for (const { engine, target } of group) {
-    const onWait = (): void => progress?.(`${engine.name}: another process is obtaining it, waiting …`);
-    locks.use(await acquireFileLock(`${target}.mutex`, { signal, onWait }));
-  }
-  const absent = await absentOf(group);
-  if (absent.length === 0) return;
-  const names = absent.map(({ engine }) => engine.name).join(", ");
-  const say = (text: string): void => progress?.(`${names} ${absent[0]?.engine.version}: ${text}`);
-  await using partials = new AsyncDisposableStack();
-  const targets = [];
-  for (const { engine, target } of absent) {
-    await removePartials(target);
-    const folder = await mkdtemp(`${target}${partialSuffix}`);
-    partials.defer(() => rm(folder, { recursive: true, force: true }));
-    targets.push({ engine, target, folder });
-  }
-  const started = performance.now();
-  const archive = options.archives?.get(absent[0]?.engine.module ?? "");
-  if (await fetchPrebuilt(targets, { archive, mirrorUrl: options.mirrorUrl ?? mirrorUrl, say, signal })) {
-    say(`fetched in ${secondsSince(started)}`);
-  } else {
-    await build(targets, say, started);
-    say(`built in ${secondsSince(started)}`);
-  }
-  // A rename is atomic: either the whole folder is there or nothing is.
-  for (const { folder, target } of targets) await rename(folder, target);
+  const [first] = places;
+  if (first === undefined) return;
+  const { module, version } = first.engine;
+  const title = `${places.map(({ engine }) => engine.name).join(", ")} ${version}`;
+  const onWait = (): void => progress?.(`${title}: another process is obtaining it, waiting …`);
+  const folders = places.map(({ folder }) => folder);
+  await makeWhole(folders, { lock: join(cache, `${module}.mutex`), onWait, signal }, async (partialOf) => {
+    const partials = places.flatMap(({ engine, folder }) => {
+      const partial = partialOf.get(folder);
+      return partial === undefined ? [] : [{ engine, folder: partial }];
+    });
+    const started = performance.now();
+    const say = (text: string): void => {
+      const seconds = ((performance.now() - started) / 1000).toFixed(0);
+      progress?.(`${title}: ${text} (${seconds} s)`);
+    };
+    const archive = (options.archives ?? pinnedArchives).get(module);
+    const source = { archive, mirrorUrl: options.mirrorUrl ?? mirrorUrl, say, signal };
+    if (await fetchPrebuilt(partials, source)) return say("fetched");
+    await build(partials, say);
+    say("built");
+  });
 }
 
-/** Says now and then how far a build is. */
-class Meter implements Disposable {
-  readonly #timer: NodeJS.Timeout;
-  #state = "";
-
-  constructor(say: (text: string) => void, started: number) {
-    this.#timer = setInterval(
-      () => say(`building, ${this.#state}${secondsSince(started)} …`),
-      progressEveryMs,
-    );
-  }
-
-  readonly count = (compiled: number, all: number): void => {
-    this.#state = `${compiled} of at most ${all} packages, `;
+/** Makes it when it is first asked for. A failure is reported to those who ask, and only to them. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    made.catch(() => undefined);
+    return made;
   };
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
-}
-
-function secondsSince(started: number): string {
-  return `${((performance.now() - started) / 1000).toFixed(0)} s`;
-}
-
-const partialSuffix = ".partial-";
-
-/** What a process left that was killed while it worked; we hold the lock, so nobody works on it now. */
-async function removePartials(target: string): Promise<void> {
-  const folder = dirname(target);
-  await mkdir(folder, { recursive: true });
-  for (const name of await readdir(folder)) {
-    if (name.startsWith(`${basename(target)}${partialSuffix}`) || name.startsWith(".download.partial-"))
-      await rm(join(folder, name), { recursive: true, force: true });
-  }
 }
 
 /** Changes whenever the program would: version, module pins, source of ours, linker settings, platform. */
@@ -186,12 +128,9 @@ async function engineKey(engine: EngineDefinition): Promise<string> {
   const folder = moduleFolder(engine);
   const files = (await readdir(folder)).toSorted();
   // A program without modules of others has no go.sum.
-  const shaping = [...files.filter((name) => /^go\.(?:mod|sum)$/.test(name)), ...files.filter(isSource)];
-  for (const file of shaping) hash.update(await readFile(join(folder, file)));
+  const pins = files.filter((name) => /^go\.(?:mod|sum)$/.test(name));
+  for (const file of [...pins, ...files.filter((name) => name.endsWith(".go"))])
+    hash.update(await readFile(join(folder, file)));
   hash.update(JSON.stringify([engine, process.platform, process.arch]));
   return `${engine.version}-${hash.digest("hex").slice(0, 12)}`;
-}
-
-function isSource(name: string): boolean {
-  return name.endsWith(".go");
 }

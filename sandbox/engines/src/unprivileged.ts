@@ -1,6 +1,6 @@
 /** Running as another user than root, and the places that such a user can enter. */
 import { execFile } from "node:child_process";
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EngineError } from "./errors.ts";
@@ -21,9 +21,15 @@ const nobody: Identity = { uid: 65_534, gid: 65_534 };
 export const unprivileged: Identity | undefined = process.getuid?.() === 0 ? nobody : undefined;
 
 /** Where root keeps what other users must reach although its home is closed to them. */
-const sharedFolder = "/var/lib/klutch";
+export const sharedFolder = "/var/lib/klutch";
 
-/** Whether that user can enter the folder, or the nearest one above it that exists. */
+/** Writes a file of the user that servers run as, for no other user. */
+export async function writeOwned(path: string, content: string): Promise<void> {
+  await writeFile(path, content, { mode: 0o600 });
+  if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
+}
+
+/** Returns whether that user can enter the folder, or the nearest one above it that exists. */
 export async function canEnter(identity: Identity, folder: string): Promise<boolean> {
   const nearest = await nearestExisting(folder);
   try {
@@ -40,15 +46,15 @@ export async function canEnter(identity: Identity, folder: string): Promise<bool
 }
 
 /**
- * A folder below the system's own, which every user can enter and only root can write to. Throws `EngineError` UnsafeFolder when
- * it is not so.
+ * Makes a folder below the system's own, which every user can enter and only root can write to. Throws `EngineError` UnsafeFolder when
+ * that is impossible.
  */
 export async function sharedPlace(...names: readonly string[]): Promise<string> {
   const folder = join(sharedFolder, ...names);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
     // Made under a narrow umask, it would be closed.
-    for (const part of foldersFrom(sharedFolder, folder)) await chmod(part, 0o755);
+    for (let part = folder; part.startsWith(sharedFolder); part = dirname(part)) await chmod(part, 0o755);
   } catch (cause) {
     throw new EngineError(
       "UnsafeFolder",
@@ -60,7 +66,7 @@ export async function sharedPlace(...names: readonly string[]): Promise<string> 
   return folder;
 }
 
-/** Throws `EngineError` UnsafeFolder unless the folder is ours and nobody else may write to it: programs are run from it. */
+/** Throws `EngineError` UnsafeFolder unless the folder is ours and no other user may write to it: programs are run from it. */
 export async function requireOwnFolder(folder: string): Promise<void> {
   const { uid, mode } = await stat(folder);
   if (uid === process.getuid?.() && (mode & 0o022) === 0) return;
@@ -70,15 +76,11 @@ export async function requireOwnFolder(folder: string): Promise<void> {
   );
 }
 
-/** `wanted`, which is made, or the shared place of these names when the user that servers run as could not enter it. */
+/** Returns `wanted`, which is made, or the shared place of these names when the user that servers run as could not enter it. */
 export async function reachableFolder(wanted: string, ...names: readonly string[]): Promise<string> {
   await mkdir(wanted, { recursive: true });
   const isOpen = unprivileged === undefined || (await canEnter(unprivileged, wanted));
   return isOpen ? wanted : sharedPlace(...names);
-}
-
-function foldersFrom(top: string, folder: string): readonly string[] {
-  return folder === top ? [top] : [...foldersFrom(top, dirname(folder)), folder];
 }
 
 async function nearestExisting(folder: string): Promise<string> {
