@@ -1,6 +1,6 @@
 /** Files of servers, which root starts as another user: that user gets what it needs and nothing else. */
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { type Identity, unprivileged } from "@klutch/engines";
+import { unprivileged } from "@klutch/engines";
 
 /** Returns undefined when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
@@ -22,7 +22,7 @@ export async function writeForServer(path: string, content: string): Promise<voi
 }
 
 /** Writes a file that only its owner may read; it is whole or does not exist. The owner defaults to this process's user. */
-export async function writeOwn(path: string, content: string, owner?: Identity): Promise<void> {
+export async function writeOwn(path: string, content: string, owner?: typeof unprivileged): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
   await writeFile(partial, content, { mode: 0o600, flag: "wx", flush: true });

@@ -11,7 +11,6 @@ import {
   isRestoreRunning,
 } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
-import { Secret } from "@klutch/telemetry";
 import { startBackupWorld } from "../testing/backups.ts";
 import { adminDatabase } from "../store.ts";
 import { auth, nano, query } from "../testing/world.ts";

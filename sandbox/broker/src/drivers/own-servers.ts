@@ -7,7 +7,7 @@ import {
   isWithin,
   keepPort,
   makeServerFolder,
-  postgres,
+  type postgres,
   type Reach,
   tlsFilesIn,
 } from "@klutch/data-servers";
