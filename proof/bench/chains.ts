@@ -5,7 +5,7 @@
 import type { ChainResult } from "../e2e/faults/chains/judge.ts";
 import { planOf, programs } from "../e2e/faults/chains/plan.ts";
 import { killsIn, runChains } from "../e2e/faults/chains/run.ts";
-import { startWorld, type World } from "../e2e/faults/chains/world.ts";
+import { startFixture, type Fixture } from "../e2e/faults/chains/fixture.ts";
 import { runBenchmark } from "./harness/program.ts";
 
 const defaults = { chains: 50, seed: 1, "at-once": 3 };
@@ -17,7 +17,10 @@ function lineOf({ name, seconds, lost }: ChainResult): string {
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** What the broker wrote of each instance that the words name, and what its managed resource said of itself meanwhile. */
-async function storiesOf({ ledger, instances }: World, words: readonly string[]): Promise<readonly string[]> {
+async function storiesOf(
+  { ledger, instances }: Fixture,
+  words: readonly string[],
+): Promise<readonly string[]> {
   const entries = await ledger.entries();
   return [...new Set(words.flatMap((text) => text.match(uuid) ?? []))].flatMap((id) => {
     const rows = entries.filter(({ instanceId }) => instanceId === id);
@@ -34,8 +37,8 @@ async function storiesOf({ ledger, instances }: World, words: readonly string[])
 
 async function main(options: typeof defaults): Promise<boolean> {
   const { chains, seed, "at-once": atOnce } = options;
-  await using world = await startWorld();
-  const result = await runChains(world, planOf(seed, chains), {
+  await using fixture = await startFixture();
+  const result = await runChains(fixture, planOf(seed, chains), {
     atOnce,
     onEnd: (one) => console.log(lineOf(one)),
   });
@@ -49,8 +52,8 @@ async function main(options: typeof defaults): Promise<boolean> {
   );
   const isGood = [lost, double, orphaned].every((all) => all.length === 0);
   if (!isGood) {
-    for (const line of await storiesOf(world, double)) console.log(line);
-    for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
+    for (const line of await storiesOf(fixture, double)) console.log(line);
+    for (const program of programs) console.log(`── ${program}\n${fixture.log(program)}`);
   }
   return isGood;
 }

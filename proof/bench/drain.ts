@@ -18,23 +18,23 @@ import { waitFor } from "@klutch/kube-testing";
 import { whyUnfit } from "@klutch/nodes";
 import { describeLoad } from "./harness/machine.ts";
 import { runBenchmark } from "./harness/program.ts";
-import { editClaims, type LivingWorld, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
+import { editClaims, type LivingFixture, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
 import { measureStretch } from "../e2e/upgrade/measured.ts";
 import type { Traffic } from "../e2e/upgrade/traffic.ts";
-import { startDrainWorld } from "./drain/world.ts";
+import { startDrainFixture } from "./drain/fixture.ts";
 
 async function main({ claims }: { readonly claims: number }): Promise<void> {
   const unfit = await whyUnfit();
   if (unfit !== undefined) throw new Error(unfit);
-  await using world = await startDrainWorld();
-  const { client: consumer } = world.appCluster;
-  const { client: provider } = world.controlPlane;
-  const names = await makeLivingClaims(world, { claims, secrets: Math.min(20, claims) });
-  await using traffic = editClaims(world, { names: names.slice(0, 50) });
+  await using fixture = await startDrainFixture();
+  const { client: consumer } = fixture.appCluster;
+  const { client: provider } = fixture.controlPlane;
+  const names = await makeLivingClaims(fixture, { claims, secrets: Math.min(20, claims) });
+  await using traffic = editClaims(fixture, { names: names.slice(0, 50) });
   console.log(`${claims} claims, two Pods of each part; load ${describeLoad()}`);
-  await measure(world, traffic, "nothing is evicted", undefined);
-  await measure(world, traffic, "konnector", { client: consumer, namespace: consumerNamespace });
-  await measure(world, traffic, "backend", { client: provider, namespace: backendPolicyName });
+  await measure(fixture, traffic, "nothing is evicted", undefined);
+  await measure(fixture, traffic, "konnector", { client: consumer, namespace: consumerNamespace });
+  await measure(fixture, traffic, "backend", { client: provider, namespace: backendPolicyName });
 }
 
 /** Whose Pods are evicted; its lease has the name of its namespace. */
@@ -44,7 +44,7 @@ interface Part {
 }
 
 async function measure(
-  world: LivingWorld,
+  fixture: LivingFixture,
   traffic: Traffic,
   title: string,
   part: Part | undefined,
@@ -53,7 +53,7 @@ async function measure(
   const happens = async (): Promise<void> => {
     if (part !== undefined) fewest = `, never fewer than ${await evictAll(part)} Ready`;
   };
-  const seen = await measureStretch(world, traffic, { name: `drain ${title}`, happens });
+  const seen = await measureStretch(fixture, traffic, { name: `drain ${title}`, happens });
   console.log(
     `${title}${fewest}: ${seen.edits} edits, ${seen.failed} failed; slowest ${seen.slowestMs.toFixed(0)} ms; not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
       `${seen.needless.length} needless writes`,

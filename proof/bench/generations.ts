@@ -15,7 +15,7 @@ import { ownAgent } from "./harness/agent-process.ts";
 import { runBenchmark } from "./harness/program.ts";
 import { median } from "./harness/statistics.ts";
 import { formatTable } from "./harness/table.ts";
-import { startBenchWorld, temporaryFolder } from "./harness/world.ts";
+import { startBenchFixture, temporaryFolder } from "./harness/fixture.ts";
 
 const defaults = { rounds: 2000, claims: 50, statuses: 300, runs: 10, seed: 1, only: "all" };
 type Options = typeof defaults;
@@ -37,11 +37,11 @@ async function main(options: Options): Promise<void> {
 async function measureAgent({ claims, statuses, runs, seed }: Options, computing: Computing): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder("klutch-bench-agent-"));
-  const world = stack.use(await startBenchWorld({ agent: await ownAgent(folder.path) }));
+  const fixture = stack.use(await startBenchFixture({ agent: await ownAgent(folder.path) }));
   const random = seededRandom(seed);
   const kinds = [
-    stack.use(await bindTreatment(world, treatments.translated, random)),
-    stack.use(await bindTreatment(world, treatments.copied, random)),
+    stack.use(await bindTreatment(fixture, treatments.translated, random)),
+    stack.use(await bindTreatment(fixture, treatments.copied, random)),
   ];
   console.log(`\n${formatCalls(await countCalls(kinds, claims))}`);
   const [translated = [], copied = []] = await measureAgentTime(kinds, statuses, runs);

@@ -12,7 +12,7 @@ import { runBenchmark } from "./harness/program.ts";
 import { formatPercentiles, percentiles } from "./harness/statistics.ts";
 import { isReady, noticeLosses, noticeObjects, noticePlans, type Probe } from "./instances/notice.ts";
 import { measureRest } from "./instances/rest.ts";
-import { instanceObject, seedStore, startWorld, type World } from "./instances/world.ts";
+import { instanceObject, seedStore, startFixture, type Fixture } from "./instances/fixture.ts";
 
 const defaults = { instances: 5000, "rest-seconds": 300, probes: 20 };
 /** So long after the last of them became ready nothing is measured: each is asked for once more in the first minute. */
@@ -27,32 +27,32 @@ async function main({ instances, probes, "rest-seconds": restSeconds }: typeof d
   const started = performance.now();
   const say = (line: string): void =>
     console.log(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${line}`);
-  await using world = await startWorld();
+  await using fixture = await startFixture();
   const seeded = numbered("seeded", instances - probes);
   const seededIds = seeded.map(({ id }) => id);
-  await seedStore(world, seededIds);
-  await inParallel(seeded, ({ name, id }) => world.api.create(serviceInstances, instanceObject(name, id)));
+  await seedStore(fixture, seededIds);
+  await inParallel(seeded, ({ name, id }) => fixture.api.create(serviceInstances, instanceObject(name, id)));
   say(`${seeded.length} instances in the broker's store and ${seeded.length} objects`);
   const beganAt = performance.now();
-  await world.startProvider();
-  await untilReady(world, seeded.length);
+  await fixture.startProvider();
+  await untilReady(fixture, seeded.length);
   const seconds = (performance.now() - beganAt) / 1000;
-  say(`all taken over ${seconds.toFixed(1)} s after the provider's start (${describeMemory(world)})`);
+  say(`all taken over ${seconds.toFixed(1)} s after the provider's start (${describeMemory(fixture)})`);
   const real = numbered("real", probes);
-  await inParallel(real, ({ name }) => world.api.create(serviceInstances, instanceObject(name)), 4);
-  await untilReady(world, instances);
-  say(`${probes} more that have a database (${describeMemory(world)})`);
+  await inParallel(real, ({ name }) => fixture.api.create(serviceInstances, instanceObject(name)), 4);
+  await untilReady(fixture, instances);
+  say(`${probes} more that have a database (${describeMemory(fixture)})`);
   await sleep(settleMs);
-  for (const line of await measureRest(world, restSeconds, instances)) say(line);
+  for (const line of await measureRest(fixture, restSeconds, instances)) say(line);
   const told = async (what: string, times: Promise<readonly number[]>): Promise<void> =>
     say(`${what}: ${formatPercentiles(percentiles(await times))}`);
-  const withIds = await Promise.all(real.map(async ({ name }) => ({ name, id: await idOf(world, name) })));
-  await told("object changed → the broker has begun", noticeObjects(world, withIds));
+  const withIds = await Promise.all(real.map(async ({ name }) => ({ name, id: await idOf(fixture, name) })));
+  await told("object changed → the broker has begun", noticeObjects(fixture, withIds));
   // Not those that were just made: all of them would be asked for at the same time.
   const some = spread(seeded, 2 * probes);
   const [planned, lost] = [some.slice(0, probes), some.slice(probes)];
-  await told("plan changed at the broker → changed back", noticePlans(world, planned));
-  await told("lost at the broker → not ready", noticeLosses(world, lost));
+  await told("plan changed at the broker → changed back", noticePlans(fixture, planned));
+  await told("lost at the broker → not ready", noticeLosses(fixture, lost));
 }
 
 function numbered(word: string, count: number): readonly Probe[] {
@@ -68,7 +68,7 @@ function spread<T>(items: readonly T[], count: number): readonly T[] {
   return [0, 1].flatMap((half) => chosen.filter((_, index) => index % 2 === half));
 }
 
-async function untilReady({ cluster }: World, count: number): Promise<void> {
+async function untilReady({ cluster }: Fixture, count: number): Promise<void> {
   const areReady = async (): Promise<boolean> => {
     let ready = 0;
     for await (const object of cluster.client.listAll<DynamicObject>(serviceInstances))
@@ -79,14 +79,14 @@ async function untilReady({ cluster }: World, count: number): Promise<void> {
   await waitFor("all instances to be ready", areReady, { timeoutMs: readyTimeoutMs, intervalMs: 1_000 });
 }
 
-async function idOf({ api }: World, name: string): Promise<string> {
+async function idOf({ api }: Fixture, name: string): Promise<string> {
   const object = await api.get(serviceInstances, { name });
   const id = textAt(object, "status", "atProvider", "instanceId");
   if (id === undefined) throw new Error(`${name} has no id`);
   return id;
 }
 
-function describeMemory({ provider }: World): string {
+function describeMemory({ provider }: Fixture): string {
   const { rss, peak } = memoryOf(provider().pid);
   return `provider: RSS ${rss.toFixed(0)} MiB, peak ${peak.toFixed(0)} MiB`;
 }

@@ -12,7 +12,7 @@ import { quantile, secondsText } from "./harness/statistics.ts";
 import { childOf, runsApp } from "../e2e/children.ts";
 import { instances } from "../e2e/claim-kinds.ts";
 import { Ledger } from "../e2e/faults/chains/ledger.ts";
-import { postgresUrl } from "../e2e/faults/chains/world.ts";
+import { postgresUrl } from "../e2e/faults/chains/fixture.ts";
 import { type OwnSandbox, startOwnSandbox } from "../e2e/own-sandbox.ts";
 import { change, claimNamespace, create, type During, remove, type Seen } from "./rolling/burst.ts";
 

@@ -11,12 +11,12 @@ import { describeLoad } from "./harness/machine.ts";
 import { runBenchmark } from "./harness/program.ts";
 import { quantile, secondsText } from "./harness/statistics.ts";
 import {
-  type BoundWorld,
+  type BoundFixture,
   databases,
   databasesName,
   logIn,
-  startOwnBoundWorld,
-} from "../e2e/security/bound-world.ts";
+  startOwnBoundFixture,
+} from "../e2e/security/bound-fixture.ts";
 import { type AppClusterOptions, claimNamespace, editedClaim } from "./storm/app-cluster.ts";
 import { describeKinds, isRequest, rateOf } from "./storm/figures.ts";
 import { type Agents, startAgents } from "./storm/processes.ts";
@@ -30,13 +30,13 @@ const stormSeconds = 60;
 async function main(options: typeof defaults): Promise<void> {
   const { agents: count, claims } = options;
   const downs = options.down.split(",").map((text) => wholeNumber("down", text));
-  await using world = await startOwnBoundWorld("Namespaced");
+  await using fixture = await startOwnBoundFixture("Namespaced");
   const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
   const clusters: AppClusterOptions[] = [];
   for (const [index, name] of names.entries())
-    clusters.push({ name, index, claims, kubeconfig: await bind(world, name) });
-  await using agents = await startAgents(clusters, world.controlPlane.url, processes);
-  await untilUpstream(world, names, 1);
+    clusters.push({ name, index, claims, kubeconfig: await bind(fixture, name) });
+  await using agents = await startAgents(clusters, fixture.controlPlane.url, processes);
+  await untilUpstream(fixture, names, 1);
   console.log(`${count} app clusters with ${claims} claims each are Ready; load ${describeLoad()}`);
   await agents.report();
   const began = wallClock();
@@ -44,36 +44,36 @@ async function main(options: typeof defaults): Promise<void> {
   const { wire } = await agents.report();
   const atRest = rateOf(wire.filter(isRequest), began, quietSeconds).total;
   console.log(`at rest: ${(atRest / quietSeconds).toFixed(1)} requests a second (${describeKinds(wire)})`);
-  for (const [index, down] of downs.entries()) await storm({ world, agents, names }, down, index + 2);
+  for (const [index, down] of downs.entries()) await storm({ fixture, agents, names }, down, index + 2);
 }
 
 /** Makes a tenant and offers the API to it; gives back its kubeconfig. */
-async function bind(world: BoundWorld, name: string): Promise<string> {
-  const { client } = world.controlPlane;
+async function bind(fixture: BoundFixture, name: string): Promise<string> {
+  const { client } = fixture.controlPlane;
   await logIn(client, name);
   const metadata = { namespace: name, name: databasesName };
   const spec = { resources: [{ group: databases.group, resource: databases.plural }] };
   await client.create(apiServiceExportRequests, objectOfType(apiServiceExportRequests, metadata, { spec }));
-  const config = await world.configOf({ namespace: name, name: binderName });
+  const config = await fixture.configOf({ namespace: name, name: binderName });
   return formatKubeconfig({ ...config, namespace: name });
 }
 
 interface Scene {
-  readonly world: BoundWorld<OwnCluster>;
+  readonly fixture: BoundFixture<OwnCluster>;
   readonly agents: Agents;
   readonly names: readonly string[];
 }
 
 /** Kills the API server, edits a claim in each app cluster, starts it again, and prints what followed. */
-async function storm({ world, agents, names }: Scene, downSeconds: number, size: number): Promise<void> {
+async function storm({ fixture, agents, names }: Scene, downSeconds: number, size: number): Promise<void> {
   await agents.report();
   const killedAt = wallClock();
-  await world.controlPlane.kill("apiserver");
+  await fixture.controlPlane.kill("apiserver");
   await agents.edit(size);
   await sleep(downSeconds * 1000);
-  await world.controlPlane.restart("apiserver");
+  await fixture.controlPlane.restart("apiserver");
   const servesAt = wallClock();
-  const arrivals = await untilUpstream(world, names, size);
+  const arrivals = await untilUpstream(fixture, names, size);
   await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
   const { wire, turns, restarts } = await agents.report();
   const answered = wire.filter(isRequest);
@@ -107,7 +107,7 @@ async function storm({ world, agents, names }: Scene, downSeconds: number, size:
 
 /** When each app cluster's edited claim had that size in the control plane, in milliseconds since the epoch. */
 async function untilUpstream(
-  { controlPlane: { client } }: BoundWorld,
+  { controlPlane: { client } }: BoundFixture,
   names: readonly string[],
   size: number,
 ): Promise<readonly number[]> {

@@ -8,7 +8,7 @@ import { seededRandom } from "@klutch/kube-testing";
 import { type AgentSpec, ownAgent } from "./harness/agent-process.ts";
 import { keepAwake } from "./harness/awake.ts";
 import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
-import { temporaryFolder } from "./harness/world.ts";
+import { temporaryFolder } from "./harness/fixture.ts";
 import { measureBurst, measureDistant, measureLatency } from "./sync/arrivals.ts";
 import { measureCalls } from "./sync/calls.ts";
 import type { BenchCase } from "./sync/case.ts";

@@ -9,7 +9,11 @@ import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
 import { type OwnCluster, waitFor } from "@klutch/kube-testing";
 import { describeLoad } from "./harness/machine.ts";
 import { runBenchmark } from "./harness/program.ts";
-import { type BoundWorld, startOwnBoundWorld, type StartedProgram } from "../e2e/security/bound-world.ts";
+import {
+  type BoundFixture,
+  startOwnBoundFixture,
+  type StartedProgram,
+} from "../e2e/security/bound-fixture.ts";
 import { editClaims, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
 import { type Measured, measureStretch } from "../e2e/upgrade/measured.ts";
 import type { Traffic } from "../e2e/upgrade/traffic.ts";
@@ -34,21 +38,21 @@ async function main({ claims, rounds, only }: typeof defaults): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const replicas = new Replicas();
   const first = replicas.nextOf("backend");
-  const world = stack.use(await startOwnBoundWorld("Namespaced", { backend: first }));
-  replicas.add("backend", first.name, world.backend);
-  await replicas.start(world, "konnector");
-  const names = await makeLivingClaims(world, { claims, secrets: Math.min(100, claims) });
-  await replicas.start(world, "konnector");
-  await replicas.start(world, "backend");
-  const traffic = stack.use(editClaims(world, { names: names.slice(0, 50), serversEnd: true }));
+  const fixture = stack.use(await startOwnBoundFixture("Namespaced", { backend: first }));
+  replicas.add("backend", first.name, fixture.backend);
+  await replicas.start(fixture, "konnector");
+  const names = await makeLivingClaims(fixture, { claims, secrets: Math.min(100, claims) });
+  await replicas.start(fixture, "konnector");
+  await replicas.start(fixture, "backend");
+  const traffic = stack.use(editClaims(fixture, { names: names.slice(0, 50), serversEnd: true }));
   console.log(`${claims} claims, two replicas of each part; load ${describeLoad()}`);
-  const bench: Bench = { world, traffic, replicas, rounds };
+  const bench: Bench = { fixture, traffic, replicas, rounds };
   for (const [title, ending] of endings) if (title.includes(only)) await measure(bench, title, ending);
 }
 
 /** What is measured with. */
 interface Bench {
-  readonly world: BoundWorld<OwnCluster>;
+  readonly fixture: BoundFixture<OwnCluster>;
   readonly traffic: Traffic;
   readonly replicas: Replicas;
   readonly rounds: number;
@@ -71,21 +75,21 @@ const endings: readonly (readonly [title: string, ending: Ending | undefined])[]
 
 /** Prints one line. An edit that does not come through ends the program. */
 async function measure(
-  { world, traffic, replicas, rounds }: Bench,
+  { fixture, traffic, replicas, rounds }: Bench,
   title: string,
   ending: Ending | undefined,
 ): Promise<void> {
   const seen: Measured[] = [];
   const happens = async (): Promise<void> => {
     if (ending === undefined) return;
-    if ("part" in ending) return replicas.end(world, ending.part, ending.how);
-    const cluster = world[ending.server];
+    if ("part" in ending) return replicas.end(fixture, ending.part, ending.how);
+    const cluster = fixture[ending.server];
     await cluster.apiServer.stop();
     await cluster.restart("apiserver");
   };
   for (let round = 1; round <= rounds; round++) {
-    seen.push(await measureStretch(world, traffic, { name: `${title} ${round}`, happens }));
-    if (ending !== undefined && "part" in ending) await replicas.start(world, ending.part);
+    seen.push(await measureStretch(fixture, traffic, { name: `${title} ${round}`, happens }));
+    if (ending !== undefined && "part" in ending) await replicas.start(fixture, ending.part);
   }
   const sum = (count: (one: Measured) => number): number => seen.reduce((all, one) => all + count(one), 0);
   const slowest = seen.map(({ slowestMs }) => slowestMs.toFixed(0)).join(", ");
@@ -110,15 +114,16 @@ class Replicas {
   }
 
   /** Starts another one, and waits until it stands by. */
-  async start(world: BoundWorld, part: Part): Promise<void> {
+  async start(fixture: BoundFixture, part: Part): Promise<void> {
     const next = this.nextOf(part);
-    const started = part === "backend" ? await world.startBackend(next) : await world.startKonnector(next);
+    const started =
+      part === "backend" ? await fixture.startBackend(next) : await fixture.startKonnector(next);
     this.add(part, next.name, started);
   }
 
   /** Ends the one that leads. */
-  async end(world: BoundWorld, part: Part, how: "stop" | "kill"): Promise<void> {
-    const { client } = part === "konnector" ? world.appCluster : world.controlPlane;
+  async end(fixture: BoundFixture, part: Part, how: "stop" | "kill"): Promise<void> {
+    const { client } = part === "konnector" ? fixture.appCluster : fixture.controlPlane;
     const leader = await waitFor("a leader", async () => {
       const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";
       return this.#running[part].find(({ name }) => holder.includes(name));

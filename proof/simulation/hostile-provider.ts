@@ -41,7 +41,7 @@ export const forbiddenNamespaces: readonly string[] = [
 ];
 
 /** Gives the provider what it works with. */
-export interface HostileWorld {
+export interface HostileFixture {
   readonly client: KubeClient;
   readonly provider: ApiServerModel;
   readonly tenants: readonly SimulatedTenant[];
@@ -50,7 +50,7 @@ export interface HostileWorld {
   readonly withExports: boolean;
 }
 
-type Deed = (world: HostileWorld) => Promise<string>;
+type Deed = (fixture: HostileFixture) => Promise<string>;
 
 /** Keys and values that would do something somewhere. */
 const keys = [
@@ -100,8 +100,8 @@ const values: readonly unknown[] = [
 ];
 
 /** Does one harmful thing; says what. What the server refuses throws. */
-export async function doHarm(world: HostileWorld): Promise<string> {
-  return pick(world.random, world.withExports ? [...deeds, changeExport] : deeds)(world);
+export async function doHarm(fixture: HostileFixture): Promise<string> {
+  return pick(fixture.random, fixture.withExports ? [...deeds, changeExport] : deeds)(fixture);
 }
 
 /** What the provider answers with instead of the objects that it keeps. */
@@ -144,14 +144,14 @@ const answer: Deed = async ({ client, provider, random }) => {
 };
 
 /** Chooses somewhere that a mapping names, or a tenant's own namespace. */
-function somewhere({ provider, random, tenants }: HostileWorld): string {
+function somewhere({ provider, random, tenants }: HostileFixture): string {
   const named = objectsOf(provider, apiServiceNamespaces).flatMap(
     ({ status }) => textAt(status, "namespace") ?? [],
   );
   return pick(random, [...named, ...named, pick(random, tenants).namespace]);
 }
 
-function entries({ random, tenants }: HostileWorld): Record<string, string> {
+function entries({ random, tenants }: HostileFixture): Record<string, string> {
   const uids = tenants.map(({ namespace }) => namespace);
   const chosen = keys.filter(() => random() < 0.3);
   return Object.fromEntries(
@@ -160,42 +160,42 @@ function entries({ random, tenants }: HostileWorld): Record<string, string> {
 }
 
 async function plantSecret(
-  world: HostileWorld,
-  name: string = pick(world.random, secretNames),
+  fixture: HostileFixture,
+  name: string = pick(fixture.random, secretNames),
 ): Promise<string> {
-  const namespace = somewhere(world);
-  const metadata = { namespace, name, labels: entries(world), annotations: entries(world) };
-  const type = pick(world.random, secretTypes);
+  const namespace = somewhere(fixture);
+  const metadata = { namespace, name, labels: entries(fixture), annotations: entries(fixture) };
+  const type = pick(fixture.random, secretTypes);
   const data = { planted: Buffer.from("planted").toString("base64") };
-  await world.client.create(secrets, objectOfType(secrets, metadata, { type, data }));
+  await fixture.client.create(secrets, objectOfType(secrets, metadata, { type, data }));
   return `plants Secret ${namespace}/${name} of type ${type}`;
 }
 
-const plantAnySecret: Deed = (world) => plantSecret(world);
+const plantAnySecret: Deed = (fixture) => plantSecret(fixture);
 
-const flood: Deed = async (world) => {
+const flood: Deed = async (fixture) => {
   for (let index = 0; index < 30; index++)
-    await plantSecret(world, `flood-${Math.floor(world.random() * 100_000)}`).catch(() => undefined);
+    await plantSecret(fixture, `flood-${Math.floor(fixture.random() * 100_000)}`).catch(() => undefined);
   return "plants many Secrets";
 };
 
-const changeSecret: Deed = (world) =>
-  change(world, secrets, pick(world.random, ownObjects(world, secrets)), [
+const changeSecret: Deed = (fixture) =>
+  change(fixture, secrets, pick(fixture.random, ownObjects(fixture, secrets)), [
     "data",
     "type",
     "immutable",
     "stringData",
   ]);
 
-const changeObject: Deed = (world) => {
-  const { type } = pick(world.random, simulatedApis);
-  const object = pick(world.random, objectsOf(world.provider, type));
-  return change(world, type, object, ["spec", "spec", "status", "extra"]);
+const changeObject: Deed = (fixture) => {
+  const { type } = pick(fixture.random, simulatedApis);
+  const object = pick(fixture.random, objectsOf(fixture.provider, type));
+  return change(fixture, type, object, ["spec", "spec", "status", "extra"]);
 };
 
-const changeExport: Deed = async (world) => {
-  const { client, random } = world;
-  const exported = pick(random, objectsOf(world.provider, apiServiceExports));
+const changeExport: Deed = async (fixture) => {
+  const { client, random } = fixture;
+  const exported = pick(random, objectsOf(fixture.provider, apiServiceExports));
   const permissionClaims = [
     { group: "", resource: "configmaps", version: "v1" },
     { resource: "secrets", version: "v1" },
@@ -211,7 +211,7 @@ const changeExport: Deed = async (world) => {
     { permissionClaims },
     { versions: [] },
   ]);
-  if (random() < 0.3) return change(world, apiServiceExports, exported, ["spec", "status"]);
+  if (random() < 0.3) return change(fixture, apiServiceExports, exported, ["spec", "status"]);
   await patchObject(client, apiServiceExports, exported, { spec });
   const { namespace, name } = refOfObject(exported);
   return `changes the export ${namespace}/${name}: ${JSON.stringify(spec)}`;
@@ -219,12 +219,12 @@ const changeExport: Deed = async (world) => {
 
 /** Replaces one random thing of the object, or one of its labels, annotations or finalizers. */
 async function change(
-  world: HostileWorld,
+  fixture: HostileFixture,
   type: ResourceType,
   object: DynamicObject,
   fields: readonly string[],
 ): Promise<string> {
-  const { client, random } = world;
+  const { client, random } = fixture;
   const field = pick(random, [...fields, "labels", "annotations", "finalizers"]);
   const inside = Object.keys(recordAt(object, field));
   const value =
@@ -233,7 +233,7 @@ async function change(
       : pick(random, values);
   const patch =
     field === "labels" || field === "annotations"
-      ? { metadata: { [field]: { ...entries(world), [pick(random, keys)]: null } } }
+      ? { metadata: { [field]: { ...entries(fixture), [pick(random, keys)]: null } } }
       : field === "finalizers"
         ? { metadata: { finalizers: random() < 0.5 ? null : ["hostile.example/hold"] } }
         : { [field]: value };
@@ -241,26 +241,26 @@ async function change(
   return `changes ${field} of ${place}: ${JSON.stringify(patch).slice(0, 160)}`;
 }
 
-const plantObject: Deed = async (world) => {
-  const { random } = world;
+const plantObject: Deed = async (fixture) => {
+  const { random } = fixture;
   const { type } = pick(random, simulatedApis);
-  const tenant = pick(random, world.tenants).namespace;
+  const tenant = pick(random, fixture.tenants).namespace;
   const name = pick(random, ["a", "b", "c", "planted"]);
-  const place = type.namespaced ? { namespace: somewhere(world), name } : { name: `${tenant}-${name}` };
+  const place = type.namespaced ? { namespace: somewhere(fixture), name } : { name: `${tenant}-${name}` };
   const marks = type.namespaced ? {} : { "klutch.anynines.com/cluster-namespace": tenant };
-  const metadata = { ...place, labels: entries(world), annotations: { ...entries(world), ...marks } };
-  await world.client.create(type, objectOfType(type, metadata, { spec: { size: 1, note: "planted" } }));
+  const metadata = { ...place, labels: entries(fixture), annotations: { ...entries(fixture), ...marks } };
+  await fixture.client.create(type, objectOfType(type, metadata, { spec: { size: 1, note: "planted" } }));
   return `plants ${type.plural} ${JSON.stringify(place)}`;
 };
 
-const remove: Deed = (world) => {
-  const { client, random } = world;
+const remove: Deed = (fixture) => {
+  const { client, random } = fixture;
   const type = pick(random, [secrets, databases.type, zones.type, apiServiceNamespaces]);
-  return deleteObject(client, type, pick(random, ownObjects(world, type)));
+  return deleteObject(client, type, pick(random, ownObjects(fixture, type)));
 };
 
 /** The provider's objects without the tenants' kubeconfigs. */
-function ownObjects({ provider }: HostileWorld, type: ResourceType): readonly DynamicObject[] {
+function ownObjects({ provider }: HostileFixture, type: ResourceType): readonly DynamicObject[] {
   return objectsOf(provider, type).filter(({ metadata }) => metadata.name !== kubeconfigKey);
 }
 
@@ -274,9 +274,9 @@ const changeClusterBinding: Deed = async ({ client, random, tenants }) => {
   return `changes ${field} of the ClusterBinding of ${namespace}`;
 };
 
-const warn: Deed = async (world) => {
-  const { client, random } = world;
-  const namespace = somewhere(world);
+const warn: Deed = async (fixture) => {
+  const { client, random } = fixture;
+  const namespace = somewhere(fixture);
   const { apiVersion, kind } = objectOfType(databases.type, {});
   const about = { apiVersion, kind, namespace, name: pick(random, ["a", "b", "c"]) };
   const metadata = { namespace, name: `e${Math.floor(random() * 1_000_000)}` };

@@ -48,11 +48,11 @@ export interface LyingTenant {
   readonly random: Random;
 }
 
-type Deed = (world: LyingTenant) => Promise<string>;
+type Deed = (fixture: LyingTenant) => Promise<string>;
 
 /** Does one harmful thing; says what. What a server refuses throws. */
-export async function doLie(world: LyingTenant): Promise<string> {
-  return pick(world.random, deeds)(world);
+export async function doLie(fixture: LyingTenant): Promise<string> {
+  return pick(fixture.random, deeds)(fixture);
 }
 
 /** Values that point at the other tenant, or break what reads them. */
@@ -91,24 +91,26 @@ const long = "x".repeat(3_000);
 const values: readonly unknown[] = [null, "", "true", 7, -1, [], {}, long, "../secrets", "\u001b[2J"];
 
 /** One change of what an object says of itself. */
-function metadataLie(world: LyingTenant): object {
+function metadataLie(fixture: LyingTenant): object {
   const entries = (): Record<string, string | null> =>
     Object.fromEntries(
       marks
-        .filter(() => world.random() < 0.3)
-        .map((key) => [key, world.random() < 0.2 ? null : pick(world.random, lies(world))]),
+        .filter(() => fixture.random() < 0.3)
+        .map((key) => [key, fixture.random() < 0.2 ? null : pick(fixture.random, lies(fixture))]),
     );
-  const owner = pick(world.random, [world.victim.namespace, world.liar.namespace]);
+  const owner = pick(fixture.random, [fixture.victim.namespace, fixture.liar.namespace]);
   const uidOf = (name: string): string =>
-    objectsOf(world.provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ??
+    objectsOf(fixture.provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ??
     "none";
-  return pick<object>(world.random, [
+  return pick<object>(fixture.random, [
     { annotations: entries() },
     { annotations: entries(), labels: entries() },
-    { annotations: { [clusterNamespaceAnnotation]: world.victim.namespace, [consumerNameAnnotation]: "a" } },
-    { annotations: { [boundAnnotation]: pick(world.random, ["false", null, "true"]) } },
     {
-      finalizers: pick(world.random, [
+      annotations: { [clusterNamespaceAnnotation]: fixture.victim.namespace, [consumerNameAnnotation]: "a" },
+    },
+    { annotations: { [boundAnnotation]: pick(fixture.random, ["false", null, "true"]) } },
+    {
+      finalizers: pick(fixture.random, [
         null,
         [syncerFinalizer],
         ["liar.example/hold"],
@@ -117,7 +119,7 @@ function metadataLie(world: LyingTenant): object {
     },
     { ownerReferences: [ownerReference(namespaces, { name: owner, uid: uidOf(owner) })] },
     { managedFields: [{}] },
-    { labels: { [claimedFromLabel]: uidOf(world.victim.namespace) } },
+    { labels: { [claimedFromLabel]: uidOf(fixture.victim.namespace) } },
   ]);
 }
 
@@ -128,70 +130,70 @@ function existing(random: Random, objects: readonly DynamicObject[]): DynamicObj
 
 /** Replaces one random thing of an object: its metadata, or one field or a part of one. */
 async function change(
-  world: LyingTenant,
+  fixture: LyingTenant,
   client: KubeClient,
   type: ResourceType,
   object: DynamicObject,
   fields: readonly string[],
 ): Promise<string> {
-  const { random } = world;
+  const { random } = fixture;
   const field = pick(random, ["metadata", ...fields]);
   const inside = Object.keys(recordAt(object, field));
-  const value = pick(random, [...values, ...lies(world)]);
+  const value = pick(random, [...values, ...lies(fixture)]);
   const part = inside.length > 0 && random() < 0.8 ? { [pick(random, inside)]: value } : value;
-  const patch = field === "metadata" ? { metadata: metadataLie(world) } : { [field]: part };
+  const patch = field === "metadata" ? { metadata: metadataLie(fixture) } : { [field]: part };
   const place = await patchObject(client, type, object, patch);
   return `changes ${place} on ${client.clusterName}: ${JSON.stringify(patch).slice(0, 200)}`;
 }
 
-const changeClaim: Deed = (world) => {
-  const { liar, random } = world;
+const changeClaim: Deed = (fixture) => {
+  const { liar, random } = fixture;
   const { type } = pick(random, simulatedApis);
-  return change(world, liar.direct, type, existing(random, objectsOf(liar.consumer, type)), [
+  return change(fixture, liar.direct, type, existing(random, objectsOf(liar.consumer, type)), [
     "spec",
     "status",
   ]);
 };
 
-const makeClaim: Deed = async (world) => {
-  const { victim, liar, random } = world;
+const makeClaim: Deed = async (fixture) => {
+  const { victim, liar, random } = fixture;
   const api = pick(random, simulatedApis);
   const name = pick(random, ["a", "b", "c", `${victim.namespace}-a`, "a-creds", "kubeconfig", "liar"]);
   const namespace = pick(random, [...workNamespaces, "kube-system", victim.namespace]);
   const claim = objectOf(api, namespace, name, { size: 666, note: "by the liar" });
-  const metadata = { ...claim.metadata, ...metadataLie(world) };
+  const metadata = { ...claim.metadata, ...metadataLie(fixture) };
   await liar.direct.create(api.type, { ...claim, metadata });
   return `claims ${api.type.plural} ${namespace}/${name}`;
 };
 
-const changeOnConsumer: Deed = (world) => {
-  const { liar, random } = world;
+const changeOnConsumer: Deed = (fixture) => {
+  const { liar, random } = fixture;
   const type = pick(random, [secrets, secrets, apiServiceBindings, customResourceDefinitions]);
   const all = objectsOf(liar.consumer, type).filter(({ metadata }) => metadata.name !== kubeconfigKey);
   const fields = type === secrets ? ["data", "type"] : ["spec", "status"];
-  return change(world, liar.direct, type, existing(random, all), fields);
+  return change(fixture, liar.direct, type, existing(random, all), fields);
 };
 
-const makeNamespace: Deed = async (world) => {
-  const { victim, liar, random } = world;
+const makeNamespace: Deed = async (fixture) => {
+  const { victim, liar, random } = fixture;
   const name = pick(random, [victim.namespace, serviceNamespaceOf(victim, "app"), "liars", "kube-public"]);
-  await liar.direct.create(namespaces, objectOfType(namespaces, { name, ...metadataLie(world) }));
+  await liar.direct.create(namespaces, objectOfType(namespaces, { name, ...metadataLie(fixture) }));
   return `makes namespace ${name}`;
 };
 
 /** As if it were the backend. */
-const answerItself: Deed = async (world) => {
-  const { liar, client, random, provider } = world;
-  const name = pick(random, [...workNamespaces, "kube-system", "liars", world.victim.namespace]);
+const answerItself: Deed = async (fixture) => {
+  const { liar, client, random, provider } = fixture;
+  const name = pick(random, [...workNamespaces, "kube-system", "liars", fixture.victim.namespace]);
   const ref = { namespace: liar.namespace, name };
   const isThere = objectsOf(provider, apiServiceNamespaces).some(
     ({ metadata }) => metadata.namespace === liar.namespace && metadata.name === name,
   );
   if (!isThere) {
-    const metadata = { ...ref, ...metadataLie(world) };
+    const metadata = { ...ref, ...metadataLie(fixture) };
     await client.create(apiServiceNamespaces, objectOfType(apiServiceNamespaces, metadata, { spec: {} }));
   }
-  const status = { namespace: pick(random, [...lies(world), ...values]) };
+  const status = { namespace: pick(random, [...lies(fixture), ...values]) };
   await patchObject(client, apiServiceNamespaces, { metadata: ref }, { status });
   return `answers itself for ${name}: ${JSON.stringify(status).slice(0, 80)}`;
 };
@@ -208,23 +210,23 @@ const request: Deed = async ({ liar, client, random }) => {
   return `requests ${name}`;
 };
 
-const changeAccount: Deed = (world) =>
-  changeReached(world, clusterBindings, ["status"], ({ name }) => name === clusterBindingName);
+const changeAccount: Deed = (fixture) =>
+  changeReached(fixture, clusterBindings, ["status"], ({ name }) => name === clusterBindingName);
 
-const changeExportStatus: Deed = (world) => changeReached(world, apiServiceExports, ["status"]);
+const changeExportStatus: Deed = (fixture) => changeReached(fixture, apiServiceExports, ["status"]);
 
-const changeUpstream: Deed = (world) =>
-  changeReached(world, pick(world.random, simulatedApis).type, ["spec", "status"]);
+const changeUpstream: Deed = (fixture) =>
+  changeReached(fixture, pick(fixture.random, simulatedApis).type, ["spec", "status"]);
 
 /** Changes any object of the provider that the tenant's role reaches. */
 function changeReached(
-  world: LyingTenant,
+  fixture: LyingTenant,
   type: ResourceType,
   fields: readonly string[],
   isMeant: (metadata: ObjectMeta) => boolean = () => true,
 ): Promise<string> {
-  const meant = reached(world, type).filter(({ metadata }) => isMeant(metadata));
-  return change(world, world.client, type, existing(world.random, meant), fields);
+  const meant = reached(fixture, type).filter(({ metadata }) => isMeant(metadata));
+  return change(fixture, fixture.client, type, existing(fixture.random, meant), fields);
 }
 
 /** The objects of the provider that the tenant's role reaches: Klutch's in its own namespace, others in its service namespaces. */
@@ -248,9 +250,9 @@ const plantUpstream: Deed = async ({ liar, victim, client, random }) => {
   return `plants databases ${namespace}/${name}`;
 };
 
-const removeOnProvider: Deed = async (world) => {
-  const type = pick(world.random, [databases.type, zones.type, apiServiceNamespaces]);
-  const removed = await deleteObject(world.client, type, existing(world.random, reached(world, type)));
+const removeOnProvider: Deed = async (fixture) => {
+  const type = pick(fixture.random, [databases.type, zones.type, apiServiceNamespaces]);
+  const removed = await deleteObject(fixture.client, type, existing(fixture.random, reached(fixture, type)));
   return `${removed} on the provider`;
 };
 

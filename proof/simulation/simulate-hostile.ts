@@ -44,10 +44,10 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
   });
   // What a hostile provider's own controllers trip over is its own affair.
   stage.startProvider({ next: 1 }, (error) => record(`a controller of the provider ended: ${String(error)}`));
-  const world = { client, provider, tenants, random, withExports: options.withExports ?? true };
+  const fixture = { client, provider, tenants, random, withExports: options.withExports ?? true };
   const harm = async (): Promise<void> => {
     try {
-      record(`the provider ${await doHarm(world)}`);
+      record(`the provider ${await doHarm(fixture)}`);
       monitor.noteProvider();
     } catch (error) {
       record(`the provider is refused: ${reasonOf(error, 120)}`);

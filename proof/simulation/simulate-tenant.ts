@@ -54,12 +54,12 @@ export async function simulateTenant(
   stage.startProvider({ next: 1 }, (error) => say(`a controller of the provider ended: ${String(error)}`));
   const ledger: Ledger = new Map();
   const liarsLedger: Ledger = new Map();
-  const world = { liar, victim, client, provider, random };
+  const fixture = { liar, victim, client, provider, random };
   const refused = (error: unknown): string => `is refused: ${reasonOf(error, 160)}`;
   const check = (): void => seenAcross(liar, victim, provider).forEach(say);
   const trouble = stage.trouble(1_500, async () => {
     const choice = random();
-    if (choice < 0.6) record(`the liar ${await doLie(world).catch(refused)}`);
+    if (choice < 0.6) record(`the liar ${await doLie(fixture).catch(refused)}`);
     else if (choice < 0.9)
       record(`${victim.name}: ${await act(victim, ledger, clock, random).catch(refused)}`);
     else record(`${liar.name}: ${await act(liar, liarsLedger, clock, random).catch(refused)}`);

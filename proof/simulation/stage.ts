@@ -55,7 +55,7 @@ const calm: FaultRates = {
   maxWatchDelayMs: 1_000,
 };
 
-/** Holds one seed's world. The same seed takes the same course. */
+/** Holds one seed's fixture. The same seed takes the same course. */
 export class Stage {
   readonly seed: number;
   readonly clock: VirtualClock;

@@ -7,7 +7,7 @@ import { VirtualClock, waitFor } from "@klutch/kube-testing";
 import { drainable } from "./drain.ts";
 
 /** A server whose requests wait until the test answers them. */
-class World implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly waiting: ServerResponse[] = [];
   readonly agent = new Agent({ keepAlive: true });
@@ -15,12 +15,12 @@ class World implements AsyncDisposable {
   readonly drain: () => Promise<void> = drainable(this.#server, this.clock);
   port = 0;
 
-  static async start(): Promise<World> {
-    const world = new World();
-    await new Promise<void>((resolve) => world.#server.listen(0, "127.0.0.1", resolve));
-    const address = world.#server.address();
-    world.port = typeof address === "object" && address !== null ? address.port : 0;
-    return world;
+  static async start(): Promise<Fixture> {
+    const fixture = new Fixture();
+    await new Promise<void>((resolve) => fixture.#server.listen(0, "127.0.0.1", resolve));
+    const address = fixture.#server.address();
+    fixture.port = typeof address === "object" && address !== null ? address.port : 0;
+    return fixture;
   }
 
   /** Resolves to status and header `connection`. */
@@ -55,54 +55,54 @@ class World implements AsyncDisposable {
 }
 
 test("a waiting request gets its answer, on a connection that ends with it, and no new one is accepted after a while", async () => {
-  await using world = await World.start();
-  const answer = world.ask();
-  await world.untilAsked(1);
-  const drained = world.drain();
-  await world.clock.advance(2_000);
-  assert.equal(await world.isRefused(), true);
-  world.waiting[0]?.end("ok");
+  await using fixture = await Fixture.start();
+  const answer = fixture.ask();
+  await fixture.untilAsked(1);
+  const drained = fixture.drain();
+  await fixture.clock.advance(2_000);
+  assert.equal(await fixture.isRefused(), true);
+  fixture.waiting[0]?.end("ok");
   assert.deepEqual(await answer, [200, "close"]);
   await drained;
 });
 
 test("an idle connection takes one more request, whose answer says that it ends", async () => {
-  await using world = await World.start();
-  const first = world.ask();
-  await world.untilAsked(1);
-  world.waiting[0]?.end("ok");
+  await using fixture = await Fixture.start();
+  const first = fixture.ask();
+  await fixture.untilAsked(1);
+  fixture.waiting[0]?.end("ok");
   assert.deepEqual(await first, [200, "keep-alive"]);
-  const drained = world.drain();
-  const second = world.ask();
-  await world.untilAsked(2);
-  world.waiting[1]?.end("ok");
+  const drained = fixture.drain();
+  const second = fixture.ask();
+  await fixture.untilAsked(2);
+  fixture.waiting[1]?.end("ok");
   assert.deepEqual(await second, [200, "close"]);
-  await world.clock.advance(2_000);
+  await fixture.clock.advance(2_000);
   await drained;
 });
 
 test("without a connection it ends at once, and idle ones end after a while", async () => {
-  await using silent = await World.start();
+  await using silent = await Fixture.start();
   await silent.drain();
-  await using world = await World.start();
-  const answer = world.ask();
-  await world.untilAsked(1);
-  world.waiting[0]?.end("ok");
+  await using fixture = await Fixture.start();
+  const answer = fixture.ask();
+  await fixture.untilAsked(1);
+  fixture.waiting[0]?.end("ok");
   await answer;
-  const drained = world.drain();
-  await world.clock.advance(2_000);
+  const drained = fixture.drain();
+  await fixture.clock.advance(2_000);
   await drained;
 });
 
 test("an answer that does not come is waited for as long as the Pod has, and no longer", async () => {
-  await using world = await World.start();
-  const answer = world.ask();
-  await world.untilAsked(1);
-  const drained = world.drain();
-  await world.clock.advance(16_999);
-  assert.equal(world.waiting[0]?.destroyed, false);
+  await using fixture = await Fixture.start();
+  const answer = fixture.ask();
+  await fixture.untilAsked(1);
+  const drained = fixture.drain();
+  await fixture.clock.advance(16_999);
+  assert.equal(fixture.waiting[0]?.destroyed, false);
   const cut = assert.rejects(answer, /socket hang up/);
-  await world.clock.advance(1);
+  await fixture.clock.advance(1);
   await cut;
   await drained;
 });

@@ -1,4 +1,4 @@
-/** Defines the outside world of a command, so that tests can replace it. */
+/** Defines everything outside a command that it uses, so that tests can replace it. */
 import type { Clock } from "@klutch/kube";
 
 /** Text in and out. Data goes to `out` (standard output), everything meant for a person to `say` (standard error). */
@@ -18,7 +18,7 @@ export interface Terminal {
   confirm(question: string): Promise<boolean | undefined>;
 }
 
-/** The outside world of one run. */
+/** Everything outside that one run uses. */
 export interface CliContext {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -7,12 +7,12 @@ import { waitFor } from "@klutch/kube-testing";
 import { createLogger } from "@klutch/telemetry";
 import { clusterScoped, namespaced } from "./scope.ts";
 import { bothScopes, refIn, type TestKinds } from "./testing/kinds.ts";
-import { instance, startWorld } from "./testing/world.ts";
+import { instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("absent-kinds", { installed: [clusterScoped] }));
-const { client } = world;
+const fixture = stack.use(await startFixture("absent-kinds", { installed: [clusterScoped] }));
+const { client } = fixture;
 
 /** Lines of the provider's log that say that a kind is not served. */
 let said: string[] = [];
@@ -29,11 +29,11 @@ async function untilReady(kinds: TestKinds | undefined, name: string): Promise<v
   assert.ok(kinds !== undefined);
   const { instances } = kinds.types;
   await client.create(instances, kinds.of(instance(name)));
-  await world.condition(instances, name, { type: "Ready", status: "True" }, 60_000);
+  await fixture.condition(instances, name, { type: "Ready", status: "True" }, 60_000);
 }
 
 test("with the cluster-scoped kinds it works and names the absent kinds; the namespaced ones are served when they come", async () => {
-  const stop = world.run({ logger });
+  const stop = fixture.run({ logger });
   try {
     await untilReady(legacyKinds, "one");
     const absent = [
@@ -48,16 +48,16 @@ test("with the cluster-scoped kinds it works and names the absent kinds; the nam
     assert.equal(named.length, absent.length);
     assert.deepEqual(new Set(named), new Set(absent));
     assert.ok(said.every((line) => textAt(JSON.parse(line), "group") === namespaced.instances.group));
-    await world.install(namespaced);
+    await fixture.install(namespaced);
     await untilReady(v2Kinds, "two");
     await client.delete(clusterScoped.instances, { name: "one" });
-    await world.gone(clusterScoped.instances, { name: "one" });
+    await fixture.gone(clusterScoped.instances, { name: "one" });
     // Also a ProviderConfig that is not used any more goes.
     const unused = { name: "postgresql-backup-manager" };
     for (const [type] of [clusterScoped.configs, namespaced.configs]) {
       assert.ok(type !== undefined);
       await client.delete(type, unused);
-      await world.gone(type, unused);
+      await fixture.gone(type, unused);
     }
   } finally {
     await stop();
@@ -82,16 +82,16 @@ test("with the namespaced kinds alone it works, too", async () => {
     );
   }
   said = [];
-  const stop = world.run({ logger });
+  const stop = fixture.run({ logger });
   try {
     await untilReady(v2Kinds, "three");
     assert.ok(said.length > 0 && said.every((line) => line.includes(`"${clusterScoped.instances.group}"`)));
     for (const name of ["two", "three"]) {
       const ref = refIn(namespaced.instances, name);
       await client.delete(namespaced.instances, ref);
-      await world.gone(namespaced.instances, ref);
+      await fixture.gone(namespaced.instances, ref);
     }
-    assert.deepEqual(await world.databases(), []);
+    assert.deepEqual(await fixture.databases(), []);
   } finally {
     await stop();
   }

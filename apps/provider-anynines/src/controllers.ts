@@ -197,7 +197,7 @@ export function createBackupController(parts: ControllerParts): Controller {
         instances: () => instancesOf(caches, managed),
         restoresInto: (instanceId) => backupCaches.restoresInto(instanceId).map(shownName),
         restoresOfThis: () => backupCaches.restoresOf(managed).filter(isRunning).map(shownName),
-        turns: backupCaches.turns,
+        locks: backupCaches.locks,
         applicant: (instanceId) => backupCaches.applicant(backupCall(managed), instanceId),
       });
     },
@@ -225,7 +225,7 @@ export function createRestoreController(parts: ControllerParts): Controller {
         notice: (message) => parts.notice(managed, message),
         backups: () => backupCaches.backupsOf(managed),
         instancesOf: (backup) => instancesOf(caches, backup),
-        turns: backupCaches.turns,
+        locks: backupCaches.locks,
         applicant: (instanceId) => backupCaches.applicant(restoreCall(managed), instanceId),
       });
     },

@@ -3,12 +3,12 @@ import { after, test } from "node:test";
 import { serviceInstances } from "@klutch/api";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError } from "./testing/front.ts";
-import { instance, startWorld } from "./testing/world.ts";
+import { instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("failing-broker"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("failing-broker"));
+const { client, front } = fixture;
 
 test("a broker that only answers errors is asked ever more rarely, and the provider's own notes cause no new attempt", async () => {
   front.lie = ({ method }) =>
@@ -23,7 +23,7 @@ test("a broker that only answers errors is asked ever more rarely, and the provi
       if (event.type === "MODIFIED") events++;
     }
   })().catch(() => undefined);
-  const stop = world.run();
+  const stop = fixture.run();
   try {
     await client.create(serviceInstances, instance("failing"));
     await waitFor("four attempts", () => attempts().length >= 4, { timeoutMs: 30_000 });
@@ -35,16 +35,16 @@ test("a broker that only answers errors is asked ever more rarely, and the provi
     );
     // Of an attempt: intent, its end, what it may have left, the end of that under a new id, and the condition.
     assert.ok(events <= 2 + 4 * 5, `${events} changes were written for 4 attempts`);
-    await world.condition(serviceInstances, "failing", {
+    await fixture.condition(serviceInstances, "failing", {
       type: "Synced",
       status: "False",
       message: /create failed: InternalServerError: out of order/,
     });
     front.lie = undefined;
-    await world.condition(serviceInstances, "failing", { type: "Ready", status: "True" }, 30_000);
-    assert.equal((await world.databases()).length, 1);
+    await fixture.condition(serviceInstances, "failing", { type: "Ready", status: "True" }, 30_000);
+    assert.equal((await fixture.databases()).length, 1);
     await client.delete(serviceInstances, { name: "failing" });
-    await world.gone(serviceInstances, { name: "failing" });
+    await fixture.gone(serviceInstances, { name: "failing" });
   } finally {
     front.lie = undefined;
     watching.abort();

@@ -4,14 +4,14 @@ import { providerConfigs, serviceInstances } from "@klutch/api";
 import { type DynamicObject, recordAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { startFront } from "./testing/front.ts";
-import { configName, instance, startWorld } from "./testing/world.ts";
+import { configName, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("hung-broker"));
-const { client } = world;
+const fixture = stack.use(await startFixture("hung-broker"));
+const { client } = fixture;
 /** Takes every request for an instance and never answers, which a real broker does not do on demand. */
-const hung = stack.use(await startFront(() => world.broker.port));
+const hung = stack.use(await startFront(() => fixture.broker.port));
 const isOfInstances = ({ path }: { readonly path: string }): boolean =>
   path.startsWith("/v2/service_instances/");
 hung.lie = (asked) => (isOfInstances(asked) ? { status: 200, body: "", comes: "nothing" } : undefined);
@@ -33,7 +33,7 @@ test("a broker that hangs delays none of the instances of another one", async ()
       spec: { ...recordAt(object, "spec"), providerConfigRef: { name: "hung" } },
     });
   }
-  const stop = world.run();
+  const stop = fixture.run();
   stack.defer(stop);
   const isCatalog = ({ path }: { readonly path: string }): boolean => path === "/v2/catalog";
   await waitFor(
@@ -42,7 +42,7 @@ test("a broker that hangs delays none of the instances of another one", async ()
   );
   for (const name of ["good-a", "good-b", "good-c"]) {
     await client.create(serviceInstances, instance(name));
-    await world.condition(serviceInstances, name, { type: "Ready", status: "True" });
+    await fixture.condition(serviceInstances, name, { type: "Ready", status: "True" });
   }
   // All of them and the health check needed it at the same time.
   assert.equal(hung.asked.filter(isCatalog).length, 1);
@@ -50,7 +50,7 @@ test("a broker that hangs delays none of the instances of another one", async ()
   assert.equal(hung.asked.filter(isOfInstances).length, 4);
   for (const name of ["good-a", "good-b", "good-c"]) {
     await client.delete(serviceInstances, { name });
-    await world.gone(serviceInstances, { name });
+    await fixture.gone(serviceInstances, { name });
   }
-  assert.deepEqual(await world.databases(), []);
+  assert.deepEqual(await fixture.databases(), []);
 });

@@ -4,15 +4,15 @@ import { managedServiceBindings, providerConfigs, serviceInstances } from "@klut
 import { secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError, type Lie } from "./testing/front.ts";
-import { binding, configName, instance, startWorld } from "./testing/world.ts";
+import { binding, configName, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("losses"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("losses"));
+const { client, front } = fixture;
 const ready = { type: "Ready", status: "True" };
 const notReady = { type: "Ready", status: "False" };
-const stop = world.run({ confirmLossMs: 1_500 });
+const stop = fixture.run({ confirmLossMs: 1_500 });
 stack.defer(stop);
 beforeEach(() => {
   front.lie = undefined;
@@ -34,13 +34,13 @@ const provisions = (): number =>
 
 async function create(name: string): Promise<unknown> {
   await client.create(serviceInstances, instance(name));
-  await world.condition(serviceInstances, name, ready);
-  return (await world.atProvider(serviceInstances, name))["instanceId"];
+  await fixture.condition(serviceInstances, name, ready);
+  return (await fixture.atProvider(serviceInstances, name))["instanceId"];
 }
 
 async function remove(name: string): Promise<void> {
   await client.delete(serviceInstances, { name });
-  await world.gone(serviceInstances, { name });
+  await fixture.gone(serviceInstances, { name });
 }
 
 async function annotate(name: string, annotations: object): Promise<void> {
@@ -51,7 +51,7 @@ test("a proxy's page with 404 is an error, not a loss, also for a deletion", asy
   const id = await create("page");
   front.asked.length = 0;
   forget([id], proxyPage);
-  await world.condition(serviceInstances, "page", {
+  await fixture.condition(serviceInstances, "page", {
     type: "Synced",
     status: "False",
     message: /HTTP 404.*not in the broker's own words/,
@@ -60,25 +60,25 @@ test("a proxy's page with 404 is an error, not a loss, also for a deletion", asy
   assert.equal(provisions(), 0);
   front.lie = ({ method }) => (method === "DELETE" ? proxyPage : undefined);
   await client.delete(serviceInstances, { name: "page" });
-  await world.condition(serviceInstances, "page", {
+  await fixture.condition(serviceInstances, "page", {
     type: "Synced",
     status: "False",
     message: /delete failed: .*HTTP 404/,
   });
   front.lie = undefined;
-  await world.gone(serviceInstances, { name: "page" });
-  assert.deepEqual(await world.databases(), []);
+  await fixture.gone(serviceInstances, { name: "page" });
+  assert.deepEqual(await fixture.databases(), []);
 });
 
 test("an instance that the broker calls gone once and then knows again is as before", async () => {
   const id = await create("blink");
   front.asked.length = 0;
   forget([id], unknown);
-  await world.condition(serviceInstances, "blink", { ...notReady, message: /does not know the instance/ });
+  await fixture.condition(serviceInstances, "blink", { ...notReady, message: /does not know the instance/ });
   front.lie = undefined;
-  await world.condition(serviceInstances, "blink", ready);
+  await fixture.condition(serviceInstances, "blink", ready);
   assert.equal(provisions(), 0);
-  assert.equal((await world.atProvider(serviceInstances, "blink"))["instanceId"], id);
+  assert.equal((await fixture.atProvider(serviceInstances, "blink"))["instanceId"], id);
   await remove("blink");
 });
 
@@ -86,7 +86,7 @@ test("a lost instance is held until a person names it, and then a new one is mad
   const id = await create("gone");
   front.asked.length = 0;
   forget([id], unknown);
-  const { message } = await world.condition(serviceInstances, "gone", { ...notReady, message: /is lost/ });
+  const { message } = await fixture.condition(serviceInstances, "gone", { ...notReady, message: /is lost/ });
   assert.match(
     message,
     new RegExp(`kubectl annotate serviceinstances.dataservices.anynines.com gone ${anew}=${String(id)}`),
@@ -95,8 +95,8 @@ test("a lost instance is held until a person names it, and then a new one is mad
   await waitFor("more reads", () => front.asked.filter(({ path }) => path.endsWith(String(id))).length >= 8);
   assert.equal(provisions(), 0);
   await annotate("gone", { [anew]: String(id) });
-  await world.condition(serviceInstances, "gone", ready);
-  const after = (await world.atProvider(serviceInstances, "gone"))["instanceId"];
+  await fixture.condition(serviceInstances, "gone", ready);
+  const after = (await fixture.atProvider(serviceInstances, "gone"))["instanceId"];
   assert.notEqual(after, id);
   assert.equal(provisions(), 1);
   const { annotations = {} } = (await client.get(serviceInstances, { name: "gone" })).metadata;
@@ -109,9 +109,9 @@ test("when most instances of a broker vanish at once, no single permission is en
   const ids = await Promise.all(names.map(create));
   front.asked.length = 0;
   forget(ids, unknown);
-  await world.condition(serviceInstances, "many-b", { ...notReady, message: /3 of \d+ instances/ });
+  await fixture.condition(serviceInstances, "many-b", { ...notReady, message: /3 of \d+ instances/ });
   await annotate("many-a", { [anew]: String(ids[0]) });
-  const { message } = await world.condition(serviceInstances, "many-a", {
+  const { message } = await fixture.condition(serviceInstances, "many-a", {
     ...notReady,
     message: /3 of \d+ instances.*klutch.anynines.com\/accept-loss/,
   });
@@ -128,7 +128,7 @@ test("when most instances of a broker vanish at once, no single permission is en
       },
     );
   await accept("true");
-  await world.condition(serviceInstances, "many-a", ready, 40_000);
+  await fixture.condition(serviceInstances, "many-a", ready, 40_000);
   assert.equal(provisions(), 1);
   await accept(null);
   front.lie = undefined;
@@ -138,8 +138,8 @@ test("when most instances of a broker vanish at once, no single permission is en
 test("a binding that the broker lost is noticed, its Secret goes, and it is created again", async () => {
   const id = await create("bound");
   await client.create(managedServiceBindings, binding("bound-b", "bound"));
-  await world.condition(managedServiceBindings, "bound-b", ready);
-  const before = await world.credentials("bound-b");
+  await fixture.condition(managedServiceBindings, "bound-b", ready);
+  const before = await fixture.credentials("bound-b");
   const { uid = "" } = (await client.get(managedServiceBindings, { name: "bound-b" })).metadata;
   const path = `/v2/service_instances/${String(id)}/service_bindings/${uid}`;
   let refuses = true;
@@ -148,41 +148,44 @@ test("a binding that the broker lost is noticed, its Secret goes, and it is crea
     if (asked.method === "GET") return brokerError(404, "BindingNotFound", "no such binding");
     return asked.method === "PUT" && refuses ? brokerError(422, "Full", "no more sessions") : undefined;
   };
-  await world.condition(managedServiceBindings, "bound-b", {
+  await fixture.condition(managedServiceBindings, "bound-b", {
     ...notReady,
     message: /does not know the binding/,
   });
-  await world.condition(managedServiceBindings, "bound-b", {
+  await fixture.condition(managedServiceBindings, "bound-b", {
     type: "Synced",
     status: "False",
     message: /create failed: Full: no more sessions/,
   });
-  await world.gone(secrets, { namespace: "team", name: "bound-b-creds" });
+  await fixture.gone(secrets, { namespace: "team", name: "bound-b-creds" });
   refuses = false;
   await waitFor("the binding to be made", () =>
     front.asked.some(({ method, path: asked }) => method === "PUT" && asked === path),
   );
   front.lie = (asked) => (asked.path === path && asked.method === "PUT" && refuses ? unknown : undefined);
-  await world.condition(managedServiceBindings, "bound-b", ready, 40_000);
-  const after = await world.credentials("bound-b");
+  await fixture.condition(managedServiceBindings, "bound-b", ready, 40_000);
+  const after = await fixture.credentials("bound-b");
   assert.deepEqual(Object.keys(after), Object.keys(before));
-  assert.deepEqual(await world.sql(after["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
+  assert.deepEqual(await fixture.sql(after["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
   await client.delete(managedServiceBindings, { name: "bound-b" });
-  await world.gone(managedServiceBindings, { name: "bound-b" });
+  await fixture.gone(managedServiceBindings, { name: "bound-b" });
   await remove("bound");
 });
 
 test("while its instance is held as lost, a binding says so and keeps its Secret", async () => {
   const id = await create("both");
   await client.create(managedServiceBindings, binding("both-b", "both"));
-  await world.condition(managedServiceBindings, "both-b", ready);
+  await fixture.condition(managedServiceBindings, "both-b", ready);
   front.lie = ({ method, path }) =>
     method === "GET" && path.startsWith(`/v2/service_instances/${String(id)}`) ? unknown : undefined;
-  await world.condition(managedServiceBindings, "both-b", { ...notReady, message: /instance both is lost/ });
-  await world.credentials("both-b");
+  await fixture.condition(managedServiceBindings, "both-b", {
+    ...notReady,
+    message: /instance both is lost/,
+  });
+  await fixture.credentials("both-b");
   front.lie = undefined;
-  await world.condition(managedServiceBindings, "both-b", ready);
+  await fixture.condition(managedServiceBindings, "both-b", ready);
   await client.delete(managedServiceBindings, { name: "both-b" });
-  await world.gone(managedServiceBindings, { name: "both-b" });
+  await fixture.gone(managedServiceBindings, { name: "both-b" });
   await remove("both");
 });

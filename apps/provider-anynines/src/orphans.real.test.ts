@@ -4,14 +4,14 @@ import { managedServiceBindings, serviceInstances } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError, type Lie } from "./testing/front.ts";
-import { binding, edit, instance, startWorld } from "./testing/world.ts";
+import { binding, edit, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("orphans"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("orphans"));
+const { client, front } = fixture;
 const ready = { type: "Ready", status: "True" };
-let stop = world.run();
+let stop = fixture.run();
 stack.defer(() => stop());
 
 const page: Lie = { status: 201, type: "text/html", body: "<html>" };
@@ -44,7 +44,7 @@ async function isDiscarded(type: ResourceType, name: string): Promise<void> {
 
 async function remove(name: string): Promise<void> {
   await client.delete(serviceInstances, { name });
-  await world.gone(serviceInstances, { name });
+  await fixture.gone(serviceInstances, { name });
 }
 
 for (const [index, [what, lie, undo]] of answers.entries()) {
@@ -53,47 +53,47 @@ for (const [index, [what, lie, undo]] of answers.entries()) {
     let lies = 1;
     front.lie = ({ method }) => (method === "PUT" && lies-- > 0 ? { ...lie, forward: true } : undefined);
     await client.create(serviceInstances, instance(`row-${index}`));
-    await world.condition(serviceInstances, `row-${index}`, ready, 40_000);
+    await fixture.condition(serviceInstances, `row-${index}`, ready, 40_000);
     const seen = writes((path) => path.startsWith("/v2/service_instances/"));
     // A repeated call may meet the first one, which still runs.
     if (undo) assert.deepEqual(seen, { methods: "PUT DELETE PUT", paths: 2 });
     else assert.match(seen.methods, /^PUT PUT( PUT)*$/);
     if (!undo) assert.equal(seen.paths, 1);
-    assert.equal((await world.databases()).length, 1);
+    assert.equal((await fixture.databases()).length, 1);
     await remove(`row-${index}`);
-    assert.deepEqual(await world.databases(), []);
+    assert.deepEqual(await fixture.databases(), []);
   });
 }
 
 test("a bind without a good answer is undone and created again, or repeated, and what it left at the broker is never forgotten", async () => {
   await client.create(serviceInstances, instance("bound"));
-  await world.condition(serviceInstances, "bound", ready);
-  const { instanceId } = await world.atProvider(serviceInstances, "bound");
+  await fixture.condition(serviceInstances, "bound", ready);
+  const { instanceId } = await fixture.atProvider(serviceInstances, "bound");
   for (const [index, [what, lie, undo]] of answers.entries()) {
     const name = `bind-${index}`;
     front.asked.length = 0;
     let lies = 1;
     front.lie = ({ method }) => (method === "PUT" && lies-- > 0 ? { ...lie, forward: true } : undefined);
     await client.create(managedServiceBindings, binding(name, "bound"));
-    await world.condition(managedServiceBindings, name, ready, 40_000);
+    await fixture.condition(managedServiceBindings, name, ready, 40_000);
     const ofInstance = `/v2/service_instances/${String(instanceId)}/service_bindings/`;
     const seen = writes((path) => path.startsWith(ofInstance));
     assert.deepEqual(seen, { methods: undo ? "PUT DELETE PUT" : "PUT PUT", paths: 1 }, what);
     await client.delete(managedServiceBindings, { name });
-    await world.gone(managedServiceBindings, { name });
+    await fixture.gone(managedServiceBindings, { name });
   }
   front.lie = undefined;
 });
 
 test("a binding that is deleted while the answer to its bind is lost is unbound at its instance", async () => {
-  const { instanceId } = await world.atProvider(serviceInstances, "bound");
+  const { instanceId } = await fixture.atProvider(serviceInstances, "bound");
   front.asked.length = 0;
   front.lie = ({ method }) =>
     method === "PUT" ? { ...brokerError(408, "", "too slow"), forward: true } : undefined;
   await client.create(managedServiceBindings, binding("lost", "bound"));
-  await world.condition(managedServiceBindings, "lost", { type: "Synced", status: "False" });
+  await fixture.condition(managedServiceBindings, "lost", { type: "Synced", status: "False" });
   await client.delete(managedServiceBindings, { name: "lost" });
-  await world.gone(managedServiceBindings, { name: "lost" });
+  await fixture.gone(managedServiceBindings, { name: "lost" });
   front.lie = undefined;
   const deletes = front.asked.filter(({ method }) => method === "DELETE").map(({ path }) => path);
   assert.equal(deletes.length, 1);
@@ -103,7 +103,7 @@ test("a binding that is deleted while the answer to its bind is lost is unbound 
 
 test("what a failed bind left is unbound at once, the failure stays in sight, and only another spec tries again", async () => {
   await client.create(serviceInstances, instance("bound"));
-  await world.condition(serviceInstances, "bound", ready);
+  await fixture.condition(serviceInstances, "bound", ready);
   const isBinding = (path: string): boolean => path.includes("/service_bindings/");
   front.asked.length = 0;
   front.lie = ({ method, path, query }) => {
@@ -113,9 +113,9 @@ test("what a failed bind left is unbound at once, the failure stays in sight, an
   };
   await client.create(managedServiceBindings, binding("failed-b", "bound"));
   const failed = { type: "Ready", status: "False", message: /^create failed: no more logins$/ };
-  await world.condition(managedServiceBindings, "failed-b", failed);
+  await fixture.condition(managedServiceBindings, "failed-b", failed);
   await isDiscarded(managedServiceBindings, "failed-b");
-  await world.condition(managedServiceBindings, "failed-b", failed);
+  await fixture.condition(managedServiceBindings, "failed-b", failed);
   assert.deepEqual(writes(isBinding), { methods: "PUT DELETE", paths: 1 });
   front.lie = undefined;
   await client.mergePatch(
@@ -123,10 +123,10 @@ test("what a failed bind left is unbound at once, the failure stays in sight, an
     { name: "failed-b" },
     { spec: { forProvider: { context: { again: "yes" } } } },
   );
-  await world.condition(managedServiceBindings, "failed-b", ready);
+  await fixture.condition(managedServiceBindings, "failed-b", ready);
   assert.deepEqual(writes(isBinding), { methods: "PUT DELETE PUT", paths: 1 });
   await client.delete(managedServiceBindings, { name: "failed-b" });
-  await world.gone(managedServiceBindings, { name: "failed-b" });
+  await fixture.gone(managedServiceBindings, { name: "failed-b" });
   await remove("bound");
 });
 
@@ -134,7 +134,7 @@ test("a refusal leaves nothing to undo", async () => {
   front.asked.length = 0;
   front.lie = ({ method }) => (method === "PUT" ? brokerError(422, "Full", "no more room") : undefined);
   await client.create(serviceInstances, instance("refused"));
-  await world.condition(serviceInstances, "refused", {
+  await fixture.condition(serviceInstances, "refused", {
     type: "Synced",
     status: "False",
     message: /no more room/,
@@ -149,13 +149,13 @@ test("what a failed provision left is deleted at once, the failure stays in sigh
   front.asked.length = 0;
   await client.create(serviceInstances, instance("failed", { parameters: { work_mem: "banana" } }));
   const failed = { type: "Ready", status: "False", message: /^create failed: / };
-  await world.condition(serviceInstances, "failed", failed);
+  await fixture.condition(serviceInstances, "failed", failed);
   await isDiscarded(serviceInstances, "failed");
-  await waitFor("no instance at the broker", async () => (await world.databases()).length === 0);
-  await world.condition(serviceInstances, "failed", failed);
+  await waitFor("no instance at the broker", async () => (await fixture.databases()).length === 0);
+  await fixture.condition(serviceInstances, "failed", failed);
   assert.equal(writes(() => true).methods, "PUT DELETE");
-  await edit(world, "failed", { parameters: { work_mem: "8MB" } });
-  await world.condition(serviceInstances, "failed", ready);
+  await edit(fixture, "failed", { parameters: { work_mem: "8MB" } });
+  await fixture.condition(serviceInstances, "failed", ready);
   assert.deepEqual(
     writes(() => true),
     { methods: "PUT DELETE PUT", paths: 2 },
@@ -166,7 +166,9 @@ test("what a failed provision left is deleted at once, the failure stays in sigh
 test("an operation that takes longer than its plan allows counts as failed, and what it made is deleted", async () => {
   await stop();
   const headers = { authorization: `Basic ${btoa("u:p")}`, "x-broker-api-version": "2.17" };
-  const catalog = await (await fetch(`http://127.0.0.1:${world.broker.port}/v2/catalog`, { headers })).text();
+  const catalog = await (
+    await fetch(`http://127.0.0.1:${fixture.broker.port}/v2/catalog`, { headers })
+  ).text();
   const hurried = catalog.replaceAll(/"maximum_polling_duration":\d+/g, '"maximum_polling_duration":1');
   assert.notEqual(hurried, catalog);
   front.asked.length = 0;
@@ -176,11 +178,11 @@ test("an operation that takes longer than its plan allows counts as failed, and 
     return isSlow ? { status: 200, body: JSON.stringify({ state: "in progress" }) } : undefined;
   };
   // With an empty memory of the catalog.
-  stop = world.run();
+  stop = fixture.run();
   await client.create(serviceInstances, instance("slow"));
   const message = /^create failed: the broker did not finish within 1 s$/;
-  await world.condition(serviceInstances, "slow", { type: "Ready", status: "False", message });
-  await waitFor("no instance at the broker", async () => (await world.databases()).length === 0);
+  await fixture.condition(serviceInstances, "slow", { type: "Ready", status: "False", message });
+  await waitFor("no instance at the broker", async () => (await fixture.databases()).length === 0);
   assert.equal(writes(() => true).methods, "PUT DELETE");
   front.lie = undefined;
   await remove("slow");

@@ -16,12 +16,12 @@ import {
 import { waitFor } from "@klutch/kube-testing";
 import { inUseFinalizer } from "./provider-config/users.ts";
 import { namespacedOf, refIn, team } from "./testing/kinds.ts";
-import { config, instance, startWorld } from "./testing/world.ts";
+import { config, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("config-kinds", { controllerManager: true }));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("config-kinds", { controllerManager: true }));
+const { client, front } = fixture;
 const backend = { url: `http://127.0.0.1:${front.port}`, serviceType: "servicebroker" };
 const kinds = [clusterProviderConfigs, namespacedProviderConfigs];
 
@@ -38,12 +38,12 @@ const find = (type: ResourceType): Promise<ProviderConfig | undefined> =>
 for (const [index, type] of kinds.entries()) {
   const other = kinds[1 - index] ?? type;
   test(`a ${type.kind} is kept by its users, not by those of a ${other.kind} of the same name, and says how its backend is`, async () => {
-    const stop = world.run();
+    const stop = fixture.run();
     try {
       for (const each of kinds)
         if ((await find(each)) === undefined) await client.create(each, config(each, "shared", backend));
       await client.create(namespacedServiceInstances, naming(type, "user"));
-      await world.condition(namespacedServiceInstances, "user", { type: "Ready", status: "True" });
+      await fixture.condition(namespacedServiceInstances, "user", { type: "Ready", status: "True" });
       await waitFor("the number of users, and its health", async () => {
         const found = await find(type);
         const healthy = findCondition(found?.status?.conditions, "Healthy");
@@ -51,7 +51,7 @@ for (const [index, type] of kinds.entries()) {
       });
       assert.deepEqual((await find(type))?.metadata.finalizers, [inUseFinalizer]);
       for (const each of kinds) await client.delete(each, refIn(each, "shared"));
-      await world.gone(other, refIn(other, "shared"));
+      await fixture.gone(other, refIn(other, "shared"));
       await waitFor("it to say by whom it is used", async () => {
         const { message = "" } = findCondition((await find(type))?.status?.conditions, "Terminating") ?? {};
         return message.startsWith(
@@ -59,7 +59,7 @@ for (const [index, type] of kinds.entries()) {
         );
       });
       await client.create(namespacedServiceInstances, naming(type, "late"));
-      const { reason, message } = await world.condition(namespacedServiceInstances, "late", {
+      const { reason, message } = await fixture.condition(namespacedServiceInstances, "late", {
         type: "Synced",
         status: "False",
       });
@@ -67,8 +67,8 @@ for (const [index, type] of kinds.entries()) {
       assert.match(message, new RegExp(`${type.kind} (team/)?shared is being deleted: nothing new is made`));
       for (const name of ["late", "user"])
         await client.delete(namespacedServiceInstances, refIn(namespacedServiceInstances, name));
-      await world.gone(type, refIn(type, "shared"));
-      assert.deepEqual(await world.databases(), []);
+      await fixture.gone(type, refIn(type, "shared"));
+      assert.deepEqual(await fixture.databases(), []);
     } finally {
       await stop();
     }
@@ -79,10 +79,10 @@ test("a namespace that ends lets its instances go, also with a provider that sta
   const metadata = { name: "ending" };
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata });
   await client.create(clusterProviderConfigs, config(clusterProviderConfigs, "shared", backend));
-  const before = world.run();
+  const before = fixture.run();
   const ref = { namespace: "ending", name: "last" };
   await client.create(namespacedServiceInstances, naming(clusterProviderConfigs, "last", "ending"));
-  await waitFor("it to be made", async () => (await world.databases()).length === 1);
+  await waitFor("it to be made", async () => (await fixture.databases()).length === 1);
   await before();
   await client.delete(namespaces, metadata);
   await waitFor(
@@ -90,10 +90,10 @@ test("a namespace that ends lets its instances go, also with a provider that sta
     async () =>
       (await client.find(namespacedServiceInstances, ref))?.metadata.deletionTimestamp !== undefined,
   );
-  const stop = world.run();
+  const stop = fixture.run();
   try {
-    await world.gone(namespacedServiceInstances, ref);
-    assert.deepEqual(await world.databases(), []);
+    await fixture.gone(namespacedServiceInstances, ref);
+    assert.deepEqual(await fixture.databases(), []);
   } finally {
     await stop();
   }

@@ -19,14 +19,14 @@ import {
 } from "@klutch/kube-testing";
 import { inUseFinalizer } from "./provider-config/users.ts";
 import { runProvider } from "./testing/run-provider.ts";
-import { backup, binding, configName, instance, managerConfigName, startWorld } from "./testing/world.ts";
+import { backup, binding, configName, instance, managerConfigName, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("provider-config", { throughFront: false }));
-const { client } = world;
+const fixture = stack.use(await startFixture("provider-config", { throughFront: false }));
+const { client } = fixture;
 const ready = { type: "Ready", status: "True" };
-const kubeconfig = await installedAccount(world.config, manifestsOfPackage());
+const kubeconfig = await installedAccount(fixture.config, manifestsOfPackage());
 const limited = stack.use(createKubeClient(parseForeignKubeconfig(kubeconfig, { namespace: "team" })));
 
 /** The provider with no other rights than Crossplane's RBAC manager gives the account of a provider. */
@@ -92,7 +92,7 @@ async function event(type: "Normal" | "Warning", reason: string, message: RegExp
   });
 }
 
-/** A ProviderConfig as the world made it, for the next test. */
+/** A ProviderConfig as the fixture made it, for the next test. */
 async function again(name: string, spec: ProviderConfig["spec"]): Promise<void> {
   await client.create<ProviderConfig>(providerConfigs, {
     apiVersion: "dataservices.anynines.com/v1",
@@ -107,7 +107,7 @@ test("a ProviderConfig that is deleted while it is used stays, says by whom, mak
   try {
     await client.create(serviceInstances, instance("one"));
     await client.create(managedServiceBindings, binding("one-b", "one"));
-    await world.condition(managedServiceBindings, "one-b", ready);
+    await fixture.condition(managedServiceBindings, "one-b", ready);
     const { spec } = await waitFor("two users", async () => {
       const config = await find(configName);
       return config?.status?.users === 2 ? config : undefined;
@@ -117,23 +117,23 @@ test("a ProviderConfig that is deleted while it is used stays, says by whom, mak
     await terminating(configName, /used by 2 managed resources: ServiceBinding one-b, ServiceInstance one;/);
     await event("Warning", "InUse", /^the ProviderConfig is still used by 2 managed resources/);
     await client.create(serviceInstances, instance("late"));
-    const { reason, message } = await world.condition(serviceInstances, "late", {
+    const { reason, message } = await fixture.condition(serviceInstances, "late", {
       type: "Synced",
       status: "False",
     });
     assert.equal(reason, "NoBroker");
     assert.match(message, /is being deleted: nothing new is made with it/);
     // Those that were there go on.
-    const credentials = await world.credentials("one-b");
-    assert.deepEqual(await world.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
+    const credentials = await fixture.credentials("one-b");
+    assert.deepEqual(await fixture.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
     await client.delete(serviceInstances, { name: "late" });
     await client.delete(managedServiceBindings, { name: "one-b" });
-    await world.gone(managedServiceBindings, { name: "one-b" });
+    await fixture.gone(managedServiceBindings, { name: "one-b" });
     assert.ok(await find(configName));
     await client.delete(serviceInstances, { name: "one" });
-    await world.gone(providerConfigs, { name: configName });
+    await fixture.gone(providerConfigs, { name: configName });
     assert.equal(await client.find(serviceInstances, { name: "one" }), undefined);
-    assert.deepEqual(await world.databases(), []);
+    assert.deepEqual(await fixture.databases(), []);
     await again(configName, spec);
   } finally {
     await stop();
@@ -144,23 +144,23 @@ test("a ProviderConfig that was deleted by mistake can be made again, and what n
   const stop = run();
   try {
     await client.create(serviceInstances, instance("two"));
-    await world.condition(serviceInstances, "two", ready);
+    await fixture.condition(serviceInstances, "two", ready);
     await client.delete(providerConfigs, { name: configName });
     await terminating(configName, /: ServiceInstance two;/);
     const { metadata, ...rest } = await client.get<ProviderConfig>(providerConfigs, { name: configName });
     await client.mergePatch(providerConfigs, { name: configName }, { metadata: { finalizers: null } });
-    await world.gone(providerConfigs, { name: configName });
+    await fixture.gone(providerConfigs, { name: configName });
     // All that was read, but its version.
     const { resourceVersion: _, ...kept } = metadata;
     const made = await client.create<ProviderConfig>(providerConfigs, { ...rest, metadata: kept });
     assert.notEqual(made.metadata.uid, metadata.uid);
     assert.equal(made.metadata.deletionTimestamp, undefined);
     await client.create(managedServiceBindings, binding("two-b", "two"));
-    await world.condition(managedServiceBindings, "two-b", ready);
-    assert.equal((await world.databases()).length, 1);
+    await fixture.condition(managedServiceBindings, "two-b", ready);
+    assert.equal((await fixture.databases()).length, 1);
     await client.delete(managedServiceBindings, { name: "two-b" });
     await client.delete(serviceInstances, { name: "two" });
-    await world.gone(serviceInstances, { name: "two" });
+    await fixture.gone(serviceInstances, { name: "two" });
   } finally {
     await stop();
   }
@@ -180,7 +180,7 @@ test("resources created while no provider runs keep their ProviderConfig, whiche
   try {
     await terminating(managerConfigName, /used by 1 managed resource: Backup kept;/);
     await client.delete(backups, { name: "kept" });
-    await world.gone(providerConfigs, { name: managerConfigName });
+    await fixture.gone(providerConfigs, { name: managerConfigName });
     await again(managerConfigName, spec);
   } finally {
     await stop();
@@ -201,12 +201,12 @@ test("a ProviderConfig says when its backend turns bad and when it is good again
   try {
     assert.equal(await healthy("True", "Available"), "-");
     await event("Normal", "CheckSuccess", /^ProviderConfig is now healthy$/);
-    await world.broker.kill();
+    await fixture.broker.kill();
     await checkAgain();
     const message = await healthy("False", "BrokerUnreachable");
     await event("Warning", "CheckFailure", /^Health check failed: /);
     assert.equal((await find(configName))?.status?.health?.lastMessage, message);
-    await world.broker.start();
+    await fixture.broker.start();
     await client.mergePatch(
       providerConfigs,
       { name: configName },
@@ -234,7 +234,7 @@ test("a ProviderConfig that nothing uses goes at once, and is protected again wh
     };
     const { spec } = await waitFor("the ProviderConfig to be protected", protect);
     await client.delete(providerConfigs, { name: configName });
-    await world.gone(providerConfigs, { name: configName });
+    await fixture.gone(providerConfigs, { name: configName });
     await again(configName, spec);
     await waitFor("the new one to be protected", protect);
   } finally {

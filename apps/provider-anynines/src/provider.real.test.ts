@@ -16,15 +16,15 @@ import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { reservePorts, startProcess } from "@klutch/engines";
 import { documentedMetrics, metricNames, waitFor } from "@klutch/kube-testing";
 import { bothScopes, refIn } from "./testing/kinds.ts";
-import { binding, configName, instance, startWorld } from "./testing/world.ts";
+import { binding, configName, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("provider", { controllerManager: true }));
-const { client, broker } = world;
+const fixture = stack.use(await startFixture("provider", { controllerManager: true }));
+const { client, broker } = fixture;
 const ready = { type: "Ready", status: "True" };
 const notSynced = { type: "Synced", status: "False" };
-const run = (): (() => Promise<void>) => world.run({ pollIntervalMs: 500 });
+const run = (): (() => Promise<void>) => fixture.run({ pollIntervalMs: 500 });
 
 for (const { title, types, of } of bothScopes) {
   const { instances, bindings } = types;
@@ -35,9 +35,9 @@ for (const { title, types, of } of bothScopes) {
     try {
       await client.create(instances, of(instance("one")));
       await client.create(bindings, of(binding("one-b", "one")));
-      await world.condition(instances, "one", ready);
-      await world.condition(bindings, "one-b", ready);
-      const credentials = await world.credentials("one-b");
+      await fixture.condition(instances, "one", ready);
+      await fixture.condition(bindings, "one-b", ready);
+      const credentials = await fixture.credentials("one-b");
       assert.deepEqual(Object.keys(credentials).toSorted(), [
         "host",
         "hosts",
@@ -47,26 +47,26 @@ for (const { title, types, of } of bothScopes) {
         "uri",
         "username",
       ]);
-      assert.deepEqual(await world.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
-      const { connectionDetails } = await world.atProvider(bindings, "one-b");
+      assert.deepEqual(await fixture.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
+      const { connectionDetails } = await fixture.atProvider(bindings, "one-b");
       assert.deepEqual(connectionDetails, [
         { hostURL: "127.0.0.1", port: String(broker.postgres.port), label: "SQL" },
       ]);
       await client.delete(instances, refIn(instances, "one"));
       assert.match(
-        (await world.condition(instances, "one", notSynced)).message,
+        (await fixture.condition(instances, "one", notSynced)).message,
         /still bound by one-b; delete these ServiceBindings first/,
       );
       await client.delete(bindings, refIn(bindings, "one-b"));
-      await world.gone(bindings, refIn(bindings, "one-b"));
-      await world.gone(instances, refIn(instances, "one"));
-      await world.gone(secrets, { namespace: "team", name: "one-b-creds" });
-      assert.deepEqual(await world.databases(), []);
+      await fixture.gone(bindings, refIn(bindings, "one-b"));
+      await fixture.gone(instances, refIn(instances, "one"));
+      await fixture.gone(secrets, { namespace: "team", name: "one-b-creds" });
+      assert.deepEqual(await fixture.databases(), []);
       // The collector searches for new kinds every half minute.
       await waitFor("usages to be collected", async () => (await client.list(usages)).items.length === 0, {
         timeoutMs: 90_000,
       });
-      await assert.rejects(world.sql(credentials["uri"] ?? "", "select 1"));
+      await assert.rejects(fixture.sql(credentials["uri"] ?? "", "select 1"));
     } finally {
       await stop();
     }
@@ -77,10 +77,10 @@ for (const { title, types, of } of bothScopes) {
     try {
       await client.create(instances, of(instance("heal")));
       await client.create(bindings, of(binding("heal-b", "heal")));
-      await world.condition(bindings, "heal-b", ready);
-      const before = await world.credentials("heal-b");
+      await fixture.condition(bindings, "heal-b", ready);
+      const before = await fixture.credentials("heal-b");
       await client.delete(secrets, { namespace: "team", name: "heal-b-creds" });
-      assert.deepEqual(await world.credentials("heal-b"), before);
+      assert.deepEqual(await fixture.credentials("heal-b"), before);
     } finally {
       await stop();
     }
@@ -92,15 +92,15 @@ for (const { title, types, of } of bothScopes) {
     try {
       await client.delete(bindings, refIn(bindings, "heal-b"));
       assert.match(
-        (await world.condition(bindings, "heal-b", notSynced)).message,
+        (await fixture.condition(bindings, "heal-b", notSynced)).message,
         /(observe|delete) failed: the broker cannot be reached|the connection to the broker broke/,
       );
       assert.ok(await client.find(bindings, refIn(bindings, "heal-b")));
       await broker.start();
-      await world.gone(bindings, refIn(bindings, "heal-b"));
+      await fixture.gone(bindings, refIn(bindings, "heal-b"));
       await client.delete(instances, refIn(instances, "heal"));
-      await world.gone(instances, refIn(instances, "heal"));
-      assert.deepEqual(await world.databases(), []);
+      await fixture.gone(instances, refIn(instances, "heal"));
+      assert.deepEqual(await fixture.databases(), []);
     } finally {
       await stop();
     }
@@ -109,7 +109,7 @@ for (const { title, types, of } of bothScopes) {
 
 /** Returns the instance's resourceVersion after the provider has read it from the broker `count` more times. */
 async function versionAfterReads(name: string, count: number): Promise<string | undefined> {
-  const { asked } = world.front;
+  const { asked } = fixture.front;
   const before = asked.length;
   const reads = (): number =>
     asked.slice(before).filter(({ method, path }) => method === "GET" && path.includes("service_instances"))
@@ -125,7 +125,7 @@ test("a resource at rest causes no write, also with parameters and defaults", as
       serviceInstances,
       instance("rest", { parameters: { work_mem: "4MB" }, context: { a: "b" } }),
     );
-    await world.condition(serviceInstances, "rest", ready);
+    await fixture.condition(serviceInstances, "rest", ready);
     const settled = await versionAfterReads("rest", 2);
     assert.equal(await versionAfterReads("rest", 3), settled);
     await client.mergePatch(
@@ -134,11 +134,11 @@ test("a resource at rest causes no write, also with parameters and defaults", as
       { spec: { forProvider: { parameters: { work_mem: "8MB" } } } },
     );
     await waitFor("the new parameter at the broker", async () => {
-      const { parameters } = await world.atProvider(serviceInstances, "rest");
+      const { parameters } = await fixture.atProvider(serviceInstances, "rest");
       return isRecord(parameters) && parameters["work_mem"] === "8MB";
     });
     await client.delete(serviceInstances, { name: "rest" });
-    await world.gone(serviceInstances, { name: "rest" });
+    await fixture.gone(serviceInstances, { name: "rest" });
   } finally {
     await stop();
   }
@@ -149,17 +149,17 @@ test("the broker's refusal and unknown names stand word for word in the conditio
   try {
     await client.create(serviceInstances, instance("bad", { parameters: { wal_level_logical: true } }));
     assert.match(
-      (await world.condition(serviceInstances, "bad", notSynced)).message,
+      (await fixture.condition(serviceInstances, "bad", notSynced)).message,
       /create failed: InvalidParameters: parameters\.wal_level_logical is not supported by this broker/,
     );
     await client.create(serviceInstances, instance("worse", { planName: "postgresql-huge" }));
     assert.match(
-      (await world.condition(serviceInstances, "worse", notSynced)).message,
+      (await fixture.condition(serviceInstances, "worse", notSynced)).message,
       /no entry for the plan name "postgresql-huge"; a9s-postgresql17 has: postgresql-single-nano/,
     );
     for (const name of ["bad", "worse"]) {
       await client.delete(serviceInstances, { name });
-      await world.gone(serviceInstances, { name });
+      await fixture.gone(serviceInstances, { name });
     }
   } finally {
     await stop();
@@ -170,7 +170,7 @@ test("a provider that is killed at any time neither doubles nor forgets an insta
   const folder = await mkdtemp(join(tmpdir(), "klutch-provider-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, world.kubeconfig, { mode: 0o600 });
+  await writeFile(kubeconfig, fixture.kubeconfig, { mode: 0o600 });
   await client.create(serviceInstances, instance("crash"));
   await client.create(managedServiceBindings, binding("crash-b", "crash"));
   for (const delayMs of [350, 450, 550, 650, 800]) {
@@ -188,16 +188,17 @@ test("a provider that is killed at any time neither doubles nor forgets an insta
   }
   const stop = run();
   try {
-    await world.condition(serviceInstances, "crash", ready);
-    await world.condition(managedServiceBindings, "crash-b", ready);
-    assert.equal((await world.databases()).length, 1);
-    assert.deepEqual(await world.sql((await world.credentials("crash-b"))["uri"] ?? "", "select 1 as one"), [
-      { one: 1 },
-    ]);
+    await fixture.condition(serviceInstances, "crash", ready);
+    await fixture.condition(managedServiceBindings, "crash-b", ready);
+    assert.equal((await fixture.databases()).length, 1);
+    assert.deepEqual(
+      await fixture.sql((await fixture.credentials("crash-b"))["uri"] ?? "", "select 1 as one"),
+      [{ one: 1 }],
+    );
     await client.delete(managedServiceBindings, { name: "crash-b" });
     await client.delete(serviceInstances, { name: "crash" });
-    await world.gone(serviceInstances, { name: "crash" });
-    assert.deepEqual(await world.databases(), []);
+    await fixture.gone(serviceInstances, { name: "crash" });
+    assert.deepEqual(await fixture.databases(), []);
   } finally {
     await stop();
   }
@@ -221,7 +222,7 @@ test("the processes of provider and broker have the metrics of the catalogue", a
   const folder = await mkdtemp(join(tmpdir(), "klutch-provider-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, world.kubeconfig, { mode: 0o600 });
+  await writeFile(kubeconfig, fixture.kubeconfig, { mode: 0o600 });
   await using reserved = await reservePorts(1);
   const address = `127.0.0.1:${reserved.ports[0]}`;
   const flags = ["--leader-election", "--namespace=default", `--health-probe-bind-address=${address}`];
@@ -235,7 +236,7 @@ test("the processes of provider and broker have the metrics of the catalogue", a
   });
   const scrape = async (where: string): Promise<string> => (await fetch(`http://${where}/metrics`)).text();
   await client.create(serviceInstances, instance("counted"));
-  await world.condition(serviceInstances, "counted", ready);
+  await fixture.condition(serviceInstances, "counted", ready);
   const ofProvider = await scrape(address);
   const ofBroker = await scrape(`127.0.0.1:${broker.probePort}`);
   for (const [name, text] of [
@@ -248,6 +249,6 @@ test("the processes of provider and broker have the metrics of the catalogue", a
   assert.match(ofProvider, /^klutch_broker_requests_total\{operation="provision",code="202"\} 1$/m);
   assert.match(ofBroker, /^klutch_broker_served_requests_total\{operation="provision",code="202"\} [1-9]/m);
   await client.delete(serviceInstances, { name: "counted" });
-  await world.gone(serviceInstances, { name: "counted" });
+  await fixture.gone(serviceInstances, { name: "counted" });
   await provider.stop();
 });

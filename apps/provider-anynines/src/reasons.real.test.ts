@@ -4,30 +4,30 @@ import { claimKindAnnotation, managedServiceBindings, serviceInstances } from "@
 import { type DynamicObject, events, recordAt, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError, type Lie } from "./testing/front.ts";
-import { binding, edit, instance, startWorld } from "./testing/world.ts";
+import { binding, edit, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("reasons"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("reasons"));
+const { client, front } = fixture;
 
 const ready = { type: "Ready", status: "True" };
 
 /** `reason: message` of the condition, once its message is as asked for. */
 async function said(type: ResourceType, name: string, of: string, message: RegExp): Promise<string> {
-  const found = await world.condition(type, name, { type: of, status: "False", message });
+  const found = await fixture.condition(type, name, { type: of, status: "False", message });
   return `${found.reason}: ${found.message}`;
 }
 
 async function remove(type: ResourceType, name: string): Promise<void> {
   await client.delete(type, { name });
-  await world.gone(type, { name });
+  await fixture.gone(type, { name });
 }
 
 const answered = (body: object, status = 200): Lie => ({ status, body: JSON.stringify(body) });
 
 test("what the broker or the provider refuses is Refused, and what no one serves or is not there yet has its own word", async () => {
-  const stop = world.run();
+  const stop = fixture.run();
   try {
     await client.create(serviceInstances, instance("bad", { parameters: { wal_level_logical: true } }));
     await client.create(serviceInstances, instance("worse", { planName: "postgresql-huge" }));
@@ -62,10 +62,10 @@ test("what the broker or the provider refuses is Refused, and what no one serves
 });
 
 test("a change says from which plan to which while it goes on, and an unreachable broker and a pause are no refusal", async () => {
-  const stop = world.run();
+  const stop = fixture.run();
   try {
     await client.create(serviceInstances, instance("moving"));
-    await world.condition(serviceInstances, "moving", ready);
+    await fixture.condition(serviceInstances, "moving", ready);
     // Our broker changes a plan too fast to be seen at it.
     front.lie = ({ method, path }) => {
       if (method === "PATCH") return { ...answered({ operation: "slow" }, 202), forward: true };
@@ -73,25 +73,25 @@ test("a change says from which plan to which while it goes on, and an unreachabl
         ? answered({ state: "in progress", description: "moving\u001b[2J data" })
         : undefined;
     };
-    await edit(world, "moving", { planName: "postgresql-single-small" });
+    await edit(fixture, "moving", { planName: "postgresql-single-small" });
     assert.equal(
       await said(serviceInstances, "moving", "Ready", /moving/),
       "Changing: from postgresql-single-nano to postgresql-single-small: moving [2J data",
     );
     front.lie = ({ path }) =>
       path.endsWith("/last_operation") ? answered({ state: "succeeded" }) : undefined;
-    await world.condition(serviceInstances, "moving", ready);
+    await fixture.condition(serviceInstances, "moving", ready);
     front.lie = undefined;
-    await world.broker.kill();
+    await fixture.broker.kill();
     assert.match(await said(serviceInstances, "moving", "Synced", /observe failed/), /^BrokerUnreachable: /);
-    await world.condition(serviceInstances, "moving", ready);
-    await world.broker.start();
-    await world.condition(serviceInstances, "moving", { type: "Synced", status: "True" });
+    await fixture.condition(serviceInstances, "moving", ready);
+    await fixture.broker.start();
+    await fixture.condition(serviceInstances, "moving", { type: "Synced", status: "True" });
     const pause = (value: string | null): object => ({
       metadata: { annotations: { "crossplane.io/paused": value } },
     });
     await client.mergePatch(serviceInstances, { name: "moving" }, pause("true"));
-    const paused = await world.condition(serviceInstances, "moving", { type: "Synced", status: "False" });
+    const paused = await fixture.condition(serviceInstances, "moving", { type: "Synced", status: "False" });
     assert.equal(paused.reason, "ReconcilePaused");
     await client.mergePatch(serviceInstances, { name: "moving" }, pause(null));
     await remove(serviceInstances, "moving");
@@ -102,7 +102,7 @@ test("a change says from which plan to which while it goes on, and an unreachabl
 });
 
 test("an operation that fails is Failed, also in a broker's words that are too many for an annotation", async () => {
-  const stop = world.run();
+  const stop = fixture.run();
   const description = `no room\u0007\n${"x".repeat(2_000_000)}`;
   front.lie = ({ method, path }) => {
     if (method === "PUT") return { ...answered({ operation: "slow" }, 202), forward: true };
@@ -123,7 +123,7 @@ test("an operation that fails is Failed, also in a broker's words that are too m
 });
 
 test("an instance that is deleted before its bindings says on its claim which ones, and a broker that refuses too", async () => {
-  const stop = world.run();
+  const stop = fixture.run();
   const warning = async (reason: string): Promise<DynamicObject> =>
     waitFor(`the event ${reason}`, async () => {
       const { items } = await client.list<DynamicObject>(events, { namespace: "team" });
@@ -134,7 +134,7 @@ test("an instance that is deleted before its bindings says on its claim which on
     const annotations = { [claimKindAnnotation]: "anynines.com/v1/PostgresqlInstance" };
     await client.create(serviceInstances, { ...held, metadata: { ...held.metadata, annotations } });
     await client.create(managedServiceBindings, binding("holder", "held"));
-    await world.condition(managedServiceBindings, "holder", ready);
+    await fixture.condition(managedServiceBindings, "holder", ready);
     await client.delete(serviceInstances, { name: "held" });
     const bound = await warning("StillBound");
     assert.deepEqual(bound["involvedObject"], {
@@ -155,7 +155,7 @@ test("an instance that is deleted before its bindings says on its claim which on
     await remove(managedServiceBindings, "holder");
     assert.equal((await warning("Refused"))["message"], "delete failed: Locked: a backup is running");
     front.lie = undefined;
-    await world.gone(serviceInstances, { name: "held" });
+    await fixture.gone(serviceInstances, { name: "held" });
   } finally {
     front.lie = undefined;
     await stop();

@@ -4,16 +4,16 @@ import { managedServiceBindings, serviceInstances } from "@klutch/api";
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { brokerError } from "./testing/front.ts";
-import { binding, instance, startWorld } from "./testing/world.ts";
+import { binding, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("rotation"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("rotation"));
+const { client, front } = fixture;
 const ready = { type: "Ready", status: "True" };
-stack.defer(world.run());
+stack.defer(fixture.run());
 await client.create(serviceInstances, instance("db"));
-await world.condition(serviceInstances, "db", ready);
+await fixture.condition(serviceInstances, "db", ready);
 
 interface Reader extends AsyncDisposable {
   readonly failures: readonly unknown[];
@@ -28,9 +28,9 @@ function startClient(name: string): Reader {
   let isStopped = false;
   const running = (async () => {
     while (!isStopped) {
-      const { uri = "" } = await world.credentials(name);
+      const { uri = "" } = await fixture.credentials(name);
       try {
-        await world.sql(uri, "select 1");
+        await fixture.sql(uri, "select 1");
         queries++;
       } catch (error) {
         failures.push(error);
@@ -53,7 +53,7 @@ async function edit(name: string, forProvider: object): Promise<void> {
 
 async function isRotated(name: string, request: string): Promise<void> {
   await waitFor(`${name} to be rotated as ${request}`, async () => {
-    const { rotation } = await world.atProvider(managedServiceBindings, name);
+    const { rotation } = await fixture.atProvider(managedServiceBindings, name);
     return JSON.stringify(rotation)?.includes(`"request":"${request}"`) === true;
   });
 }
@@ -61,74 +61,74 @@ async function isRotated(name: string, request: string): Promise<void> {
 /** Logins of bindings that the server has. */
 async function logins(): Promise<number> {
   const statement = "select 1 from pg_roles where rolcanlogin and rolname ~ '^u[0-9a-f]{32}$'";
-  return (await world.sql(world.broker.postgres.url, statement)).length;
+  return (await fixture.sql(fixture.broker.postgres.url, statement)).length;
 }
 
 const refused = /password authentication failed|does not exist|not permitted to log in/;
 
 test("a client that reads the Secret again never fails while credentials are rotated twice, and the old logins end", async () => {
   await client.create(managedServiceBindings, binding("app", "db"));
-  await world.condition(managedServiceBindings, "app", ready);
+  await fixture.condition(managedServiceBindings, "app", ready);
   const before = await logins();
-  const first = await world.credentials("app");
+  const first = await fixture.credentials("app");
   const lasting = new Client({ connectionString: first["uri"] });
   lasting.on("error", () => undefined);
   await lasting.connect();
   await using reader = startClient("app");
   await edit("app", { rotate: "1", rotateGraceSeconds: 3_600 });
   await isRotated("app", "1");
-  const second = await world.credentials("app");
+  const second = await fixture.credentials("app");
   await edit("app", { rotate: "2" });
   await isRotated("app", "2");
-  const third = await world.credentials("app");
+  const third = await fixture.credentials("app");
   assert.equal(new Set([first, second, third].map(({ password }) => password)).size, 3);
   // All of them work, also in a connection that is open.
   for (const { uri = "" } of [first, second, third])
-    assert.deepEqual(await world.sql(uri, "select 1 as one"), [{ one: 1 }]);
+    assert.deepEqual(await fixture.sql(uri, "select 1 as one"), [{ one: 1 }]);
   assert.equal((await lasting.query("select 1")).rowCount, 1);
   await lasting.end();
   assert.equal(await logins(), before + 2);
   await edit("app", { rotateGraceSeconds: 0 });
   for (const { uri = "" } of [first, second])
     await waitFor("an old login to end", async () => {
-      await assert.rejects(world.sql(uri, "select 1"), refused);
+      await assert.rejects(fixture.sql(uri, "select 1"), refused);
       return true;
     });
   const queries = reader.queries();
   await waitFor("one more answer", () => reader.queries() > queries);
   assert.deepEqual(reader.failures, []);
-  assert.deepEqual(await world.sql(third["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
+  assert.deepEqual(await fixture.sql(third["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
   await waitFor("one login to be left", async () => (await logins()) === before);
-  const { rotation } = await world.atProvider(managedServiceBindings, "app");
+  const { rotation } = await fixture.atProvider(managedServiceBindings, "app");
   assert.match(JSON.stringify(rotation), /^\{"request":"2","rotatedAt":"[^"]+"\}$/);
 });
 
 test("what one login made, the next one can change", async () => {
-  const { uri = "" } = await world.credentials("app");
-  await world.sql(uri, "create table kept (id int)");
+  const { uri = "" } = await fixture.credentials("app");
+  await fixture.sql(uri, "create table kept (id int)");
   await edit("app", { rotate: "3" });
   await isRotated("app", "3");
-  const { uri: next = "" } = await world.credentials("app");
+  const { uri: next = "" } = await fixture.credentials("app");
   assert.notEqual(next, uri);
-  await world.sql(next, "alter table kept add column name text");
+  await fixture.sql(next, "alter table kept add column name text");
   await waitFor("the old login to end", async () => {
-    await assert.rejects(world.sql(uri, "select 1"), refused);
+    await assert.rejects(fixture.sql(uri, "select 1"), refused);
     return true;
   });
-  await world.sql(next, "insert into kept values (1, 'a')");
+  await fixture.sql(next, "insert into kept values (1, 'a')");
 });
 
 test("a broker that refuses leaves the old login as it is, and the condition says why", async () => {
-  const { uri = "" } = await world.credentials("app");
+  const { uri = "" } = await fixture.credentials("app");
   const ofBinding = (path: string): boolean => path.includes("/service_bindings/");
   front.lie = ({ method, path }) =>
     method === "PUT" && ofBinding(path) ? brokerError(422, "Full", "no more logins") : undefined;
   await edit("app", { rotate: "4" });
   const message = /^the credentials could not be rotated: Full: no more logins$/;
   const synced = { type: "Synced", status: "False", message };
-  assert.equal((await world.condition(managedServiceBindings, "app", synced)).reason, "RotationIncomplete");
-  await world.condition(managedServiceBindings, "app", ready);
-  assert.deepEqual(await world.sql(uri, "select 1 as one"), [{ one: 1 }]);
+  assert.equal((await fixture.condition(managedServiceBindings, "app", synced)).reason, "RotationIncomplete");
+  await fixture.condition(managedServiceBindings, "app", ready);
+  assert.deepEqual(await fixture.sql(uri, "select 1 as one"), [{ one: 1 }]);
   front.lie = undefined;
   await edit("app", { rotate: "5" });
   await isRotated("app", "5");
@@ -155,8 +155,8 @@ test("a binding that is deleted in a rotation leaves no login", async () => {
   await isRotated("app", "7");
   await edit("app", { rotate: "8" });
   await client.delete(managedServiceBindings, { name: "app" });
-  await world.gone(managedServiceBindings, { name: "app" });
+  await fixture.gone(managedServiceBindings, { name: "app" });
   assert.equal(await logins(), 0);
   await client.delete(serviceInstances, { name: "db" });
-  await world.gone(serviceInstances, { name: "db" });
+  await fixture.gone(serviceInstances, { name: "db" });
 });

@@ -3,14 +3,14 @@ import { after, test } from "node:test";
 import { managedServiceBindings, serviceInstances } from "@klutch/api";
 import { type DynamicObject, isRecord, recordAt } from "@klutch/kube-core";
 import { brokerError } from "./testing/front.ts";
-import { binding, instance, startWorld } from "./testing/world.ts";
+import { binding, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startWorld("wire"));
-const { client, front } = world;
+const fixture = stack.use(await startFixture("wire"));
+const { client, front } = fixture;
 const ready = { type: "Ready", status: "True" };
-stack.defer(world.run());
+stack.defer(fixture.run());
 
 /** The binding with further fields of `spec.forProvider`. */
 function withFields(object: DynamicObject, fields: object): DynamicObject {
@@ -33,12 +33,12 @@ function named(under: string): readonly unknown[] {
 async function bind(name: string, fields: object): Promise<void> {
   front.asked.length = 0;
   await client.create(managedServiceBindings, withFields(binding(name, "one"), fields));
-  await world.condition(managedServiceBindings, name, ready);
+  await fixture.condition(managedServiceBindings, name, ready);
 }
 
 async function unbind(name: string): Promise<void> {
   await client.delete(managedServiceBindings, { name });
-  await world.gone(managedServiceBindings, { name });
+  await fixture.gone(managedServiceBindings, { name });
 }
 
 /** Bodies of binds, in their order. */
@@ -52,14 +52,14 @@ const bindBodies = (): readonly Readonly<Record<string, unknown>>[] =>
 
 test("every call about an instance or a binding names the claim, or whom the spec names", async () => {
   const { metadata } = await client.create(serviceInstances, instance("one"));
-  await world.condition(serviceInstances, "one", ready);
+  await fixture.condition(serviceInstances, "one", ready);
   const claim = {
     username: "klutch:claim:team:one",
     uid: metadata.uid,
     groups: ["klutch:claims:team"],
     extra: {},
   };
-  const { instanceId } = await world.atProvider(serviceInstances, "one");
+  const { instanceId } = await fixture.atProvider(serviceInstances, "one");
   const path = `/v2/service_instances/${String(instanceId)}`;
   assert.deepEqual(named(path), [["kubernetes", claim]]);
   assert.ok(front.asked.some((asked) => asked.path === `${path}/last_operation`));
@@ -74,7 +74,7 @@ test("every call about an instance or a binding names the claim, or whom the spe
 test("an identity that no header can carry is refused by name, and does not stand in the way of a deletion", async () => {
   const wrong = withFields(binding("wrong", "one"), { originatingIdentity: { platform: "a b", value: "x" } });
   await client.create(managedServiceBindings, wrong);
-  await world.condition(managedServiceBindings, "wrong", {
+  await fixture.condition(managedServiceBindings, "wrong", {
     type: "Synced",
     status: "False",
     message: /spec\.forProvider\.originatingIdentity\.platform is "a b"; it must have 1 to 100 visible ASCII/,
@@ -109,7 +109,7 @@ test("a broker that speaks only an older version is spoken to in that, from its 
       ? undefined
       : brokerError(412, "PreconditionFailed", "this broker speaks 2.14");
   await client.create(serviceInstances, instance("old"));
-  await world.condition(serviceInstances, "old", ready);
+  await fixture.condition(serviceInstances, "old", ready);
   // Of each instance one request comes after the other. Of two at the same time the second may have left before the first was refused.
   const ofInstances = Map.groupBy(front.asked, ({ path: asked }) => asked.split("/")[3] ?? "");
   const seen = new Set<unknown>();
@@ -124,6 +124,6 @@ test("a broker that speaks only an older version is spoken to in that, from its 
   front.lie = undefined;
   for (const name of ["old", "one"]) {
     await client.delete(serviceInstances, { name });
-    await world.gone(serviceInstances, { name });
+    await fixture.gone(serviceInstances, { name });
   }
 });

@@ -6,7 +6,7 @@ import { Informer } from "./cache/informer.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
 
 /** A controller with one worker over the cache of config maps; `worked` has the keys in the order of their work. */
-class World implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: ApiServerModel = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
   readonly informer: Informer<DynamicObject>;
@@ -58,63 +58,66 @@ class World implements AsyncDisposable {
 }
 
 test("each existing object and each change wakes its key", async () => {
-  await using world = new World();
-  await world.write("a");
-  await world.fillCache();
-  world.controller.watch(world.informer);
-  assert.deepEqual(await world.work(), ["a"]);
-  await world.write("b");
-  await world.write("a", { x: "1" });
-  await world.clock.advance(0);
-  assert.deepEqual(world.worked.splice(0), ["b", "a"]);
-  await world.server.client({ clusterName: "user" }).delete(configMaps, { namespace: "default", name: "a" });
-  await world.clock.advance(0);
-  assert.deepEqual(world.worked, ["a"]);
+  await using fixture = new Fixture();
+  await fixture.write("a");
+  await fixture.fillCache();
+  fixture.controller.watch(fixture.informer);
+  assert.deepEqual(await fixture.work(), ["a"]);
+  await fixture.write("b");
+  await fixture.write("a", { x: "1" });
+  await fixture.clock.advance(0);
+  assert.deepEqual(fixture.worked.splice(0), ["b", "a"]);
+  await fixture.server
+    .client({ clusterName: "user" })
+    .delete(configMaps, { namespace: "default", name: "a" });
+  await fixture.clock.advance(0);
+  assert.deepEqual(fixture.worked, ["a"]);
 });
 
 test("a watch may name other keys, several or none", async () => {
-  await using world = new World();
-  await world.fillCache();
-  world.controller.watch(world.informer, ({ object }) =>
+  await using fixture = new Fixture();
+  await fixture.fillCache();
+  fixture.controller.watch(fixture.informer, ({ object }) =>
     Object.keys(object["data"] ?? {}).map((name) => `owner-${name}`),
   );
-  await world.write("none");
-  await world.write("two", { x: "", y: "" });
-  await world.clock.advance(0);
-  assert.deepEqual(await world.work(), ["owner-x", "owner-y"]);
+  await fixture.write("none");
+  await fixture.write("two", { x: "", y: "" });
+  await fixture.clock.advance(0);
+  assert.deepEqual(await fixture.work(), ["owner-x", "owner-y"]);
 });
 
 test("a watch that was given up wakes nothing, and one whose keys throw does not disturb the others", async () => {
-  await using world = new World();
-  await world.fillCache();
-  const given = world.controller.watch(world.informer, () => ["given-up"]);
-  world.controller.watch(world.informer, () => {
+  await using fixture = new Fixture();
+  await fixture.fillCache();
+  const given = fixture.controller.watch(fixture.informer, () => ["given-up"]);
+  fixture.controller.watch(fixture.informer, () => {
     throw new Error("a mistake in a mapping");
   });
-  world.controller.watch(world.informer);
+  fixture.controller.watch(fixture.informer);
   given[Symbol.dispose]();
-  await world.write("a");
-  await world.clock.advance(0);
-  assert.deepEqual(await world.work(), ["a"]);
+  await fixture.write("a");
+  await fixture.clock.advance(0);
+  assert.deepEqual(await fixture.work(), ["a"]);
 });
 
 test("what a person did overtakes changes, and changes overtake what was there before", async () => {
-  await using world = new World();
-  for (const name of ["old-1", "old-2", "old-3"]) await world.write(name);
-  await world.fillCache();
-  world.controller.watch(world.informer);
-  await world.write("changed");
-  await world.clock.advance(0);
-  world.controller.enqueue("person", { priority: "high" });
+  await using fixture = new Fixture();
+  for (const name of ["old-1", "old-2", "old-3"]) await fixture.write(name);
+  await fixture.fillCache();
+  fixture.controller.watch(fixture.informer);
+  await fixture.write("changed");
+  await fixture.clock.advance(0);
+  fixture.controller.enqueue("person", { priority: "high" });
   // Known already, and now a person's.
-  world.controller.enqueue("default/old-3", { priority: "high" });
-  assert.deepEqual(await world.work(), ["person", "old-3", "changed", "old-1", "old-2"]);
+  fixture.controller.enqueue("default/old-3", { priority: "high" });
+  assert.deepEqual(await fixture.work(), ["person", "old-3", "changed", "old-1", "old-2"]);
 });
 
 test("keys of low priority get a turn now and then, however many important ones wait", async () => {
-  await using world = new World();
-  world.controller.enqueue("least", { priority: "low" });
-  for (let count = 0; count < 30; count++) world.controller.enqueue(`person-${count}`, { priority: "high" });
-  const place = (await world.work()).indexOf("least");
+  await using fixture = new Fixture();
+  fixture.controller.enqueue("least", { priority: "low" });
+  for (let count = 0; count < 30; count++)
+    fixture.controller.enqueue(`person-${count}`, { priority: "high" });
+  const place = (await fixture.work()).indexOf("least");
   assert.ok(place > 0 && place < 10, `${place}`);
 });

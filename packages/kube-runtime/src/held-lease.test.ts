@@ -6,7 +6,7 @@ import { type DynamicObject, type KubeObject, type Lease, leases } from "@klutch
 import { fakeClient, VirtualClock } from "@klutch/kube-testing";
 import { whileHeld } from "./held-lease.ts";
 import { LeaderElector } from "./leader-elector.ts";
-import { place, Process, World } from "./testing/lease-world.ts";
+import { place, Process, Fixture } from "./testing/lease-fixture.ts";
 
 function lease(holderIdentity: string, name = "agent"): DynamicObject & Lease {
   return {
@@ -18,11 +18,11 @@ function lease(holderIdentity: string, name = "agent"): DynamicObject & Lease {
 }
 
 /** The first one leads, the second one waits. */
-async function leaderAndWaiting(): Promise<Readonly<{ world: World; first: Process; second: Process }>> {
-  const world = new World();
-  const first = new Process(world, "first");
-  await world.clock.advance(10);
-  return { world, first, second: new Process(world, "second") };
+async function leaderAndWaiting(): Promise<Readonly<{ fixture: Fixture; first: Process; second: Process }>> {
+  const fixture = new Fixture();
+  const first = new Process(fixture, "first");
+  await fixture.clock.advance(10);
+  return { fixture, first, second: new Process(fixture, "second") };
 }
 
 async function* events(
@@ -73,31 +73,31 @@ test("events of other leases are no one's business here", async () => {
 });
 
 test("who waits for an hour asks nothing while the lease is renewed", async () => {
-  const { world, first, second } = await leaderAndWaiting();
-  await world.clock.advance(3_600_000);
+  const { fixture, first, second } = await leaderAndWaiting();
+  await fixture.clock.advance(3_600_000);
   assert.equal(first.elector.isLeader(), true);
   const sent = [...second.sent.values()].reduce((sum, count) => sum + count, 0);
   assert.ok(sent < 60, `${JSON.stringify([...second.sent])}`);
 });
 
 test("who may not watch the lease looks at it, and leads within a retry period", async () => {
-  const { world, first, second } = await leaderAndWaiting();
+  const { fixture, first, second } = await leaderAndWaiting();
   second.faultOf.set("watch", { kind: "error", status: 403 });
-  await world.clock.advance(20_000);
+  await fixture.clock.advance(20_000);
   assert.equal(second.sent.get("watch"), 1);
   await first.stop();
-  await world.clock.advance(2_010);
+  await fixture.clock.advance(2_010);
   assert.equal(second.elector.isLeader(), true);
 });
 
 test("who gets the right to watch the lease later uses it, without a restart", async () => {
-  const { world, first, second } = await leaderAndWaiting();
+  const { fixture, first, second } = await leaderAndWaiting();
   second.faultOf.set("watch", { kind: "error", status: 403 });
-  await world.clock.advance(20_000);
+  await fixture.clock.advance(20_000);
   second.faultOf.clear();
-  await world.clock.advance(660_000);
+  await fixture.clock.advance(660_000);
   await first.stop();
-  await world.clock.advance(10);
+  await fixture.clock.advance(10);
   assert.equal(second.elector.isLeader(), true);
 });
 
@@ -107,23 +107,23 @@ for (const fault of [
   { kind: "lost-answer" },
 ] as const) {
   test(`a watch of the lease that fails (${JSON.stringify(fault)}) delays a handover by a retry period at most`, async () => {
-    const { world, first, second } = await leaderAndWaiting();
+    const { fixture, first, second } = await leaderAndWaiting();
     second.faultOf.set("watch", fault);
-    await world.clock.advance(20_000);
+    await fixture.clock.advance(20_000);
     // One look and one try in two seconds.
     const sent = [...second.sent.values()].reduce((sum, count) => sum + count, 0);
     assert.ok(sent <= 22, JSON.stringify([...second.sent]));
     await first.stop();
-    await world.clock.advance(2_010);
+    await fixture.clock.advance(2_010);
     assert.equal(second.elector.isLeader(), true);
   });
 }
 
 test("a holder that writes without end costs those who wait no request", async () => {
-  const { world, first, second } = await leaderAndWaiting();
+  const { fixture, first, second } = await leaderAndWaiting();
   for (let times = 0; times < 1_000; times++) {
-    await world.edit({ metadata: { labels: { times: String(times) } } });
-    await world.clock.advance(20);
+    await fixture.edit({ metadata: { labels: { times: String(times) } } });
+    await fixture.clock.advance(20);
   }
   assert.deepEqual(
     [...second.sent],
@@ -138,16 +138,16 @@ test("a holder that writes without end costs those who wait no request", async (
 
 for (const leaseDurationSeconds of [0, 1, 2_147_483_647]) {
   test(`a stranger's lease of ${leaseDurationSeconds} s keeps no one busy, and is taken only when it has ended`, async () => {
-    const world = new World();
+    const fixture = new Fixture();
     const stranger = { holderIdentity: "stranger", leaseDurationSeconds };
-    await world.admin.create<KubeObject>(leases, {
+    await fixture.admin.create<KubeObject>(leases, {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
       metadata: place,
       spec: stranger,
     });
-    const second = new Process(world, "second");
-    await world.clock.advance(20_000);
+    const second = new Process(fixture, "second");
+    await fixture.clock.advance(20_000);
     const sent = [...second.sent.values()].reduce((sum, count) => sum + count, 0);
     assert.ok(sent <= 20, JSON.stringify([...second.sent]));
     assert.equal(second.elector.isLeader(), leaseDurationSeconds < 20);
@@ -155,43 +155,43 @@ for (const leaseDurationSeconds of [0, 1, 2_147_483_647]) {
 }
 
 test("a lease that is deleted is no one else's before its holder must have noticed", async () => {
-  const world = new World();
-  const first = new Process(world, "first");
-  await world.clock.advance(10);
+  const fixture = new Fixture();
+  const first = new Process(fixture, "first");
+  await fixture.clock.advance(10);
   const term = await first.elector.whenLeading();
-  const second = new Process(world, "second");
+  const second = new Process(fixture, "second");
   for (const pauseMs of [4_000, 7_000, 11_000]) {
-    await world.clock.advance(pauseMs);
-    await world.admin.delete(leases, place);
-    await world.clock.advance(6_000);
+    await fixture.clock.advance(pauseMs);
+    await fixture.admin.delete(leases, place);
+    await fixture.clock.advance(6_000);
     assert.equal(second.elector.isLeader(), false);
-    assert.equal((await world.lease())?.["holderIdentity"], "first");
+    assert.equal((await fixture.lease())?.["holderIdentity"], "first");
   }
   assert.equal(term.aborted, false);
   first.crash();
-  await world.admin.delete(leases, place);
-  const since = world.clock.monotonic();
-  await world.clock.run({ untilMs: since + 60_000, until: () => second.elector.isLeader() });
-  const waited = world.clock.monotonic() - since;
+  await fixture.admin.delete(leases, place);
+  const since = fixture.clock.monotonic();
+  await fixture.clock.run({ untilMs: since + 60_000, until: () => second.elector.isLeader() });
+  const waited = fixture.clock.monotonic() - since;
   assert.ok(waited >= 5_000 && waited <= 17_100, `${waited}`);
 });
 
 test("a watch that says nothing is not trusted again for a while", async () => {
-  const { world, first, second } = await leaderAndWaiting();
+  const { fixture, first, second } = await leaderAndWaiting();
   second.deliver = "stall";
-  await world.clock.advance(60_000);
+  await fixture.clock.advance(60_000);
   assert.equal(second.sent.get("watch"), 1);
   await first.stop();
-  await world.clock.advance(2_010);
+  await fixture.clock.advance(2_010);
   assert.equal(second.elector.isLeader(), true);
 });
 
 test("a watch that says nothing costs no more than a crash of the leader", async () => {
-  const { world, first, second } = await leaderAndWaiting();
+  const { fixture, first, second } = await leaderAndWaiting();
   second.deliver = "stall";
-  await world.clock.advance(5_000);
+  await fixture.clock.advance(5_000);
   await first.stop();
-  const since = world.clock.monotonic();
-  await world.clock.run({ untilMs: since + 60_000, until: () => second.elector.isLeader() });
-  assert.ok(world.clock.monotonic() - since <= 17_100, `${world.clock.monotonic() - since}`);
+  const since = fixture.clock.monotonic();
+  await fixture.clock.run({ untilMs: since + 60_000, until: () => second.elector.isLeader() });
+  assert.ok(fixture.clock.monotonic() - since <= 17_100, `${fixture.clock.monotonic() - since}`);
 });

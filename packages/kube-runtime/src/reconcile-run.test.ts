@@ -9,7 +9,7 @@ import { Controller, type Reconcile } from "./controller.ts";
 import { type LogLine, recordingLogger } from "./testing/recording-logger.ts";
 
 /** A controller with one worker in virtual time, and its log lines. */
-class World implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly lines: LogLine[] = [];
   readonly controller: Controller;
@@ -46,32 +46,32 @@ class World implements AsyncDisposable {
 }
 
 test("every line of a reconcile carries its key, its id and its reasons, and no two reconciles share an id", async () => {
-  await using world = new World(async (_key, { logger }) => {
+  await using fixture = new Fixture(async (_key, { logger }) => {
     logger.info("first");
     logger.info("second");
   });
-  world.controller.enqueue("a", { reason: "a person asked" });
-  world.controller.enqueue("b", { reason: "a timer fired" });
-  await world.run();
-  const seen = world.lines.map(({ message, fields: { key, reasons } }) => [message, key, reasons]);
+  fixture.controller.enqueue("a", { reason: "a person asked" });
+  fixture.controller.enqueue("b", { reason: "a timer fired" });
+  await fixture.run();
+  const seen = fixture.lines.map(({ message, fields: { key, reasons } }) => [message, key, reasons]);
   const linesOf = (key: string, reason: string): readonly unknown[] =>
     ["first", "second", "reconciled"].map((message) => [message, key, [reason]]);
   assert.deepEqual(seen, [...linesOf("a", "a person asked"), ...linesOf("b", "a timer fired")]);
-  const ids = world.lines.map(({ fields }) => fields["reconcileId"]);
+  const ids = fixture.lines.map(({ fields }) => fields["reconcileId"]);
   assert.deepEqual([new Set(ids.slice(0, 3)).size, new Set(ids.slice(3)).size, new Set(ids).size], [1, 1, 2]);
 });
 
 test("the debug lines answer why a key was reconciled forty times", async () => {
-  await using world = new World(async (key) =>
+  await using fixture = new Fixture(async (key) =>
     key === "default/app" ? { requeueAfterMs: 60_000 } : undefined,
   );
-  const server = new ApiServerModel({ clock: world.clock, uidSeed: 1 });
+  const server = new ApiServerModel({ clock: fixture.clock, uidSeed: 1 });
   const client = server.client({ clusterName: "test" });
   await using informer = new Informer<DynamicObject>({
     client,
     type: configMaps,
     namespace: "default",
-    clock: world.clock,
+    clock: fixture.clock,
   });
   const write = async (name: string, data: Readonly<Record<string, string>>): Promise<void> => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data };
@@ -79,18 +79,18 @@ test("the debug lines answer why a key was reconciled forty times", async () => 
   };
   await write("app", {});
   informer.start();
-  await world.clock.resolve(informer.whenSynced());
-  world.controller.watch(informer);
-  await world.run();
+  await fixture.clock.resolve(informer.whenSynced());
+  fixture.controller.watch(informer);
+  await fixture.run();
   for (let version = 0; version < 29; version++) {
     await write("app", { version: String(version) });
     await write("other", { version: String(version) });
-    await world.run();
+    await fixture.run();
   }
-  await world.run(10 * 60_000);
+  await fixture.run(10 * 60_000);
 
   const counts = new Map<string, number>();
-  for (const { fields } of world.ends.filter(({ fields: { key } }) => key === "default/app"))
+  for (const { fields } of fixture.ends.filter(({ fields: { key } }) => key === "default/app"))
     for (const reason of fields["reasons"] as readonly string[])
       counts.set(reason, (counts.get(reason) ?? 0) + 1);
   assert.deepEqual(Object.fromEntries(counts), {
@@ -101,25 +101,25 @@ test("the debug lines answer why a key was reconciled forty times", async () => 
 });
 
 test("a key that is added while it waits is reconciled once, with its first four distinct reasons and their count", async () => {
-  await using world = new World(async () => undefined);
+  await using fixture = new Fixture(async () => undefined);
   for (const reason of ["one", "two", "one", "three", "four", "five", "five"])
-    world.controller.enqueue("a", { reason });
-  await world.run();
+    fixture.controller.enqueue("a", { reason });
+  await fixture.run();
   assert.deepEqual(
-    world.ends.map(({ fields: { reasons, requests } }) => ({ reasons, requests })),
+    fixture.ends.map(({ fields: { reasons, requests } }) => ({ reasons, requests })),
     [{ reasons: ["one", "two", "three", "four"], requests: 7 }],
   );
 });
 
 test("reasons that come during a reconcile belong to the next one", async () => {
   let count = 0;
-  await using world: World = new World(async () => {
-    if (count++ === 0) world.controller.enqueue("a", { reason: "meanwhile" });
+  await using fixture: Fixture = new Fixture(async () => {
+    if (count++ === 0) fixture.controller.enqueue("a", { reason: "meanwhile" });
   });
-  world.controller.enqueue("a", { reason: "first" });
-  await world.run();
+  fixture.controller.enqueue("a", { reason: "first" });
+  await fixture.run();
   assert.deepEqual(
-    world.ends.map(({ fields }) => fields["reasons"]),
+    fixture.ends.map(({ fields }) => fields["reasons"]),
     [["first"], ["meanwhile"]],
   );
 });
@@ -132,33 +132,33 @@ for (const [what, error, outcome, reason] of [
 ] as const) {
   test(`a reconcile after ${what} says so, and the failed one is closed by one line`, async () => {
     let count = 0;
-    await using world = new World(async () => {
+    await using fixture = new Fixture(async () => {
       if (count++ === 0) throw error;
     });
-    world.controller.enqueue("a", { reason: "first" });
-    await world.run(60_000);
+    fixture.controller.enqueue("a", { reason: "first" });
+    await fixture.run(60_000);
     assert.deepEqual(
-      world.ends.map(({ fields }) => [fields["outcome"], fields["reasons"]]),
+      fixture.ends.map(({ fields }) => [fields["outcome"], fields["reasons"]]),
       [
         [outcome, ["first"]],
         ["success", [reason]],
       ],
     );
-    assert.equal(world.lines.length, 2);
+    assert.equal(fixture.lines.length, 2);
   });
 }
 
 test("a reconcile may name the reason of the next one, and the earlier of two waits keeps its own", async () => {
   let count = 0;
-  await using world = new World(async () =>
+  await using fixture = new Fixture(async () =>
     count++ === 0 ? { requeueAfterMs: 1_000, reason: "answer overdue" } : undefined,
   );
-  world.controller.enqueue("a", { reason: "first" });
-  world.controller.enqueue("a", { reason: "later", afterMs: 5_000 });
-  await world.run(500);
-  await world.run(60_000);
+  fixture.controller.enqueue("a", { reason: "first" });
+  fixture.controller.enqueue("a", { reason: "later", afterMs: 5_000 });
+  await fixture.run(500);
+  await fixture.run(60_000);
   assert.deepEqual(
-    world.ends.map(({ fields }) => fields["reasons"]),
+    fixture.ends.map(({ fields }) => fields["reasons"]),
     [["first"], ["answer overdue"]],
   );
 });
@@ -167,8 +167,8 @@ test("nothing is built for debug lines that are not written", async () => {
   let children = 0;
   const child = (): Logger => ({ ...logger, child: () => (children++, logger) });
   const logger: Logger = { ...silentLogger, child };
-  await using world = new World(async () => undefined, logger);
-  world.controller.enqueue("a");
-  await world.run();
+  await using fixture = new Fixture(async () => undefined, logger);
+  fixture.controller.enqueue("a");
+  await fixture.run();
   assert.equal(children, 0);
 });

@@ -16,7 +16,7 @@ const provision = { instanceId: "i", serviceId: "s", planId: "p", organizationGu
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** Requests and answers of a client with OAuth. */
-interface World {
+interface Fixture {
   readonly client: OsbClient;
   /** Forms that the token endpoint got, with their `authorization`. */
   readonly asked: { readonly form: URLSearchParams; readonly authorization: string | undefined }[];
@@ -27,13 +27,13 @@ interface World {
 }
 
 /** A fake of both sides: real servers do not lie, expire or break on demand. */
-async function world(
+async function fixture(
   t: TestContext,
   handlers: { readonly token: Handler; readonly broker?: Handler; readonly timeoutMs?: number },
   config: Partial<OAuthConfig> = {},
-): Promise<World> {
-  const asked: World["asked"] = [];
-  const shown: World["shown"] = [];
+): Promise<Fixture> {
+  const asked: Fixture["asked"] = [];
+  const shown: Fixture["shown"] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const { authorization } = request.headers;
@@ -79,7 +79,7 @@ function grants(more: Readonly<Record<string, unknown>> = { expires_in: 600 }): 
 }
 
 test("a token is fetched once, by the standard's form, and used until shortly before its end", async (t) => {
-  const { client, asked, shown, pass } = await world(
+  const { client, asked, shown, pass } = await fixture(
     t,
     { token: grants() },
     { scope: "broker", audience: "a" },
@@ -98,7 +98,7 @@ test("a token is fetched once, by the standard's form, and used until shortly be
 });
 
 test("the client's secret goes into the body when the server wants that", async (t) => {
-  const { client, asked } = await world(t, { token: grants() }, { clientAuthentication: "body" });
+  const { client, asked } = await fixture(t, { token: grants() }, { clientAuthentication: "body" });
   await client.catalog();
   assert.equal(asked[0]?.authorization, undefined);
   assert.equal(asked[0]?.form.get("client_secret"), secret);
@@ -106,7 +106,7 @@ test("the client's secret goes into the body when the server wants that", async 
 });
 
 test("calls at the same time share one fetch, and one that is given up does not end it for the others", async (t) => {
-  const { client, asked } = await world(t, {
+  const { client, asked } = await fixture(t, {
     token: (request, response, body) => setTimeout(() => grants()(request, response, body), 50),
   });
   const abort = new AbortController();
@@ -120,7 +120,7 @@ test("calls at the same time share one fetch, and one that is given up does not 
 });
 
 test("401 fetches a token again once and repeats the request once", async (t) => {
-  const { client, asked, shown } = await world(t, {
+  const { client, asked, shown } = await fixture(t, {
     token: grants(),
     broker: (request, response) =>
       json(request.headers.authorization === "Bearer token-2" ? 200 : 401, { services: [] })(
@@ -135,7 +135,7 @@ test("401 fetches a token again once and repeats the request once", async (t) =>
 });
 
 test("a broker that always says 401 is asked twice, not for ever", async (t) => {
-  const { client, asked, shown } = await world(t, {
+  const { client, asked, shown } = await fixture(t, {
     token: grants(),
     broker: json(401, { description: "no" }),
   });
@@ -145,7 +145,7 @@ test("a broker that always says 401 is asked twice, not for ever", async (t) => 
 });
 
 test("401 with a token that is no longer the kept one does not throw away the new one", async (t) => {
-  const { client, asked } = await world(t, {
+  const { client, asked } = await fixture(t, {
     token: grants(),
     broker: (request, response) => {
       const old = request.headers.authorization === "Bearer token-1";
@@ -211,7 +211,7 @@ const lies: readonly (readonly [string, Handler, RegExp])[] = [
 ];
 for (const [what, token, message] of lies) {
   test(`a token endpoint that ${what} is an error without secrets, which leaves no orphan`, async (t) => {
-    const { client, shown } = await world(t, { token, timeoutMs: 300 });
+    const { client, shown } = await fixture(t, { token, timeoutMs: 300 });
     await assert.rejects(client.provision(provision), (error) => {
       assert.ok(error instanceof OsbTransportError);
       assert.equal(error.code, "Login");
@@ -226,7 +226,7 @@ for (const [what, token, message] of lies) {
 
 test("after the token endpoint failed, the next call asks it again", async (t) => {
   let count = 0;
-  const { client } = await world(t, {
+  const { client } = await fixture(t, {
     token: (request, response, body) => (count++ === 0 ? json(503, {}) : grants())(request, response, body),
   });
   await assert.rejects(client.catalog(), { code: "Login" });
@@ -303,7 +303,7 @@ test("a token URL that would show the secret is refused before anything is sent"
 });
 
 test("a broker that repeats an access token or the client's secret does not bring them into an error", async (t) => {
-  const { client } = await world(t, {
+  const { client } = await fixture(t, {
     token: grants(),
     broker: (request, response) =>
       json(request.headers.authorization === "Bearer token-2" ? 400 : 401, {

@@ -22,7 +22,7 @@ import { planUnbind } from "./unbind.ts";
 /** The names that agents have given to the upstream object of a claim. */
 type Maker = "go" | "ours, Prefixed" | "ours, None" | "ours, None, before it named its claim";
 
-interface World {
+interface Fixture {
   readonly claims: ReadonlySet<string>;
   readonly upstream: ReadonlyMap<string, Upstream>;
 }
@@ -37,14 +37,14 @@ function upstreamOf(claim: string, maker: Maker): Upstream {
   return { metadata: { name, uid: `${maker} ${claim}`, annotations }, hasLegacy: maker === "go" };
 }
 
-const viewOf = ({ claims, upstream }: World): ClusterScopedView => ({
+const viewOf = ({ claims, upstream }: Fixture): ClusterScopedView => ({
   hasClaim: (name) => claims.has(name),
   upstream: (name) => upstream.get(name),
 });
 
 /** The agent's decision for one name, as its reader assembles it. */
-function decide(world: World, name: string, isolation: Isolation): PairPlan {
-  const view = viewOf(world);
+function decide(fixture: Fixture, name: string, isolation: Isolation): PairPlan {
+  const view = viewOf(fixture);
   const place: ClusterScopedPlace = clusterScopedPlace(tenant, name, isolation, view);
   const found = place.upstream;
   const provider: DynamicObject | undefined =
@@ -58,7 +58,7 @@ function decide(world: World, name: string, isolation: Isolation): PairPlan {
     isolation,
     target: { name: place.name },
     isOthers: found !== undefined && !place.isOwn,
-    consumer: world.claims.has(name) ? consumerWidget({ a: 1 }, { name, namespace: undefined }) : undefined,
+    consumer: fixture.claims.has(name) ? consumerWidget({ a: 1 }, { name, namespace: undefined }) : undefined,
     provider,
   });
 }
@@ -71,7 +71,7 @@ const makers = fc.constantFrom<Maker>(
   "ours, None, before it named its claim",
 );
 const isolations = fc.constantFrom<Isolation>("Prefixed", "None");
-const worlds = fc.record({
+const fixtures = fc.record({
   claims: fc.uniqueArray(names),
   made: fc.array(fc.record({ claim: names, maker: makers }), { maxLength: 8 }),
 });
@@ -82,7 +82,7 @@ function build({
 }: {
   claims: readonly string[];
   made: readonly { claim: string; maker: Maker }[];
-}): World {
+}): Fixture {
   const upstream = new Map<string, Upstream>();
   for (const { claim, maker } of made) {
     const object = upstreamOf(claim, maker);
@@ -93,15 +93,15 @@ function build({
 
 test("no upstream object that an existing claim explains, under whichever naming, is ever deleted or held for an orphan", () => {
   fc.assert(
-    fc.property(worlds, isolations, (parts, isolation) => {
-      const world = build(parts);
-      for (const name of new Set([...world.claims, ...world.upstream.keys(), "north", "south"])) {
-        const { steps, waiting } = decide(world, name, isolation);
+    fc.property(fixtures, isolations, (parts, isolation) => {
+      const fixture = build(parts);
+      for (const name of new Set([...fixture.claims, ...fixture.upstream.keys(), "north", "south"])) {
+        const { steps, waiting } = decide(fixture, name, isolation);
         assert.ok(!steps.some((step) => step.do === "deleteProvider" || step.do === "createConsumer"));
         if (waiting !== "orphanConfirmation") continue;
-        const { upstream } = clusterScopedPlace(tenant, name, isolation, viewOf(world));
+        const { upstream } = clusterScopedPlace(tenant, name, isolation, viewOf(fixture));
         assert.ok(upstream !== undefined);
-        const explaining = claimNamesOf(tenant, upstream).filter((claim) => world.claims.has(claim));
+        const explaining = claimNamesOf(tenant, upstream).filter((claim) => fixture.claims.has(claim));
         assert.deepEqual(explaining, [], `${upstream.metadata.uid} is explained`);
       }
     }),
@@ -111,17 +111,17 @@ test("no upstream object that an existing claim explains, under whichever naming
 
 test("no upstream object serves two claims, and none that is free is left out", () => {
   fc.assert(
-    fc.property(worlds, isolations, (parts, isolation) => {
-      const world = build(parts);
-      const view = viewOf(world);
+    fc.property(fixtures, isolations, (parts, isolation) => {
+      const fixture = build(parts);
+      const view = viewOf(fixture);
       const served = new Map<string, string>();
-      for (const claim of world.claims) {
+      for (const claim of fixture.claims) {
         const place = clusterScopedPlace(tenant, claim, isolation, view);
         if (!place.isOwn) continue;
         assert.equal(served.get(place.name), undefined, `${place.name} serves two`);
         served.set(place.name, claim);
       }
-      for (const object of world.upstream.values()) {
+      for (const object of fixture.upstream.values()) {
         const owner = claimNameOf(tenant, object, isolation, view);
         assert.ok(owner !== undefined);
         assert.ok(upstreamNamesOf(tenant, owner).includes(object.metadata.name ?? ""));
@@ -141,14 +141,14 @@ test("the existing upstream object of a claim keeps its name, whichever agent cr
   for (const maker of makersOf) {
     for (const isolation of ["Prefixed", "None"] as const) {
       const object = upstreamOf("north", maker);
-      const world = build({ claims: ["north"], made: [{ claim: "north", maker }] });
-      assert.deepEqual(clusterScopedPlace(tenant, "north", isolation, viewOf(world)), {
+      const fixture = build({ claims: ["north"], made: [{ claim: "north", maker }] });
+      assert.deepEqual(clusterScopedPlace(tenant, "north", isolation, viewOf(fixture)), {
         name: object.metadata.name,
         upstream: object,
         isOwn: true,
         second: undefined,
       });
-      const [step] = decide(world, "north", isolation).steps;
+      const [step] = decide(fixture, "north", isolation).steps;
       assert.ok(step?.do === "applyProvider");
       assert.equal(step.uid, object.metadata.uid);
       assert.equal(step.content.metadata.name, object.metadata.name);
@@ -157,20 +157,20 @@ test("the existing upstream object of a claim keeps its name, whichever agent cr
 });
 
 test("a new claim gets the name that the isolation asks for", () => {
-  const world = build({ claims: ["north"], made: [] });
+  const fixture = build({ claims: ["north"], made: [] });
   for (const [isolation, name] of [
     ["Prefixed", "cluster-a-north"],
     ["None", "north"],
   ] as const) {
-    const [step] = decide(world, "north", isolation).steps;
+    const [step] = decide(fixture, "north", isolation).steps;
     assert.ok(step?.do === "applyProvider");
     assert.equal(step.content.metadata.name, name);
   }
 });
 
 test("isolation None: a written object names its claim, so that its name alone need not identify it", () => {
-  const world = build({ claims: ["cluster-a-north"], made: [] });
-  const [step] = decide(world, "cluster-a-north", "None").steps;
+  const fixture = build({ claims: ["cluster-a-north"], made: [] });
+  const [step] = decide(fixture, "cluster-a-north", "None").steps;
   assert.ok(step?.do === "applyProvider");
   const written = { metadata: { ...step.content.metadata } };
   assert.deepEqual(claimNamesOf(tenant, written), ["cluster-a-north"]);
@@ -179,10 +179,10 @@ test("isolation None: a written object names its claim, so that its name alone n
 });
 
 test("isolation None: an older agent's object serves its claim, also beside a claim of the object's own name", () => {
-  const world = build({ claims: ["north", "cluster-a-north"], made: [{ claim: "north", maker: "go" }] });
-  const view = viewOf(world);
+  const fixture = build({ claims: ["north", "cluster-a-north"], made: [{ claim: "north", maker: "go" }] });
+  const view = viewOf(fixture);
   assert.equal(clusterScopedPlace(tenant, "north", "None", view).name, "cluster-a-north");
-  assert.equal(decide(world, "cluster-a-north", "None").waiting, "foreignObject");
+  assert.equal(decide(fixture, "cluster-a-north", "None").waiting, "foreignObject");
 });
 
 test("a claim with two upstream objects uses the one in use and keeps the other, which takes its turn when the first is let go of", () => {
@@ -190,13 +190,13 @@ test("a claim with two upstream objects uses the one in use and keeps the other,
     { claim: "north", maker: "go" },
     { claim: "north", maker: "ours, None, before it named its claim" },
   ] as const;
-  const world = build({ claims: ["north"], made });
-  const place = clusterScopedPlace(tenant, "north", "None", viewOf(world));
+  const fixture = build({ claims: ["north"], made });
+  const place = clusterScopedPlace(tenant, "north", "None", viewOf(fixture));
   assert.deepEqual([place.name, place.second], ["cluster-a-north", "north"]);
   const released = {
-    ...world,
+    ...fixture,
     upstream: new Map(
-      [...world.upstream].map(([name, object]) => [
+      [...fixture.upstream].map(([name, object]) => [
         name,
         name === place.name
           ? {

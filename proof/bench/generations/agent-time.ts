@@ -20,7 +20,7 @@ export async function measureAgentTime(
   for (let round = 0; round <= rounds; round++) {
     const order = round % 2 === 0 ? kinds : kinds.toReversed();
     for (const claims of order) {
-      const { pid } = claims.world.agent;
+      const { pid } = claims.fixture.agent;
       const before = cpuSecondsOf(pid);
       await inParallel(names, (name) => answer(round + 1)(claims, name));
       await sleep(settleMs);

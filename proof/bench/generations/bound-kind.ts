@@ -3,7 +3,7 @@ import { specDigestAnnotation } from "@klutch/api";
 import type { Random } from "@klutch/kube";
 import { isRecord, numberAt, recordsAt, valueAt } from "@klutch/kube-core";
 import { claimRef, Claims } from "../harness/claims.ts";
-import { type BenchWorld, untilServed } from "../harness/world.ts";
+import { type BenchFixture, untilServed } from "../harness/fixture.ts";
 import { providerStatus, type Treatment } from "./statuses.ts";
 
 /** Lets something happen to the claim of a name; resolves when the other side shows it. */
@@ -12,10 +12,14 @@ export type Deed = (claims: Claims, name: string) => Promise<unknown>;
 const specBytes = 2_000;
 
 /** Binds a kind. */
-export async function bindTreatment(world: BenchWorld, { kind }: Treatment, random: Random): Promise<Claims> {
-  await world.bind(kind);
-  await untilServed(world, kind);
-  return Claims.watch(world, { contents: { random, bytes: specBytes }, type: kind.type });
+export async function bindTreatment(
+  fixture: BenchFixture,
+  { kind }: Treatment,
+  random: Random,
+): Promise<Claims> {
+  await fixture.bind(kind);
+  await untilServed(fixture, kind);
+  return Claims.watch(fixture, { contents: { random, bytes: specBytes }, type: kind.type });
 }
 
 /** A user makes a claim. */
@@ -40,7 +44,7 @@ export function label(team: string): Deed {
 export function answer(round: number): Deed {
   return async (claims, name) => {
     const ref = claimRef(name);
-    const { metadata } = await claims.world.provider.api.get(claims.type, ref.upstream);
+    const { metadata } = await claims.fixture.provider.api.get(claims.type, ref.upstream);
     const mark = metadata.annotations?.[specDigestAnnotation] ?? "";
     const status = providerStatus(metadata.generation ?? 0, mark, round);
     return claims.report(ref, status, (claim) => numberAt(claim.status, "round") === round);
@@ -48,11 +52,11 @@ export function answer(round: number): Deed {
 }
 
 /** The provider stamps what it said before with the generation of now, as Crossplane does before it has looked. Does not wait. */
-export const stamp: Deed = async ({ world, type }, name) => {
+export const stamp: Deed = async ({ fixture, type }, name) => {
   const { upstream } = claimRef(name);
-  const { metadata, status } = await world.provider.api.get(type, upstream);
+  const { metadata, status } = await fixture.provider.api.get(type, upstream);
   const { generation: observedGeneration } = metadata;
   const conditions = recordsAt(status, "conditions").map((one) => ({ ...one, observedGeneration }));
   const stamped = { ...(isRecord(status) ? status : {}), observedGeneration, conditions };
-  await world.provider.api.patch(type, upstream, { status: stamped }, "status");
+  await fixture.provider.api.patch(type, upstream, { status: stamped }, "status");
 };

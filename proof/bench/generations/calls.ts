@@ -51,7 +51,7 @@ async function callsFor(
 ): Promise<readonly Calls[]> {
   const [first] = kinds;
   if (first === undefined) return [];
-  const { byKind } = await counted(first.world, async () => {
+  const { byKind } = await counted(first.fixture, async () => {
     for (const claims of kinds) await inParallel(names, (name) => deed(claims, name));
   });
   return kinds.map(({ type }) => callsOf(byKind, `${benchGroup}/${type.plural}`, names.length));

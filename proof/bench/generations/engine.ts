@@ -12,7 +12,7 @@ import {
   reduceManagedFields,
   type StatusView,
 } from "@klutch/sync";
-import { workNamespace } from "../harness/world.ts";
+import { workNamespace } from "../harness/fixture.ts";
 import type { SentPair } from "./pairs.ts";
 
 /** Both objects as the caches keep them. */

@@ -3,7 +3,7 @@ import { boundAnnotation, fieldManager, specDigestAnnotation, syncerFinalizer } 
 import { canonicalJson, type DynamicObject } from "@klutch/kube-core";
 import { specMark, type StatusView } from "@klutch/sync";
 import { widget, type WidgetContents } from "../harness/widget.ts";
-import { mirrorOf, workNamespace } from "../harness/world.ts";
+import { mirrorOf, workNamespace } from "../harness/fixture.ts";
 import { providerStatus, shownStatus } from "./statuses.ts";
 
 /** JSON with sorted keys, as servers write it. */

@@ -45,7 +45,7 @@ export interface Burst {
  * not all upstream after `timeoutMs`.
  */
 export function prepareBurst(claims: Claims, count: number): (timeoutMs: number) => Promise<Burst> {
-  const { world, onProvider, contents } = claims;
+  const { fixture, onProvider, contents } = claims;
   const prepared = numberedRefs("burst", count).map((ref) => ({
     ref,
     claim: widget(ref.namespace, ref.name, contents),
@@ -56,10 +56,10 @@ export function prepareBurst(claims: Claims, count: number): (timeoutMs: number)
     const startedAt = performance.now();
     await inParallel(prepared, async ({ claim }, index) => {
       sentAt[index] = performance.now();
-      await world.consumer.api.create(widgets, claim);
+      await fixture.consumer.api.create(widgets, claim);
     });
     const createdMs = performance.now() - startedAt;
-    const arrivedAt = await within(Promise.all(arrivals), timeoutMs, "the burst to arrive", world.problem);
+    const arrivedAt = await within(Promise.all(arrivals), timeoutMs, "the burst to arrive", fixture.problem);
     return {
       createdMs,
       totalMs: Math.max(...arrivedAt) - startedAt,

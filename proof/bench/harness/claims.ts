@@ -5,7 +5,7 @@ import { inParallel } from "./api.ts";
 import { type Stopwatch, startStopwatch } from "./stopwatch.ts";
 import { widget, type WidgetContents, widgets } from "./widget.ts";
 import { within } from "./within.ts";
-import { type BenchWorld, createNamespaces, mirrorOf, workNamespace } from "./world.ts";
+import { type BenchFixture, createNamespaces, mirrorOf, workNamespace } from "./fixture.ts";
 
 /** One claim: its reference in the app cluster and the keys of both objects. */
 export interface ClaimRef {
@@ -29,7 +29,7 @@ export function numberedRefs(word: string, count: number): ClaimRef[] {
 }
 
 /** Makes namespaces that `count` claims are spread over, and returns the claims' references, namespace by namespace. */
-export async function spreadRefs({ consumer }: BenchWorld, count: number): Promise<readonly ClaimRef[]> {
+export async function spreadRefs({ consumer }: BenchFixture, count: number): Promise<readonly ClaimRef[]> {
   const names = Array.from({ length: Math.min(namespaceCount, count) }, (_, index) => `team-${index}`);
   await createNamespaces(consumer.api, names);
   const each = Math.ceil(count / Math.max(1, names.length));
@@ -59,7 +59,7 @@ const hasStatus = ({ status }: DynamicObject): boolean => status !== undefined;
 
 /** Does things to claims; each resolves to the milliseconds until the other side shows it. */
 export class Claims implements AsyncDisposable {
-  readonly world: BenchWorld;
+  readonly fixture: BenchFixture;
   readonly type: ResourceType;
   readonly contents: WidgetContents;
   readonly onProvider: Stopwatch;
@@ -67,8 +67,8 @@ export class Claims implements AsyncDisposable {
   #onConsumer: Promise<Stopwatch> | undefined;
   readonly #limitMs: number;
 
-  private constructor(world: BenchWorld, onProvider: Stopwatch, options: Required<ClaimsOptions>) {
-    this.world = world;
+  private constructor(fixture: BenchFixture, onProvider: Stopwatch, options: Required<ClaimsOptions>) {
+    this.fixture = fixture;
     this.onProvider = onProvider;
     this.contents = options.contents;
     this.type = options.type;
@@ -77,11 +77,11 @@ export class Claims implements AsyncDisposable {
 
   /** Begins to watch the provider. */
   static async watch(
-    world: BenchWorld,
+    fixture: BenchFixture,
     { contents, type = widgets, limitMs = 60_000 }: ClaimsOptions,
   ): Promise<Claims> {
-    const onProvider = await startStopwatch(world.provider.cluster.client, type);
-    return new Claims(world, onProvider, { contents, type, limitMs });
+    const onProvider = await startStopwatch(fixture.provider.cluster.client, type);
+    return new Claims(fixture, onProvider, { contents, type, limitMs });
   }
 
   /** A person makes a claim; it arrives upstream. */
@@ -89,7 +89,7 @@ export class Claims implements AsyncDisposable {
     const claim = widget(ref.namespace, ref.name, this.contents, this.type);
     const arrived = this.onProvider.seen(ref.upstreamKey);
     return this.#timed(`${ref.name} to arrive`, arrived, () =>
-      this.world.consumer.api.create(this.type, claim),
+      this.fixture.consumer.api.create(this.type, claim),
     );
   }
 
@@ -97,7 +97,7 @@ export class Claims implements AsyncDisposable {
   edit(ref: ClaimRef, patch: object, matches: (upstream: DynamicObject) => boolean): Promise<number> {
     const arrived = this.onProvider.seen(ref.upstreamKey, matches);
     return this.#timed(`the edit of ${ref.name} to arrive`, arrived, () =>
-      this.world.consumer.api.patch(this.type, ref, patch),
+      this.fixture.consumer.api.patch(this.type, ref, patch),
     );
   }
 
@@ -114,7 +114,7 @@ export class Claims implements AsyncDisposable {
   ): Promise<number> {
     const returned = (await this.onConsumer()).seen(ref.key, matches);
     return this.#timed(`the status of ${ref.name}`, returned, () =>
-      this.world.provider.api.patch(this.type, ref.upstream, { status }, "status"),
+      this.fixture.provider.api.patch(this.type, ref.upstream, { status }, "status"),
     );
   }
 
@@ -122,19 +122,19 @@ export class Claims implements AsyncDisposable {
   async remove(ref: ClaimRef): Promise<number> {
     const gone = [this.onProvider.gone(ref.upstreamKey), (await this.onConsumer()).gone(ref.key)];
     const both = Promise.all(gone).then((times) => Math.max(...times));
-    return this.#timed(`${ref.name} to go`, both, () => this.world.consumer.api.delete(this.type, ref));
+    return this.#timed(`${ref.name} to go`, both, () => this.fixture.consumer.api.delete(this.type, ref));
   }
 
   /** Returns the watch of the app cluster. */
   onConsumer(): Promise<Stopwatch> {
-    this.#onConsumer ??= startStopwatch(this.world.consumer.cluster.client, this.type);
+    this.#onConsumer ??= startStopwatch(this.fixture.consumer.cluster.client, this.type);
     return this.#onConsumer;
   }
 
   /** Makes claims as fast as the app cluster takes them, and waits for none; contents are made on the way. */
   async send(refs: readonly ClaimRef[]): Promise<void> {
     await inParallel(refs, ({ namespace, name }) =>
-      this.world.consumer.api.create(this.type, widget(namespace, name, this.contents, this.type)),
+      this.fixture.consumer.api.create(this.type, widget(namespace, name, this.contents, this.type)),
     );
   }
 
@@ -153,6 +153,6 @@ export class Claims implements AsyncDisposable {
   async #timed(what: string, shown: Promise<number>, cause: () => Promise<unknown>): Promise<number> {
     const startedAt = performance.now();
     await cause();
-    return (await within(shown, this.#limitMs, what, this.world.problem)) - startedAt;
+    return (await within(shown, this.#limitMs, what, this.fixture.problem)) - startedAt;
   }
 }

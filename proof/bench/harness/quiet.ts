@@ -1,7 +1,7 @@
 /** Knowing when the agent has nothing left to do, without knowing what it is. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallCount, type CallDifference, callsBetween } from "./calls.ts";
-import type { BenchWorld } from "./world.ts";
+import type { BenchFixture } from "./fixture.ts";
 
 const checkEveryMs = 1500;
 /** Requests a second on both clusters together that leases and the like may make for ever. */
@@ -11,14 +11,14 @@ const restingRate = 3;
  * Waits until the agent's account made next to no request in two intervals on end. Gives back the monotonic time at which that began.
  * Throws when it takes longer than `timeoutMs` (default 10 minutes).
  */
-export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promise<number> {
+export async function untilQuiet(fixture: BenchFixture, timeoutMs = 600_000): Promise<number> {
   const deadline = performance.now() + timeoutMs;
-  let last = await agentCalls(world);
+  let last = await agentCalls(fixture);
   let lastAt = performance.now();
   let since: number | undefined;
   for (let quiet = 0; quiet < 2; ) {
     await sleep(checkEveryMs);
-    const calls = await agentCalls(world);
+    const calls = await agentCalls(fixture);
     const rate = ((calls - last) * 1000) / (performance.now() - lastAt);
     if (rate <= restingRate) since ??= lastAt;
     else since = undefined;
@@ -26,7 +26,7 @@ export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promis
     [last, lastAt] = [calls, performance.now()];
     if (lastAt > deadline) {
       throw new Error(
-        `the agent still makes ${rate.toFixed(1)} calls/s after ${timeoutMs / 1000} s\n${await world.problem()}`,
+        `the agent still makes ${rate.toFixed(1)} calls/s after ${timeoutMs / 1000} s\n${await fixture.problem()}`,
       );
     }
   }
@@ -44,7 +44,7 @@ export interface CountedCalls {
 
 /** Counts the calls on both clusters while `work` goes on. */
 export async function callsDuring(
-  { consumer, provider }: BenchWorld,
+  { consumer, provider }: BenchFixture,
   work: () => Promise<unknown>,
 ): Promise<CountedCalls> {
   const before = { consumer: await consumer.calls(), provider: await provider.calls() };
@@ -60,15 +60,15 @@ export async function callsDuring(
 }
 
 /** Counts the calls for what `work` causes, from one quiet moment to the next. */
-export async function counted(world: BenchWorld, work: () => Promise<unknown>): Promise<CountedCalls> {
-  await untilQuiet(world);
-  return callsDuring(world, async () => {
+export async function counted(fixture: BenchFixture, work: () => Promise<unknown>): Promise<CountedCalls> {
+  await untilQuiet(fixture);
+  return callsDuring(fixture, async () => {
     await work();
-    await untilQuiet(world);
+    await untilQuiet(fixture);
   });
 }
 
-async function agentCalls({ consumer, provider }: BenchWorld): Promise<number> {
+async function agentCalls({ consumer, provider }: BenchFixture): Promise<number> {
   const [ofProvider, ofConsumer] = await Promise.all([provider.calls(), consumer.calls()]);
   return ofProvider.byAgent + ofConsumer.byAgent;
 }

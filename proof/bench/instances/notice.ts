@@ -2,7 +2,7 @@
 import { serviceInstances } from "@klutch/api";
 import { conditionsOf, type DynamicObject, isTrue } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import type { World } from "./world.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** An instance that is changed. */
 export interface Probe {
@@ -13,14 +13,17 @@ export interface Probe {
 const patience = { timeoutMs: 180_000, intervalMs: 5 };
 
 /** Milliseconds from a change of the object until the broker has begun to change the instance; one after the other. */
-export async function noticeObjects(world: World, instances: readonly Probe[]): Promise<readonly number[]> {
+export async function noticeObjects(
+  fixture: Fixture,
+  instances: readonly Probe[],
+): Promise<readonly number[]> {
   const times: number[] = [];
   for (const { name, id } of instances) {
     const began = performance.now();
     const parameters = { max_connections: 15 };
-    await world.api.patch(serviceInstances, { name }, { spec: { forProvider: { parameters } } });
+    await fixture.api.patch(serviceInstances, { name }, { spec: { forProvider: { parameters } } });
     const text = "select 1 from public.instances where id = $1 and parameters ->> 'max_connections' = '15'";
-    const hasBegun = async (): Promise<boolean> => (await world.store.query(text, [id])).rowCount === 1;
+    const hasBegun = async (): Promise<boolean> => (await fixture.store.query(text, [id])).rowCount === 1;
     await waitFor(`the broker to have the change of ${name}`, hasBegun, patience);
     times.push(performance.now() - began);
   }
@@ -28,26 +31,29 @@ export async function noticeObjects(world: World, instances: readonly Probe[]): 
 }
 
 /** Milliseconds until an instance that was changed at the broker is changed back; all at the same time. */
-export async function noticePlans(world: World, instances: readonly Probe[]): Promise<readonly number[]> {
-  const other = world.plans.get("postgresql-single-small");
+export async function noticePlans(fixture: Fixture, instances: readonly Probe[]): Promise<readonly number[]> {
+  const other = fixture.plans.get("postgresql-single-small");
   const ids = instances.map(({ id }) => id);
   const began = performance.now();
-  await world.store.query("update public.instances set plan_id = $2 where id = any ($1)", [ids, other]);
+  await fixture.store.query("update public.instances set plan_id = $2 where id = any ($1)", [ids, other]);
   return whenEach(ids, began, async (waiting) => {
     const text = "select id from public.instances where id = any ($1) and plan_id <> $2";
-    const { rows } = await world.store.query<{ id: string }>(text, [waiting, other]);
+    const { rows } = await fixture.store.query<{ id: string }>(text, [waiting, other]);
     return rows.map(({ id }) => id);
   });
 }
 
 /** Milliseconds until an instance that the broker lost is said not to be ready; all at the same time. */
-export async function noticeLosses(world: World, instances: readonly Probe[]): Promise<readonly number[]> {
+export async function noticeLosses(
+  fixture: Fixture,
+  instances: readonly Probe[],
+): Promise<readonly number[]> {
   const began = performance.now();
   const ids = instances.map(({ id }) => id);
-  await world.store.query("delete from public.instances where id = any ($1)", [ids]);
+  await fixture.store.query("delete from public.instances where id = any ($1)", [ids]);
   const names = instances.map(({ name }) => name);
   return whenEach(names, began, async (waiting) => {
-    const objects = await Promise.all(waiting.map((name) => world.api.get(serviceInstances, { name })));
+    const objects = await Promise.all(waiting.map((name) => fixture.api.get(serviceInstances, { name })));
     return objects.filter((object) => !isReady(object)).map(({ metadata }) => metadata.name ?? "");
   });
 }

@@ -2,19 +2,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { callsBetween, type CallCount, describeCalls, isOfSync, snapshotCalls } from "../harness/calls.ts";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
-import type { World } from "./world.ts";
+import type { Fixture } from "./fixture.ts";
 
 const sampleEveryMs = 5_000;
 
 /** Watches for so many seconds and tells, line by line: calls of the broker and of the API server, memory, and time of one processor. */
 export async function measureRest(
-  world: World,
+  fixture: Fixture,
   seconds: number,
   instances: number,
 ): Promise<readonly string[]> {
-  const { cluster, api, provider } = world;
+  const { cluster, api, provider } = fixture;
   const { pid } = provider();
-  const before = { calls: await snapshotCalls(cluster, api), served: await world.served() };
+  const before = { calls: await snapshotCalls(cluster, api), served: await fixture.served() };
   const cpuBefore = cpuSecondsOf(pid);
   const began = performance.now();
   const rss: number[] = [];
@@ -24,7 +24,7 @@ export async function measureRest(
   }
   const minutes = (performance.now() - began) / 60_000;
   const cpuPercent = (100 * (cpuSecondsOf(pid) - cpuBefore)) / (minutes * 60);
-  const served = await world.served();
+  const served = await fixture.served();
   const { byAgent, byKind } = callsBetween(before.calls, await snapshotCalls(cluster, api));
   const asked = [...served]
     .map(

@@ -17,7 +17,7 @@ import {
 import { systemRuntime } from "@klutch/kube-runtime";
 import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
 import { createLogger, createMetrics } from "@klutch/telemetry";
-import { databases, databasesName } from "../../e2e/security/bound-world.ts";
+import { databases, databasesName } from "../../e2e/security/bound-fixture.ts";
 import { followObjects } from "../harness/stopwatch.ts";
 import { wallClock } from "./wire-log.ts";
 

@@ -7,14 +7,14 @@ import { Claims } from "../harness/claims.ts";
 import { startIdleLoop } from "../harness/idle-loop.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
 import { formatPercentiles, percentiles } from "../harness/statistics.ts";
-import { type BenchWorld, startBenchWorld } from "../harness/world.ts";
+import { type BenchFixture, startBenchFixture } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf } from "./case.ts";
 
 /** Case `latency`. */
 export async function measureLatency(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report, keep } = context;
-  await using world = await startBenchWorld({ agent });
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await using fixture = await startBenchFixture({ agent });
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   const sample = await probeLatency(claims, sizes.latencyCount);
   keep("latency", sample);
   for (const [what, times] of [
@@ -35,17 +35,17 @@ const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 /** Case `burst`. */
 export async function measureBurst(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report, keep } = context;
-  await using world = await startBenchWorld({ agent });
-  await warmUp(world, context);
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await using fixture = await startBenchFixture({ agent });
+  await warmUp(fixture, context);
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await using idleLoop = startIdleLoop();
   const send = prepareBurst(claims, sizes.burst);
   await idleLoop.p99();
-  const idleLag = await world.agent.metric(lagMetric);
-  const cpuBefore = cpuSecondsOf(world.agent.pid);
+  const idleLag = await fixture.agent.metric(lagMetric);
+  const cpuBefore = cpuSecondsOf(fixture.agent.pid);
   const burst = await send(sizes.timeoutMinutes * 60_000);
-  const lag = await world.agent.metric(lagMetric);
-  const cpuMs = ((cpuSecondsOf(world.agent.pid) - cpuBefore) * 1000) / sizes.burst;
+  const lag = await fixture.agent.metric(lagMetric);
+  const cpuMs = ((cpuSecondsOf(fixture.agent.pid) - cpuBefore) * 1000) / sizes.burst;
   const machineLag = await idleLoop.p99();
   const { createdMs, totalMs, each } = burst;
   const what = `burst of ${sizes.burst}`;
@@ -61,8 +61,8 @@ export async function measureBurst(context: BenchContext): Promise<void> {
   report(`${what}: an idle event loop beside it, p99`, machineLag, "ms");
 }
 
-async function warmUp(world: BenchWorld, context: BenchContext): Promise<void> {
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+async function warmUp(fixture: BenchFixture, context: BenchContext): Promise<void> {
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await probeLatency(claims, warmUpClaims, "warm");
 }
 
@@ -72,8 +72,8 @@ const wayMs = 250;
 /** Case `distant`. */
 export async function measureDistant(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report, keep } = context;
-  await using world = await startBenchWorld({ agent, wayMs });
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await using fixture = await startBenchFixture({ agent, wayMs });
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   const burst = await prepareBurst(claims, sizes.distantBurst)(sizes.timeoutMinutes * 60_000);
   const what = `burst of ${sizes.distantBurst} to a control plane ${wayMs} ms away`;
   say(`${what}: all upstream in ${burst.totalMs.toFixed(0)} ms; each: ${formatPercentiles(burst.each)}`);

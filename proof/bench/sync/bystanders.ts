@@ -11,7 +11,7 @@ import { createAccount } from "../harness/accounts.ts";
 import { anyOf, type ClaimRef, type Claims } from "../harness/claims.ts";
 import { formatPercentiles, percentiles } from "../harness/statistics.ts";
 import { within } from "../harness/within.ts";
-import type { Side } from "../harness/world.ts";
+import type { Side } from "../harness/fixture.ts";
 import type { BenchContext } from "./case.ts";
 
 /** They are at work. */
@@ -25,12 +25,12 @@ export interface Bystanders {
 const editEveryMs = 500;
 const askEveryMs = 100;
 
-/** Starts them, once for a world. */
+/** Starts them, once for a fixture. */
 export async function startBystanders(
   { random, say, report, keep }: BenchContext,
   claims: Claims,
 ): Promise<Bystanders> {
-  const { consumer, provider, problem } = claims.world;
+  const { consumer, provider, problem } = claims.fixture;
   const [onConsumer, onProvider] = await Promise.all([startNeighbour(consumer), startNeighbour(provider)]);
   const synced: ClaimRef[] = [];
   let size = 1000;

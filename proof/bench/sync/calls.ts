@@ -3,7 +3,7 @@ import { type CallCount, describeCalls, isFailed, isOfSync, totalOf } from "../h
 import { Claims, numberedRefs } from "../harness/claims.ts";
 import { counted, type CountedCalls } from "../harness/quiet.ts";
 import { within } from "../harness/within.ts";
-import { startBenchWorld } from "../harness/world.ts";
+import { startBenchFixture } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf } from "./case.ts";
 
 const limitMs = 60_000;
@@ -11,14 +11,14 @@ const limitMs = 60_000;
 /** Case `calls`. */
 export async function measureCalls(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report, keep } = context;
-  await using world = await startBenchWorld({ agent });
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await using fixture = await startBenchFixture({ agent });
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
   // So that the deletions below are no accident in the eyes of an agent that guards against mass deletion.
   const staying = numberedRefs("stay", 3 * sizes.callClaims);
   const settled = staying.map(({ upstreamKey }) => claims.onProvider.seen(upstreamKey));
   await claims.send(staying);
-  await within(Promise.all(settled), limitMs, "the claims that stay to arrive", world.problem);
+  await within(Promise.all(settled), limitMs, "the claims that stay to arrive", fixture.problem);
   const refs = numberedRefs("calls", sizes.callClaims);
   const status = { observed: 1, message: "ready" };
   const life = {
@@ -28,7 +28,7 @@ export async function measureCalls(context: BenchContext): Promise<void> {
   } satisfies Record<string, Claims["create"]>;
   const phases: Record<string, CountedCalls> = {};
   for (const [what, deed] of Object.entries(life)) {
-    const phase = await counted(world, async () => {
+    const phase = await counted(fixture, async () => {
       for (const ref of refs) await deed(ref);
     });
     phases[what] = phase;

@@ -3,7 +3,7 @@ import type { Random } from "@klutch/kube";
 import type { AgentSpec } from "../harness/agent-process.ts";
 import type { ClaimRef } from "../harness/claims.ts";
 import type { WidgetContents } from "../harness/widget.ts";
-import type { BenchWorld } from "../harness/world.ts";
+import type { BenchFixture } from "../harness/fixture.ts";
 import type { Target } from "./measurement.ts";
 
 /** Sizes and times of the published figures. */
@@ -14,7 +14,7 @@ export const fullSizes = {
   burst: 300,
   /** The same to a control plane that is far away. */
   distantBurst: 1000,
-  /** Claims in the settled world. */
+  /** Claims in the settled fixture. */
   claims: 10_000,
   /** Bytes in a claim's spec. */
   specBytes: 2000,
@@ -38,9 +38,9 @@ export const fullSizes = {
 /** Sizes of a run. */
 export type BenchSizes = Readonly<typeof fullSizes>;
 
-/** Holds the world of the cases that follow each other, after its claims have been made. */
+/** Holds the fixture of the cases that follow each other, after its claims have been made. */
 export interface Settled {
-  readonly world: BenchWorld;
+  readonly fixture: BenchFixture;
   readonly refs: readonly ClaimRef[];
 }
 
@@ -56,7 +56,7 @@ export interface BenchContext {
   readonly report: (metric: string, value: number, unit?: string, target?: Target) => void;
   /** Keeps details in the JSON output. */
   readonly keep: (name: string, value: unknown) => void;
-  /** Whether the case of this name was asked for: cases that share a world ask. */
+  /** Whether the case of this name was asked for: cases that share a fixture ask. */
   readonly wants: (name: CaseName) => boolean;
 }
 
@@ -84,7 +84,7 @@ export const caseNames = [
 /** One of them. */
 export type CaseName = (typeof caseNames)[number];
 
-/** One world and what is measured in it. */
+/** One fixture and what is measured in it. */
 export interface BenchCase {
   /** The cases it serves. */
   readonly serves: readonly CaseName[];

@@ -2,7 +2,7 @@
 import { isNotFound } from "@klutch/kube";
 import { anyOf, type ClaimRef, claimRef } from "../harness/claims.ts";
 import { widget, widgets, type WidgetContents } from "../harness/widget.ts";
-import type { BenchWorld } from "../harness/world.ts";
+import type { BenchFixture } from "../harness/fixture.ts";
 
 interface LiveClaim {
   readonly ref: ClaimRef;
@@ -24,7 +24,7 @@ export interface Churn {
 
 /** Starts `rate` changes a second in the work namespace. */
 export function startChurn(
-  { consumer, provider }: BenchWorld,
+  { consumer, provider }: BenchFixture,
   rate: number,
   contents: WidgetContents,
 ): Churn {

@@ -8,7 +8,7 @@ import { inParallel } from "../harness/api.ts";
 import { type ClaimRef, claimRef, numberedRefs } from "../harness/claims.ts";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";
 import { widget, widgets } from "../harness/widget.ts";
-import { createNamespaces, mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
+import { createNamespaces, mirrorOf, startBenchFixture, workNamespace } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf } from "./case.ts";
 
 const workers = 8;
@@ -17,15 +17,15 @@ const warmUp = 10;
 /** Case `floor`. */
 export async function measureFloor(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report } = context;
-  await using world = await startBenchWorld({ agent });
+  await using fixture = await startBenchFixture({ agent });
   // Its work is done by hand here.
-  await world.agent.stop();
-  const consumer = world.consumer.cluster.client;
-  const provider = world.provider.cluster.client;
+  await fixture.agent.stop();
+  const consumer = fixture.consumer.cluster.client;
+  const provider = fixture.provider.cluster.client;
   // Without a claim an agent need not have asked for the namespace of the copies.
   const mirror = mirrorOf(workNamespace);
   if ((await provider.find(namespaces, { name: mirror })) === undefined)
-    await createNamespaces(world.provider.api, [mirror]);
+    await createNamespaces(fixture.provider.api, [mirror]);
   /** The claim, its finalizer, then the copy: the order that keeps a claim until its copy is gone. */
   const one = async ({ namespace, name, upstream }: ClaimRef): Promise<number> => {
     const claim = widget(namespace, name, contentsOf(context));

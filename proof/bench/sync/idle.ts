@@ -7,13 +7,13 @@ import { benchGroup } from "../harness/widget.ts";
 import type { BenchContext, Settled } from "./case.ts";
 
 /** Counts all requests of the agent's account: lease, watches that are opened again, heartbeats and whatever else. */
-export async function measureIdle(context: BenchContext, { world, refs }: Settled): Promise<void> {
+export async function measureIdle(context: BenchContext, { fixture, refs }: Settled): Promise<void> {
   const { sizes, say, report, keep } = context;
-  const { pid } = world.agent;
-  await untilQuiet(world);
+  const { pid } = fixture.agent;
+  await untilQuiet(fixture);
   const cpuBefore = cpuSecondsOf(pid);
   const startedAt = performance.now();
-  const calls = await callsDuring(world, () => sleep(sizes.idleSeconds * 1000));
+  const calls = await callsDuring(fixture, () => sleep(sizes.idleSeconds * 1000));
   const seconds = (performance.now() - startedAt) / 1000;
   const cpu = ((cpuSecondsOf(pid) - cpuBefore) * 60) / seconds;
   for (const [where, { byAgent, byKind }] of [

@@ -8,34 +8,37 @@ import { randomBase64 } from "../harness/contents.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
 import { within } from "../harness/within.ts";
-import { type BenchWorld, startBenchWorld } from "../harness/world.ts";
+import { type BenchFixture, startBenchFixture } from "../harness/fixture.ts";
 import type { BenchContext, Settled } from "./case.ts";
 
 /** A runtime gives memory back late; so long the agent is left alone before it is measured. */
 const restSeconds = 15;
 
 /** Many claims of ordinary size. */
-export async function measureSettledMemory(context: BenchContext, { world, refs }: Settled): Promise<void> {
+export async function measureSettledMemory(context: BenchContext, { fixture, refs }: Settled): Promise<void> {
   const what = `${refs.length} claims × ${context.sizes.specBytes} bytes`;
-  const memory = await atRest(world);
+  const memory = await atRest(fixture);
   reportMemory(context, what, memory, 150);
 }
 
 /** Secrets of users in the namespaces of claims: the agent has no business with them. */
-export async function measureForeignSecrets(context: BenchContext, { world, refs }: Settled): Promise<void> {
+export async function measureForeignSecrets(
+  context: BenchContext,
+  { fixture, refs }: Settled,
+): Promise<void> {
   const { sizes, random, say, report, keep } = context;
-  const before = await atRest(world);
+  const before = await atRest(fixture);
   const names = [...new Set(refs.map(({ namespace }) => namespace))];
   const items = Array.from({ length: sizes.foreignSecrets }, (_, index) => index);
   await inParallel(items, (index) => {
     const namespace = names[index % names.length] ?? "";
     const secret = secretObject(namespace, `foreign-${index}`, { key: randomBase64(random, 1500) });
-    return world.consumer.api.create(secrets, secret);
+    return fixture.consumer.api.create(secrets, secret);
   });
   // Not until it is quiet: an agent that copies them would be busy for long.
   await sleep(restSeconds * 1000);
-  const after = memoryOf(world.agent.pid);
-  const copied = await copiesOf(world);
+  const after = memoryOf(fixture.agent.pid);
+  const copied = await copiesOf(fixture);
   say(
     `${sizes.foreignSecrets} foreign Secrets: ${describe(before)} → ${describe(after)}, ${copied} copied upstream`,
   );
@@ -45,7 +48,7 @@ export async function measureForeignSecrets(context: BenchContext, { world, refs
   report(`${what}: copied to the provider`, copied, "", { atMost: 0 });
 }
 
-async function copiesOf({ provider }: BenchWorld): Promise<number> {
+async function copiesOf({ provider }: BenchFixture): Promise<number> {
   let count = 0;
   for await (const { metadata } of provider.cluster.client.listAll(secrets, { metadataOnly: true })) {
     if (metadata.name?.startsWith("foreign-") === true) count++;
@@ -53,23 +56,23 @@ async function copiesOf({ provider }: BenchWorld): Promise<number> {
   return count;
 }
 
-/** Few claims, but large ones, in a world of their own. */
+/** Few claims, but large ones, in a fixture of their own. */
 export async function measureLargeClaims(context: BenchContext): Promise<void> {
   const { agent, sizes, random } = context;
-  await using world = await startBenchWorld({ agent });
-  await using claims = await Claims.watch(world, { contents: { random, bytes: sizes.largeBytes } });
+  await using fixture = await startBenchFixture({ agent });
+  await using claims = await Claims.watch(fixture, { contents: { random, bytes: sizes.largeBytes } });
   await claims.canary();
-  const refs = await spreadRefs(world, sizes.largeClaims);
+  const refs = await spreadRefs(fixture, sizes.largeClaims);
   const arrivals = Promise.all(refs.map(({ upstreamKey }) => claims.onProvider.seen(upstreamKey)));
   await claims.send(refs);
-  await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", world.problem);
-  await untilQuiet(world);
-  reportMemory(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
+  await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", fixture.problem);
+  await untilQuiet(fixture);
+  reportMemory(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(fixture), 250);
 }
 
-async function atRest(world: BenchWorld): Promise<ProcessMemory> {
+async function atRest(fixture: BenchFixture): Promise<ProcessMemory> {
   await sleep(restSeconds * 1000);
-  return memoryOf(world.agent.pid);
+  return memoryOf(fixture.agent.pid);
 }
 
 function reportMemory(

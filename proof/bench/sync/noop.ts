@@ -6,7 +6,7 @@ import { counted } from "../harness/quiet.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
 import { benchGroup, widgets } from "../harness/widget.ts";
 import { within } from "../harness/within.ts";
-import type { BenchWorld } from "../harness/world.ts";
+import type { BenchFixture } from "../harness/fixture.ts";
 import type { BenchContext, Settled } from "./case.ts";
 
 /**
@@ -14,18 +14,18 @@ import type { BenchContext, Settled } from "./case.ts";
  * needed. It does the same again, which changes nothing; then it says the same in its own field manager's name, which changes
  * only who owns the fields, but makes events.
  */
-export async function measureNoop(context: BenchContext, { world, refs }: Settled): Promise<void> {
+export async function measureNoop(context: BenchContext, { fixture, refs }: Settled): Promise<void> {
   const { sizes, say, report, keep } = context;
   const touched = refs.slice(0, sizes.noopObjects);
-  const first = await callsFor(world, async () => {
-    await using onConsumer = await startStopwatch(world.consumer.cluster.client, widgets);
+  const first = await callsFor(fixture, async () => {
+    await using onConsumer = await startStopwatch(fixture.consumer.cluster.client, widgets);
     const returned = touched.map(({ key }) => onConsumer.seen(key, ({ status }) => status !== undefined));
-    await fillIn(world, touched);
-    await within(Promise.all(returned), 120_000, "the statuses to return", world.problem);
+    await fillIn(fixture, touched);
+    await within(Promise.all(returned), 120_000, "the statuses to return", fixture.problem);
   });
-  const again = await callsFor(world, async () => {
-    await fillIn(world, touched);
-    await claimFields(world, touched);
+  const again = await callsFor(fixture, async () => {
+    await fillIn(fixture, touched);
+    await claimFields(fixture, touched);
   });
   say(`first time: ${describeCalls(first)}`);
   say(`the same again: ${again.length === 0 ? "nothing" : describeCalls(again)}`);
@@ -39,8 +39,8 @@ export async function measureNoop(context: BenchContext, { world, refs }: Settle
   report("provider updates: failed calls", totalOf(all.filter(isFailed)), "", { atMost: 0 });
 }
 
-async function callsFor(world: BenchWorld, work: () => Promise<void>): Promise<readonly CallCount[]> {
-  const { byKind } = await counted(world, work);
+async function callsFor(fixture: BenchFixture, work: () => Promise<void>): Promise<readonly CallCount[]> {
+  const { byKind } = await counted(fixture, work);
   return byKind.filter(
     ({ verb, resource }) => resource.startsWith(benchGroup) && verb !== "WATCH" && verb !== "LIST",
   );
@@ -48,14 +48,14 @@ async function callsFor(world: BenchWorld, work: () => Promise<void>): Promise<r
 
 const status = { observed: 1, message: "ready" };
 
-async function fillIn({ provider }: BenchWorld, refs: readonly ClaimRef[]): Promise<void> {
+async function fillIn({ provider }: BenchFixture, refs: readonly ClaimRef[]): Promise<void> {
   await inParallel(refs, async ({ upstream }) => {
     await provider.api.patch(widgets, upstream, { spec: { providerRef: `instance-${upstream.name}` } });
     await provider.api.patch(widgets, upstream, { status }, "status");
   });
 }
 
-async function claimFields({ provider }: BenchWorld, refs: readonly ClaimRef[]): Promise<void> {
+async function claimFields({ provider }: BenchFixture, refs: readonly ClaimRef[]): Promise<void> {
   const manager = "bench-provider";
   await inParallel(refs, async ({ upstream }) => {
     const object = { apiVersion: `${benchGroup}/v1`, kind: widgets.kind, metadata: { ...upstream } };

@@ -25,7 +25,7 @@ export const usage: string = `npm run bench:sync -- [options]
   --only a,b             of ${caseNames.join(", ")}
   --json <file>          write the raw figures
   --may-sleep            lets the machine's processors sleep between two requests
-  --size 10000           claims of the settled world; smaller ones make all other numbers smaller, too
+  --size 10000           claims of the settled fixture; smaller ones make all other numbers smaller, too
   --spec-bytes 2000      size of a claim's spec
   --idle-seconds 600     --soak-minutes 30     --timeout-minutes 60     --seed 1`;
 

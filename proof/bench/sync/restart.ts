@@ -4,7 +4,7 @@ import { anyOf, Claims } from "../harness/claims.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
 import { callsDuring, untilQuiet } from "../harness/quiet.ts";
 import { benchGroup } from "../harness/widget.ts";
-import { freeLeases } from "../harness/world.ts";
+import { freeLeases } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf, type Settled } from "./case.ts";
 
 const limitMs = 120_000;
@@ -29,23 +29,23 @@ export async function measureRestart(context: BenchContext, settled: Settled): P
 
 async function restartOnce(
   context: BenchContext,
-  { world, refs }: Settled,
+  { fixture, refs }: Settled,
   isLeaseFree: boolean,
 ): Promise<Restart> {
   const { say, keep, random } = context;
-  const { agent } = world;
-  await using claims = await Claims.watch(world, { contents: contentsOf(context), limitMs });
+  const { agent } = fixture;
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context), limitMs });
   await agent.kill();
-  if (isLeaseFree) await freeLeases(world);
+  if (isLeaseFree) await freeLeases(fixture);
   let seconds = 0;
-  const { byKind } = await callsDuring(world, async () => {
+  const { byKind } = await callsDuring(fixture, async () => {
     // Made while no agent runs: the next one has to find it.
     const passed = claims.resize(anyOf(refs, random), isLeaseFree ? 2001 : 2002);
     const startedAt = performance.now();
     await agent.start();
     await passed;
     seconds = (performance.now() - startedAt) / 1000;
-    await untilQuiet(world);
+    await untilQuiet(fixture);
   });
   const cpuSeconds = cpuSecondsOf(agent.pid);
   const calls = byKind.filter(({ resource }) => resource.startsWith(benchGroup));

@@ -1,9 +1,9 @@
 /**
- * One world with many claims, in which several cases follow each other: initial synchronisation, memory, idling, restart, useless
+ * One fixture with many claims, in which several cases follow each other: initial synchronisation, memory, idling, restart, useless
  * writes, foreign Secrets. As the shipped `servicebindings` template, the export claims Secrets that the provider owns.
  */
 import { type ClaimRef, Claims, spreadRefs } from "../harness/claims.ts";
-import { type BenchWorld, providerOwned, startBenchWorld } from "../harness/world.ts";
+import { type BenchFixture, providerOwned, startBenchFixture } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf } from "./case.ts";
 import { measureIdle } from "./idle.ts";
 import { measureInitial } from "./initial.ts";
@@ -14,8 +14,8 @@ import { measureRestart } from "./restart.ts";
 /** Cases `initial`, `memory`, `idle`, `restart` and `noop`. */
 export async function measureSettled(context: BenchContext): Promise<void> {
   const { agent, wants } = context;
-  await using world = await startBenchWorld({ agent, permissionClaims: [providerOwned("secrets")] });
-  const settled = { world, refs: await sendWhileStopped(context, world) };
+  await using fixture = await startBenchFixture({ agent, permissionClaims: [providerOwned("secrets")] });
+  const settled = { fixture, refs: await sendWhileStopped(context, fixture) };
   await measureInitial(context, settled);
   if (wants("memory")) await measureSettledMemory(context, settled);
   if (wants("idle")) await measureIdle(context, settled);
@@ -25,12 +25,12 @@ export async function measureSettled(context: BenchContext): Promise<void> {
 }
 
 /** The API is bound; now the claims come while no agent runs. */
-async function sendWhileStopped(context: BenchContext, world: BenchWorld): Promise<readonly ClaimRef[]> {
+async function sendWhileStopped(context: BenchContext, fixture: BenchFixture): Promise<readonly ClaimRef[]> {
   const { sizes, say } = context;
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
-  await world.agent.stop();
-  const refs = await spreadRefs(world, sizes.claims);
+  await fixture.agent.stop();
+  const refs = await spreadRefs(fixture, sizes.claims);
   const startedAt = performance.now();
   await claims.send(refs);
   const seconds = (performance.now() - startedAt) / 1000;

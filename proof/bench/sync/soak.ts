@@ -7,7 +7,7 @@ import { untilQuiet } from "../harness/quiet.ts";
 import { lowestOfEach, trend } from "../harness/statistics.ts";
 import { formatTable } from "../harness/table.ts";
 import { widgets } from "../harness/widget.ts";
-import { type BenchWorld, mirrorOf, providerOwned, startBenchWorld } from "../harness/world.ts";
+import { type BenchFixture, mirrorOf, providerOwned, startBenchFixture } from "../harness/fixture.ts";
 import { type BenchContext, contentsOf } from "./case.ts";
 import { startChurn } from "./churn.ts";
 
@@ -29,13 +29,13 @@ const shortestVerdictMinutes = 10;
 /** Case `soak`. */
 export async function measureSoak(context: BenchContext): Promise<void> {
   const { agent, sizes, say, report, keep } = context;
-  await using world = await startBenchWorld({ agent, permissionClaims: [providerOwned("secrets")] });
-  await showThatClaimsPass(world, context);
-  const churn = startChurn(world, sizes.soakRate, contentsOf(context));
-  const samples = await sample(world, sizes.soakMinutes);
+  await using fixture = await startBenchFixture({ agent, permissionClaims: [providerOwned("secrets")] });
+  await showThatClaimsPass(fixture, context);
+  const churn = startChurn(fixture, sizes.soakRate, contentsOf(context));
+  const samples = await sample(fixture, sizes.soakMinutes);
   await churn.stop();
-  await untilQuiet(world);
-  const differing = await differingPairs(world);
+  await untilQuiet(fixture);
+  const differing = await differingPairs(fixture);
   const late = samples.slice(Math.floor(samples.length * warmUpShare));
   const points = late.map(({ minutes, rss }) => [minutes / 60, rss] as const);
   const { slope, error } = trend(lowestOfEach(points, sizes.soakMinutes / 60 / stretches));
@@ -52,19 +52,19 @@ export async function measureSoak(context: BenchContext): Promise<void> {
   report("soak: pairs that differ at the end", differing, "", { atMost: 0 });
 }
 
-async function showThatClaimsPass(world: BenchWorld, context: BenchContext): Promise<void> {
-  await using claims = await Claims.watch(world, { contents: contentsOf(context) });
+async function showThatClaimsPass(fixture: BenchFixture, context: BenchContext): Promise<void> {
+  await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
 }
 
-async function sample(world: BenchWorld, minutes: number): Promise<Sample[]> {
+async function sample(fixture: BenchFixture, minutes: number): Promise<Sample[]> {
   const samples: Sample[] = [];
   const startedAt = performance.now();
   const everyMs = Math.min(sampleEveryMs, (minutes * 60_000) / tableRows);
   for (let elapsed = 0; elapsed < minutes * 60_000; ) {
     await sleep(everyMs);
     elapsed = performance.now() - startedAt;
-    samples.push({ minutes: elapsed / 60_000, ...memoryOf(world.agent.pid) });
+    samples.push({ minutes: elapsed / 60_000, ...memoryOf(fixture.agent.pid) });
   }
   return samples;
 }
@@ -83,7 +83,7 @@ function memoryTable(samples: readonly Sample[]): string {
 }
 
 /** Claims without an equal upstream object, and upstream objects without a claim. */
-async function differingPairs({ consumer, provider }: BenchWorld): Promise<number> {
+async function differingPairs({ consumer, provider }: BenchFixture): Promise<number> {
   const claims = await comparable(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
   const upstreams = await comparable(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
   const keys = new Set([...claims.keys(), ...upstreams.keys()]);

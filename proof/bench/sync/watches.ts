@@ -7,16 +7,16 @@ import { formatTable } from "../harness/table.ts";
 import { widget, widgetKind, widgets } from "../harness/widget.ts";
 import { within } from "../harness/within.ts";
 import {
-  type BenchWorld,
+  type BenchFixture,
   createNamespaces,
   mirrorOf,
   providerOwned,
-  startBenchWorld,
+  startBenchFixture,
   untilServed,
-} from "../harness/world.ts";
+} from "../harness/fixture.ts";
 import type { BenchContext } from "./case.ts";
 
-/** A size of the world. */
+/** A size of the fixture. */
 interface WatchStep {
   readonly exports: number;
   readonly namespaces: number;
@@ -76,37 +76,37 @@ async function grow(
   path: readonly WatchStep[],
 ): Promise<Row[]> {
   const permissionClaims = (["secrets", "configmaps"] as const).slice(0, claims).map(providerOwned);
-  await using world = await startBenchWorld({
+  await using fixture = await startBenchFixture({
     agent,
     informerScope: scope,
     permissionClaims,
     started: false,
   });
-  await using arriving = await startStopwatch(world.provider.cluster.client, widgets);
+  await using arriving = await startStopwatch(fixture.provider.cluster.client, widgets);
   // API servers open watches of their own for some seconds after their start.
-  const base = await steadyWatches(world);
-  await world.agent.start();
-  await untilServed(world, widgetKind(0));
+  const base = await steadyWatches(fixture);
+  await fixture.agent.start();
+  await untilServed(fixture, widgetKind(0));
   const rows: Row[] = [];
   const now = { exports: 1, namespaces: 0 };
   for (const step of path) {
     for (; now.exports < step.exports; now.exports++) {
       const kind = widgetKind(now.exports);
-      await world.bind(kind);
-      await untilServed(world, kind);
+      await fixture.bind(kind);
+      await untilServed(fixture, kind);
     }
     const fresh = Array.from(
       { length: step.namespaces - now.namespaces },
       (_, index) => `ns-${now.namespaces + index}`,
     );
     now.namespaces = step.namespaces;
-    await createNamespaces(world.consumer.api, fresh);
+    await createNamespaces(fixture.consumer.api, fresh);
     const arrived = fresh.map((namespace) => arriving.seen(`${mirrorOf(namespace)}/first`));
     await inParallel(fresh, (namespace) =>
-      world.consumer.api.create(widgets, widget(namespace, "first", { random, bytes: 200 })),
+      fixture.consumer.api.create(widgets, widget(namespace, "first", { random, bytes: 200 })),
     );
-    await within(Promise.all(arrived), 120_000, "a claim of each namespace to arrive", world.problem);
-    const byResource = difference(base, await steadyWatches(world));
+    await within(Promise.all(arrived), 120_000, "a claim of each namespace to arrive", fixture.problem);
+    const byResource = difference(base, await steadyWatches(fixture));
     const factor = scope === "Cluster" ? 1 : step.namespaces;
     const row = {
       ...step,
@@ -131,18 +131,18 @@ const onConsumer = "app cluster";
 const onProvider = "control plane";
 
 /** The counts when they have stayed the same for three readings. */
-async function steadyWatches(world: BenchWorld): Promise<Watches> {
+async function steadyWatches(fixture: BenchFixture): Promise<Watches> {
   let last: Watches = {};
   for (let same = 0; same < 3; ) {
     await sleep(1000);
-    const next = await openWatches(world);
+    const next = await openWatches(fixture);
     same = Object.keys(difference(last, next)).length === 0 ? same + 1 : 0;
     last = next;
   }
   return last;
 }
 
-async function openWatches({ consumer, provider }: BenchWorld): Promise<Watches> {
+async function openWatches({ consumer, provider }: BenchFixture): Promise<Watches> {
   const sides = [
     [onConsumer, await consumer.calls()],
     [onProvider, await provider.calls()],

@@ -16,14 +16,14 @@ import type { KubeClient } from "@klutch/kube";
 import { isAllowed, namespaceObject, seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
 import {
   bindDatabases,
-  type BoundWorld,
+  type BoundFixture,
   databaseObject,
   databases,
   databasesName,
   exportRequest,
-  startBoundWorld,
+  startBoundFixture,
   tenants,
-} from "./bound-world.ts";
+} from "./bound-fixture.ts";
 import { type Cell, difference, layOut, matrixLines, without } from "./matrix-text.ts";
 import { discover, rightsOf, rulesAllow, type Served } from "./rights.ts";
 
@@ -102,15 +102,15 @@ for (const scope of ["Namespaced", "Cluster"] as const) {
   test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, {
     timeout: 180_000,
   }, async () => {
-    await using world = await startBoundWorld(scope);
+    await using fixture = await startBoundFixture(scope);
     const readRights = async (phase: Phase): Promise<void> => {
-      await lookAt(world.appCluster, "app cluster", [anyone, konnector], scope, phase);
-      await lookAt(world.controlPlane, "control plane", inControlPlane, scope, phase);
+      await lookAt(fixture.appCluster, "app cluster", [anyone, konnector], scope, phase);
+      await lookAt(fixture.controlPlane, "control plane", inControlPlane, scope, phase);
     };
     await readRights("before bind");
-    await bind(world);
+    await bind(fixture);
     await readRights("bound");
-    await unbind(world);
+    await unbind(fixture);
     await readRights("unbound");
   });
 }
@@ -190,14 +190,14 @@ function pick<T extends string | Served>(list: readonly T[]): T {
 }
 
 /** Tenant A binds with the plugin and uses the API; tenant B asks with its credential for the same. */
-async function bind(world: BoundWorld): Promise<void> {
-  const { appCluster, controlPlane } = world;
-  await world.startKonnector();
-  await bindDatabases(world);
+async function bind(fixture: BoundFixture): Promise<void> {
+  const { appCluster, controlPlane } = fixture;
+  await fixture.startKonnector();
+  await bindDatabases(fixture);
   await appCluster.client.create(namespaces, namespaceObject("team"));
   const object = databaseObject("team", "first");
   await waitFor("the API to be served", () => appCluster.client.create(databases, object));
-  const other = await world.clientOf({ namespace: tenants.b, name: binderName });
+  const other = await fixture.clientOf({ namespace: tenants.b, name: binderName });
   await other.create<APIServiceExportRequest>(apiServiceExportRequests, exportRequest(tenants.b));
   await other.create<APIServiceNamespace>(apiServiceNamespaces, {
     apiVersion: "klutch.anynines.com/v1alpha1",
@@ -214,9 +214,9 @@ async function bind(world: BoundWorld): Promise<void> {
 }
 
 /** Tenant A keeps its objects; tenant B has none and takes back what it asked for. */
-async function unbind({ controlPlane, ...world }: BoundWorld): Promise<void> {
-  await world.kubectlBind("unbind", databasesName);
-  const other = await world.clientOf({ namespace: tenants.b, name: binderName });
+async function unbind({ controlPlane, ...fixture }: BoundFixture): Promise<void> {
+  await fixture.kubectlBind("unbind", databasesName);
+  const other = await fixture.clientOf({ namespace: tenants.b, name: binderName });
   await other.delete(apiServiceNamespaces, { namespace: tenants.b, name: "team" });
   await other.delete(apiServiceExportRequests, { namespace: tenants.b, name: databasesName });
   const user = userOf(tenants.b, binderName);

@@ -11,7 +11,14 @@ import {
 import { type DynamicObject, type KubeObject, namespaces, roleBindings, secrets } from "@klutch/kube-core";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { type BoundWorld, databases, databasesName, logIn, startBoundWorld, tenants } from "./bound-world.ts";
+import {
+  type BoundFixture,
+  databases,
+  databasesName,
+  logIn,
+  startBoundFixture,
+  tenants,
+} from "./bound-fixture.ts";
 import { forgeries, identityOf, reads } from "./forgeries.ts";
 import { type RawAnswer, sendRaw } from "./raw-request.ts";
 import { rightsOf } from "./rights.ts";
@@ -32,20 +39,20 @@ const user = `system:serviceaccount:${member}:${binderName}`;
 test("a member with the names of others is refused everything, before and after the backend judged what it forged", {
   timeout: 180_000,
 }, async () => {
-  await using world = await startBoundWorld("Namespaced");
-  const { client } = world.controlPlane;
+  await using fixture = await startBoundFixture("Namespaced");
+  const { client } = fixture.controlPlane;
   await logIn(client, neighbour);
-  for (const tenant of [member, victim, neighbour]) await bind(world, tenant);
+  for (const tenant of [member, victim, neighbour]) await bind(fixture, tenant);
   await plant(client);
-  const config = await world.configOf({ namespace: member, name: binderName });
-  const own = await world.clientOf({ namespace: member, name: binderName });
-  const rightful = await world.configOf({ namespace: victim, name: binderName });
+  const config = await fixture.configOf({ namespace: member, name: binderName });
+  const own = await fixture.clientOf({ namespace: member, name: binderName });
+  const rightful = await fixture.configOf({ namespace: victim, name: binderName });
   for (const [what, attempt] of Object.entries(reads(names))) {
     const { status } = await sendRaw(rightful, attempt);
     assert.equal(status, what === "names of all tenants" ? 403 : 200, `${what}, by its owner`);
   }
   const before = {
-    rights: await foreignRights(world.controlPlane.config),
+    rights: await foreignRights(fixture.controlPlane.config),
     objects: await foreignObjects(client),
   };
   await forgeOwnObjects(own);
@@ -55,7 +62,7 @@ test("a member with the names of others is refused everything, before and after 
   await untilJudged(own);
   assert.deepEqual(await succeeded(config), []);
   await assertTokensOfListsHelpNobody(config);
-  assert.deepEqual(await foreignRights(world.controlPlane.config), before.rights);
+  assert.deepEqual(await foreignRights(fixture.controlPlane.config), before.rights);
   assert.deepEqual(await foreignObjects(client), before.objects);
   const given = await own.list<APIServiceNamespace>(apiServiceNamespaces, { namespace: member });
   assert.deepEqual(
@@ -73,7 +80,7 @@ test("a member with the names of others is refused everything, before and after 
 });
 
 /** Asks for the API and one namespace with the tenant's credential. */
-async function bind({ clientOf, controlPlane }: BoundWorld, tenant: string): Promise<void> {
+async function bind({ clientOf, controlPlane }: BoundFixture, tenant: string): Promise<void> {
   const client = await clientOf({ namespace: tenant, name: binderName });
   await client.create(apiServiceExportRequests, request(tenant, databasesName, "example.org", "databases"));
   await client.create(apiServiceNamespaces, mapping(tenant, "team"));

@@ -1,6 +1,6 @@
 /** Lists what a member tries who has a good credential and the name of somebody else. Every attempt must be refused. */
 import { apiVersionOf } from "@klutch/kube-core";
-import { databases } from "./bound-world.ts";
+import { databases } from "./bound-fixture.ts";
 import type { RawAttempt } from "./raw-request.ts";
 
 /** Whose names are used. */

@@ -4,11 +4,11 @@ import { type DynamicObject, namespaces, numberAt, secrets } from "@klutch/kube-
 import { namespaceObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import {
   bindDatabases,
-  type BindingWorld,
+  type BindingFixture,
   databaseObject,
   databases,
   tenants,
-} from "../security/bound-world.ts";
+} from "../security/bound-fixture.ts";
 import { answerSpecs, startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
 
 /** Where the claims are, and their upstream objects. */
@@ -21,19 +21,22 @@ export interface ClaimCounts {
   readonly secrets: number;
 }
 
-/** What is used of a world: two clusters, a tenant that has logged in, and a person who binds. */
-export interface LivingWorld extends BindingWorld {
+/** What is used of a fixture: two clusters, a tenant that has logged in, and a person who binds. */
+export interface LivingFixture extends BindingFixture {
   readonly appCluster: Pick<TestCluster, "client" | "dataDir">;
   readonly controlPlane: Pick<TestCluster, "client">;
 }
 
 const patience = { timeoutMs: 240_000 };
 
-/** Binds the API in a world in which a konnector runs. Gives back the names of the claims. */
-export async function makeLivingClaims(world: LivingWorld, counts: ClaimCounts): Promise<readonly string[]> {
-  const { client: consumer } = world.appCluster;
-  const { client: provider } = world.controlPlane;
-  await bindDatabases(world);
+/** Binds the API in a fixture in which a konnector runs. Gives back the names of the claims. */
+export async function makeLivingClaims(
+  fixture: LivingFixture,
+  counts: ClaimCounts,
+): Promise<readonly string[]> {
+  const { client: consumer } = fixture.appCluster;
+  const { client: provider } = fixture.controlPlane;
+  await bindDatabases(fixture);
   await consumer.create(namespaces, namespaceObject(namespace));
   const names = Array.from({ length: counts.claims }, (_, index) => `db-${String(index).padStart(4, "0")}`);
   const [first = "", ...others] = names;
@@ -45,15 +48,15 @@ export async function makeLivingClaims(world: LivingWorld, counts: ClaimCounts):
   await inParts(names.slice(0, counts.secrets), (name) =>
     provider.create(secrets, secretObject(serviceNamespace, name, { password: name })),
   );
-  await waitFor("all claims to be ready", () => areReady(world, counts), patience);
+  await waitFor("all claims to be ready", () => areReady(fixture, counts), patience);
   stop.abort(new Error("all are ready"));
   await answering;
   return names;
 }
 
-/** Edits claims of that world until it is disposed. */
+/** Edits claims of that fixture until it is disposed. */
 export function editClaims(
-  { appCluster, controlPlane }: LivingWorld,
+  { appCluster, controlPlane }: LivingFixture,
   options: Pick<TrafficOptions, "names" | "serversEnd">,
 ): Traffic {
   const { client: consumer } = appCluster;
@@ -62,15 +65,15 @@ export function editClaims(
 }
 
 /** For a claim in another namespace backend and konnector have to agree anew. Resolves when it has come through. */
-export async function useNewNamespace(world: LivingWorld, name: string): Promise<void> {
-  await world.appCluster.client.create(namespaces, namespaceObject(name));
-  await world.appCluster.client.create(databases, databaseObject(name, "new"));
+export async function useNewNamespace(fixture: LivingFixture, name: string): Promise<void> {
+  await fixture.appCluster.client.create(namespaces, namespaceObject(name));
+  await fixture.appCluster.client.create(databases, databaseObject(name, "new"));
   const ref = { namespace: serviceNamespaceName(tenants.a, name), name: "new" };
-  const isThere = (): Promise<unknown> => world.controlPlane.client.find(databases, ref);
+  const isThere = (): Promise<unknown> => fixture.controlPlane.client.find(databases, ref);
   await waitFor("the claim in a new namespace", async () => (await isThere()) !== undefined, patience);
 }
 
-async function areReady({ appCluster: { client } }: LivingWorld, counts: ClaimCounts): Promise<true> {
+async function areReady({ appCluster: { client } }: LivingFixture, counts: ClaimCounts): Promise<true> {
   const { items } = await client.list<DynamicObject>(databases, { namespace });
   const ready = items.filter(({ status }) => numberAt(status, "size") === 1);
   const copies = await client.list(secrets, { namespace });

@@ -7,7 +7,7 @@ import { after, test, type TestContext } from "node:test";
 import { ownProgram } from "@klutch/engines";
 import { bindCrds } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
-import { type BoundWorld, type StartedProgram, startBoundWorld } from "../security/bound-world.ts";
+import { type BoundFixture, type StartedProgram, startBoundFixture } from "../security/bound-fixture.ts";
 import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
 import { editClaims, makeLivingClaims } from "./living-claims.ts";
 import { measureStretch } from "./measured.ts";
@@ -20,7 +20,7 @@ after(() => stack.disposeAsync());
 
 /** What runs at this stage. */
 interface Matrix {
-  readonly world: BoundWorld;
+  readonly fixture: BoundFixture;
   readonly traffic: Traffic;
   readonly start: (part: "backend" | "konnector", release: "earlier" | "this") => StartedProgram;
   /** How the program that runs is ended. */
@@ -32,10 +32,10 @@ const missing = await missingHistory();
 test("an upgrade and the way back write no claim and no credential, and every edit goes through", async (t) => {
   if (missing !== undefined) return t.skip(missing);
   const matrix = await startMatrix(stack.use(await buildEarlierRelease()));
-  const { world } = matrix;
+  const { fixture } = matrix;
   await stage(t, matrix, "both earlier", async () => {});
   await stage(t, matrix, "this backend, earlier konnector", async () => {
-    const { client } = world.controlPlane;
+    const { client } = fixture.controlPlane;
     for (const crd of bindCrds)
       await client.apply(customResourceDefinitions, crd, { fieldManager: "upgrade", force: true });
     await replaceBackend(matrix, "this");
@@ -52,25 +52,25 @@ async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
     name: `${part}-${release}-${++starts}`,
   });
   const options = { crds: earlier.crds, backend: start("backend", "earlier") };
-  const world = stack.use(await startBoundWorld("Namespaced", options));
-  const konnector = await world.startKonnector(start("konnector", "earlier"));
-  const names = (await makeLivingClaims(world, { claims: 500, secrets: 100 })).slice(0, edited);
-  const traffic = stack.use(editClaims(world, { names }));
+  const fixture = stack.use(await startBoundFixture("Namespaced", options));
+  const konnector = await fixture.startKonnector(start("konnector", "earlier"));
+  const names = (await makeLivingClaims(fixture, { claims: 500, secrets: 100 })).slice(0, edited);
+  const traffic = stack.use(editClaims(fixture, { names }));
   const end = {
-    backend: async () => world.backend[Symbol.asyncDispose](),
+    backend: async () => fixture.backend[Symbol.asyncDispose](),
     konnector: () => konnector.stop(),
   };
-  return { world, traffic, start, end };
+  return { fixture, traffic, start, end };
 }
 
-async function replaceBackend({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
-  const next = await world.startBackend(start("backend", release));
+async function replaceBackend({ fixture, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await fixture.startBackend(start("backend", release));
   await end.backend();
   end.backend = async () => next[Symbol.asyncDispose]();
 }
 
-async function replaceKonnector({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
-  const next = await world.startKonnector(start("konnector", release));
+async function replaceKonnector({ fixture, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await fixture.startKonnector(start("konnector", release));
   await end.konnector();
   end.konnector = () => next.stop();
 }
@@ -78,11 +78,11 @@ async function replaceKonnector({ world, start, end }: Matrix, release: "earlier
 /** Changes something while claims are edited, and looks at what was written. */
 async function stage(
   t: TestContext,
-  { world, traffic }: Matrix,
+  { fixture, traffic }: Matrix,
   name: string,
   change: () => Promise<void>,
 ): Promise<void> {
-  const seen = await measureStretch(world, traffic, { name, edits: edited, happens: change });
+  const seen = await measureStretch(fixture, traffic, { name, edits: edited, happens: change });
   t.diagnostic(
     `${name}: ${seen.edits} edits, slowest ${seen.slowestMs.toFixed(0)} ms, longest not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
       `${seen.changed.length} objects changed, ${seen.needless.length} needlessly`,

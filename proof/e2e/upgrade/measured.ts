@@ -1,6 +1,6 @@
 /** One stretch of traffic in which something happens, and what users and objects had of it. */
 import { waitFor } from "@klutch/kube-testing";
-import { type LivingWorld, useNewNamespace } from "./living-claims.ts";
+import { type LivingFixture, useNewNamespace } from "./living-claims.ts";
 import type { Seen, Traffic } from "./traffic.ts";
 import { lookAtAll, writtenBetween } from "./written.ts";
 
@@ -22,21 +22,21 @@ export interface Stretch {
 
 /** Edits, lets it happen, uses a namespace for which both sides have to agree anew, edits once more, and looks at what was written. */
 export async function measureStretch(
-  world: LivingWorld,
+  fixture: LivingFixture,
   traffic: Traffic,
   stretch: Stretch,
 ): Promise<Measured> {
   const { name, edits: more = 20, happens } = stretch;
-  const before = await lookAtAll(world);
+  const before = await lookAtAll(fixture);
   const edits = new Map(traffic.edits);
   traffic.go();
   await untilEdited(traffic, more);
   await happens();
-  await useNewNamespace(world, name.toLowerCase().replaceAll(/[ ,]+/g, "-"));
+  await useNewNamespace(fixture, name.toLowerCase().replaceAll(/[ ,]+/g, "-"));
   await untilEdited(traffic, more);
   const seen = await traffic.settle();
   const made = new Map(traffic.edits.entries().map(([claim, all]) => [claim, all - (edits.get(claim) ?? 0)]));
-  return { ...seen, ...writtenBetween(before, await lookAtAll(world), made) };
+  return { ...seen, ...writtenBetween(before, await lookAtAll(fixture), made) };
 }
 
 async function untilEdited({ edits }: Traffic, more: number): Promise<void> {

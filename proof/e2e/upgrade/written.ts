@@ -2,8 +2,8 @@
 import { consumerNamespace } from "@klutch/api";
 import { type KubeObject, type ResourceType, secrets } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { databases, tenants } from "../security/bound-world.ts";
-import { type LivingWorld, namespace, serviceNamespace } from "./living-claims.ts";
+import { databases, tenants } from "../security/bound-fixture.ts";
+import { type LivingFixture, namespace, serviceNamespace } from "./living-claims.ts";
 
 /** State of one object. */
 export interface ObjectVersion {
@@ -21,7 +21,7 @@ export type Look = ReadonlyMap<string, ObjectVersion>;
 export async function lookAtAll({
   appCluster,
   controlPlane,
-}: Pick<LivingWorld, "appCluster" | "controlPlane">): Promise<Look> {
+}: Pick<LivingFixture, "appCluster" | "controlPlane">): Promise<Look> {
   const found = new Map<string, ObjectVersion>();
   const read = async (client: KubeClient, where: string, type: ResourceType, of: string): Promise<void> => {
     const options = { namespace: of, metadataOnly: true };

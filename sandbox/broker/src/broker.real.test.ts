@@ -7,11 +7,11 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient, isConcurrency, isGone, OsbError } from "@klutch/osb";
-import { auth, nano as plan, place, planOf, query, startWorld } from "./testing/world.ts";
+import { auth, nano as plan, place, planOf, query, startFixture } from "./testing/fixture.ts";
 
-const world = await startWorld();
-after(() => world[Symbol.asyncDispose]());
-const { provisioned, finished, bound, adminUrl } = world;
+const fixture = await startFixture();
+after(() => fixture[Symbol.asyncDispose]());
+const { provisioned, finished, bound, adminUrl } = fixture;
 
 const command = fileURLToPath(import.meta.resolve("@klutch/osb-conformance/main"));
 
@@ -29,7 +29,7 @@ async function check(...args: readonly string[]): Promise<{
 }> {
   const child = spawn(
     process.execPath,
-    [command, "--url", world.brokerUrl, "--username", auth.username, "--json", ...args],
+    [command, "--url", fixture.brokerUrl, "--username", auth.username, "--json", ...args],
     { env: { OSB_PASSWORD: auth.password }, stdio: ["ignore", "pipe", "pipe"] },
   );
   const closed = once(child, "close");
@@ -82,7 +82,7 @@ test("another plan with parameters keeps them, too", async () => {
 });
 
 test("Ctrl-C in the middle leaves nothing in PostgreSQL", async () => {
-  const child = spawn(process.execPath, [command, "--url", world.brokerUrl, "--username", auth.username], {
+  const child = spawn(process.execPath, [command, "--url", fixture.brokerUrl, "--username", auth.username], {
     env: { OSB_PASSWORD: auth.password },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -114,11 +114,11 @@ test("a binding's credentials work, and what it made outlives it for the next bi
   await query(first, "create table t (a int)", "insert into t values (42)");
   const second = await bound("life", "life-2");
   assert.deepEqual(await query(second, "select a from t"), [{ a: 42 }]);
-  await world.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-1" });
+  await fixture.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-1" });
   await assert.rejects(query(first, "select 1"), /authentication failed|does not exist|not permitted/);
   assert.deepEqual(await query(second, "select a from t"), [{ a: 42 }]);
-  await world.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-2" });
-  assert.deepEqual(await world.osb.deprovision({ ...plan, instanceId: "life" }), {
+  await fixture.osb.unbind({ ...plan, instanceId: "life", bindingId: "life-2" });
+  assert.deepEqual(await fixture.osb.deprovision({ ...plan, instanceId: "life" }), {
     kind: "accepted",
     operation: "deprovision",
     retryAfterMs: undefined,
@@ -127,14 +127,14 @@ test("a binding's credentials work, and what it made outlives it for the next bi
     waitFor(
       "the instance to be gone",
       async () => {
-        const { state } = await world.osb.lastOperation({ instanceId: "life", operation: "deprovision" });
+        const { state } = await fixture.osb.lastOperation({ instanceId: "life", operation: "deprovision" });
         assert.equal(state, "in progress");
         return false;
       },
       { timeoutMs: 1500 },
     ),
   );
-  await assert.rejects(world.osb.lastOperation({ instanceId: "life", operation: "deprovision" }), isGone);
+  await assert.rejects(fixture.osb.lastOperation({ instanceId: "life", operation: "deprovision" }), isGone);
   assert.equal(await count("pg_database", "datname", "i"), 0);
   assert.equal(await count("pg_roles", "rolname", "[ou]"), 0);
 });
@@ -153,17 +153,17 @@ test("bindings reach neither another instance's database nor the broker's", asyn
 
 test("repeating a request gives the same answer, another plan is a conflict", async () => {
   await provisioned("again");
-  assert.deepEqual(await world.osb.provision({ ...plan, ...place, instanceId: "again" }), { kind: "done" });
+  assert.deepEqual(await fixture.osb.provision({ ...plan, ...place, instanceId: "again" }), { kind: "done" });
   const other = { ...plan, planId: planOf("postgresql-single-small").planId };
-  await assert.rejects(world.osb.provision({ ...other, ...place, instanceId: "again" }), { status: 409 });
+  await assert.rejects(fixture.osb.provision({ ...other, ...place, instanceId: "again" }), { status: 409 });
   const uri = await bound("again", "again-1");
   assert.equal(await bound("again", "again-1"), uri);
-  assert.deepEqual((await world.osb.fetchBinding("again", "again-1")).credentials?.["uri"], uri);
+  assert.deepEqual((await fixture.osb.fetchBinding("again", "again-1")).credentials?.["uri"], uri);
 });
 
 test("a plan and parameters can be changed; the server applies them to the database", async () => {
   await provisioned("change");
-  await world.osb.update({
+  await fixture.osb.update({
     ...plan,
     planId: planOf("postgresql-single-big").planId,
     instanceId: "change",
@@ -172,7 +172,7 @@ test("a plan and parameters can be changed; the server applies them to the datab
   await finished("change");
   const uri = await bound2("change", "change-1", planOf("postgresql-single-big").planId);
   assert.deepEqual(await query(uri, "show statement_timeout"), [{ statement_timeout: "1234ms" }]);
-  await world.osb.update({
+  await fixture.osb.update({
     ...plan,
     planId: planOf("postgresql-single-big").planId,
     instanceId: "change",
@@ -180,11 +180,11 @@ test("a plan and parameters can be changed; the server applies them to the datab
   });
   await finished("change");
   assert.deepEqual(await query(uri, "show statement_timeout"), [{ statement_timeout: "0" }]);
-  assert.deepEqual((await world.osb.fetchInstance("change")).parameters, { work_mem: "6MB" });
+  assert.deepEqual((await fixture.osb.fetchInstance("change")).parameters, { work_mem: "6MB" });
 });
 
 async function bound2(instanceId: string, bindingId: string, plan2: string): Promise<string> {
-  const outcome = await world.osb.bind({ serviceId: plan.serviceId, planId: plan2, instanceId, bindingId });
+  const outcome = await fixture.osb.bind({ serviceId: plan.serviceId, planId: plan2, instanceId, bindingId });
   assert.ok(outcome.kind === "done");
   return String(outcome.credentials["uri"]);
 }
@@ -192,7 +192,7 @@ async function bound2(instanceId: string, bindingId: string, plan2: string): Pro
 test("bad input is refused with the field's name and leaves nothing", async () => {
   const refused = async (change: object, message: RegExp): Promise<void> => {
     await assert.rejects(
-      world.osb.provision({ ...plan, ...place, instanceId: "bad", ...change }),
+      fixture.osb.provision({ ...plan, ...place, instanceId: "bad", ...change }),
       (error) => {
         assert.ok(error instanceof OsbError && error.status === 400, String(error));
         assert.match(error.description, message);
@@ -210,32 +210,32 @@ test("bad input is refused with the field's name and leaves nothing", async () =
   await refused({ parameters: { work_mem: "1; drop table x" } }, /parameters\.work_mem/);
   await refused({ instanceId: "with space" }, /instance id/);
   await assert.rejects(
-    world.osb.provision({ ...plan, ...place, instanceId: "bad", acceptsIncomplete: false }),
+    fixture.osb.provision({ ...plan, ...place, instanceId: "bad", acceptsIncomplete: false }),
     {
       error: "AsyncRequired",
     },
   );
-  await assert.rejects(world.osb.fetchInstance("bad"), isGone);
-  await assert.rejects(world.osb.bind({ ...plan, instanceId: "bad", bindingId: "b" }), isGone);
-  await using stranger = createOsbClient({ url: world.brokerUrl, auth: { ...auth, password: "wrong" } });
+  await assert.rejects(fixture.osb.fetchInstance("bad"), isGone);
+  await assert.rejects(fixture.osb.bind({ ...plan, instanceId: "bad", bindingId: "b" }), isGone);
+  await using stranger = createOsbClient({ url: fixture.brokerUrl, auth: { ...auth, password: "wrong" } });
   await assert.rejects(stranger.catalog(), { status: 401 });
-  await using old = createOsbClient({ url: world.brokerUrl, auth, apiVersion: "2.11" });
+  await using old = createOsbClient({ url: fixture.brokerUrl, auth, apiVersion: "2.11" });
   await assert.rejects(old.catalog(), { status: 412 });
 });
 
 test("a broker that ends in the middle of a provision takes it up again", async () => {
-  await world.osb.provision({ ...plan, ...place, instanceId: "crash" });
+  await fixture.osb.provision({ ...plan, ...place, instanceId: "crash" });
   await assert.rejects(
     (async () => {
-      await world.osb.bind({ ...plan, instanceId: "crash", bindingId: "c" });
-      await world.osb.bind({ ...plan, instanceId: "none", bindingId: "c" });
+      await fixture.osb.bind({ ...plan, instanceId: "crash", bindingId: "c" });
+      await fixture.osb.bind({ ...plan, instanceId: "none", bindingId: "c" });
     })(),
     (error) => isConcurrency(error) || isGone(error),
   );
   // As after a crash: what was running is marked so, and nothing works on it.
-  await world.restart(async () => {
+  await fixture.restart(async () => {
     await query(
-      world.adminOf("klutch_broker"),
+      fixture.adminOf("klutch_broker"),
       "update instances set state = 'in progress' where id = 'crash'",
     );
   });
@@ -246,11 +246,11 @@ test("a broker that ends in the middle of a provision takes it up again", async 
 test("a binding's parameters are refused by name, because none would count", async () => {
   await provisioned("bare");
   const binding = { ...plan, instanceId: "bare", bindingId: "bare-1" };
-  await assert.rejects(world.osb.bind({ ...binding, parameters: { role: "reader" } }), {
+  await assert.rejects(fixture.osb.bind({ ...binding, parameters: { role: "reader" } }), {
     status: 400,
     description: "parameters.role is not supported; bindings have no parameters",
   });
-  assert.equal((await world.osb.bind({ ...binding, parameters: {} })).kind, "done");
-  await world.unbind("bare", "bare-1");
-  await world.deprovisioned("bare");
+  assert.equal((await fixture.osb.bind({ ...binding, parameters: {} })).kind, "done");
+  await fixture.unbind("bare", "bare-1");
+  await fixture.deprovisioned("bare");
 });

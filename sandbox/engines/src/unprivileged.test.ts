@@ -22,7 +22,7 @@ test("a folder that others may write to is not ours, whatever is in it", async (
   await requireOwnFolder(await made("closed", 0o700));
   for (const [name, mode] of [
     ["group", 0o775],
-    ["world", 0o757],
+    ["fixture", 0o757],
     ["sticky", 0o1777],
   ] as const) {
     await assert.rejects(requireOwnFolder(await made(name, mode)), (error) => {

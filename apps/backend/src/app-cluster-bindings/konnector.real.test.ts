@@ -11,12 +11,12 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { createKubeconfig, startControlPlaneFixture, until } from "./testing/world.ts";
+import { createKubeconfig, startControlPlaneFixture, until } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneFixture());
-const { client, condition, create } = world;
+const fixture = stack.use(await startControlPlaneFixture());
+const { client, condition, create } = fixture;
 await createKubeconfig(client);
 
 const apiExports = [{ group: "mangodb.com", resource: "mangodbs" }];
@@ -60,7 +60,7 @@ test("nothing is written when nothing differs, although the server completed the
   await rollOut("True");
   await until("the rollout", deployed, /^True$/);
   const { metadata } = (await deployment()) ?? {};
-  const before = world.applied().length;
+  const before = fixture.applied().length;
   for (const touched of ["1", "2", "3"]) {
     await client.mergePatch(appClusterBindings, app, { metadata: { annotations: { touched } } });
   }
@@ -71,7 +71,7 @@ test("nothing is written when nothing differs, although the server completed the
   assert.equal(after?.resourceVersion, metadata?.resourceVersion);
   // Only the tenant's role follows the export that went.
   assert.deepEqual(
-    world
+    fixture
       .applied()
       .slice(before)
       .filter((resource) => resource !== "clusterroles"),
@@ -209,7 +209,7 @@ test("deletion waits for the konnector to unbind, however long that takes, and t
     metadata: { namespace: ref.namespace, name: "klutch-bind" },
     spec: { holderIdentity: "konnector-1", renewTime, leaseDurationSeconds: 15 },
   });
-  world.shift.ms = 600_000;
+  fixture.shift.ms = 600_000;
   try {
     await client.delete(appClusterBindings, app);
     await until("the unbinding", () => condition("app", "Unbound"), /^False Info\/Unbinding: .*mangodbs/);
@@ -218,7 +218,7 @@ test("deletion waits for the konnector to unbind, however long that takes, and t
     await client.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: null } });
     await waitFor("everything to be gone", () => gone("app"));
   } finally {
-    world.shift.ms = 0;
+    fixture.shift.ms = 0;
   }
 });
 
@@ -235,7 +235,7 @@ test("without a konnector the unbinding is given up after two minutes, and that 
   const unbound = (): Promise<string> => condition("alone", "Unbound");
   await until("the wait", unbound, /^False Info\/KonnectorNotRunning/);
   assert.ok(await client.find(apiServiceBindings, ref));
-  world.shift.ms = 121_000;
+  fixture.shift.ms = 121_000;
   try {
     await client.mergePatch(
       appClusterBindings,
@@ -262,7 +262,7 @@ test("without a konnector the unbinding is given up after two minutes, and that 
     );
     await waitFor("everything to be gone", () => gone("alone"));
   } finally {
-    world.shift.ms = 0;
+    fixture.shift.ms = 0;
   }
 });
 

@@ -33,12 +33,12 @@ import {
   kubeconfigSecret,
   startControlPlaneFixture,
   until,
-} from "./testing/world.ts";
+} from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const world = stack.use(await startControlPlaneFixture());
-const { client, condition, create } = world;
+const fixture = stack.use(await startControlPlaneFixture());
+const { client, condition, create } = fixture;
 
 const mangodbs = { group: "mangodb.com", resource: "mangodbs" };
 const caches = { group: "mangodb.com", resource: "caches" };
@@ -53,7 +53,7 @@ const binding = (name: string): Promise<APIServiceBinding | undefined> =>
 
 test("in control-plane mode without a login every path is unknown", async () => {
   for (const path of ["/export", "/authorize", "/"]) {
-    assert.equal((await world.backend.app.request(path)).status, 404);
+    assert.equal((await fixture.backend.app.request(path)).status, 404);
   }
 });
 

@@ -79,7 +79,7 @@ class Report {
     this.#conditions.push(condition);
   }
 
-  /** Runs a step; its error becomes a condition of this type. A conflict only means that the world moved on: it is thrown. */
+  /** Runs a step; its error becomes a condition of this type. It throws a conflict, which only means that the object changed meanwhile. */
   async run<T>(type: string, reason: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-world.ts";
+import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-fixture.ts";
 
 const backup = {
   ...sampleOffer,
@@ -16,14 +16,14 @@ const backup = {
   fields: [],
   permissionClaims: [],
 };
-const world = await startLoginFixture({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
+const fixture = await startLoginFixture({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
 });
 after(async () => {
   await browser.close();
-  await world[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -85,7 +85,7 @@ async function plugin(): Promise<{ readonly port: number; readonly answer: Promi
 }
 
 async function logIn(page: Page, port: number): Promise<void> {
-  await page.goto(`${world.url}/authorize?s=browser1&c=abc123&p=${port}`);
+  await page.goto(`${fixture.url}/authorize?s=browser1&c=abc123&p=${port}`);
   await page.fill('input[name="login"]', "someone");
   await page.fill('input[name="password"]', "x");
   await page.click('button[type="submit"]');
@@ -107,7 +107,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     page.on("console", (message) => {
       // Only ours, not the identity provider's. Browsers ask for a favicon on their own.
       const { url } = message.location();
-      if (message.type() === "error" && url.startsWith(world.url) && !url.endsWith("/favicon.ico")) {
+      if (message.type() === "error" && url.startsWith(fixture.url) && !url.endsWith("/favicon.ico")) {
         problems.push(message.text());
       }
     });
@@ -144,7 +144,7 @@ test("the strict policy lets the form reach the plugin, and the page fits a phon
   await picture(page, "phone");
   await page.click("button.backups");
   await receiver.answer;
-  assert.equal(world.bound.at(-1)?.resource, "backups");
+  assert.equal(fixture.bound.at(-1)?.resource, "backups");
   await context.close();
 });
 
@@ -153,7 +153,7 @@ test("an error page says what happened and passes the accessibility check", {
 }, async () => {
   const context = await browser.newContext({ bypassCSP: true, viewport: { width: 900, height: 500 } });
   const page = await context.newPage();
-  await page.goto(`${world.url}/authorize?s=a&c=b&u=https://evil.example.com/`);
+  await page.goto(`${fixture.url}/authorize?s=a&c=b&u=https://evil.example.com/`);
   assert.match(
     await page.locator("main").innerText(),
     /redirect to https:\/\/evil\.example\.com is not allowed/,

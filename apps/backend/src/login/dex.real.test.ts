@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { oidcClient, startLoginFixture } from "../testing/login-world.ts";
+import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -55,10 +55,10 @@ async function startDex(): Promise<RunningProcess> {
   return stack.use(dex);
 }
 const first = await startDex();
-const world = stack.use(await startLoginFixture({ issuer, port }));
+const fixture = stack.use(await startLoginFixture({ issuer, port }));
 
 async function logIn(browser = new TestBrowser(), stopAt?: string): Promise<Landed> {
-  const form = await browser.go(`${world.url}/authorize?s=session1&c=abc123&p=4321`);
+  const form = await browser.go(`${fixture.url}/authorize?s=session1&c=abc123&p=4321`);
   const values = { login: user.email, password: user.password };
   return browser.submit(form, 'name="password"', values, stopAt);
 }
@@ -71,13 +71,13 @@ test("a login at a real Dex leads to the page", async () => {
 
 test("while Dex is away a login says so; when it is back, with other keys, logins work again", async () => {
   const browser = new TestBrowser();
-  const back = await logIn(browser, `${world.url}/callback`);
+  const back = await logIn(browser, `${fixture.url}/callback`);
   await first.stop();
   const away = await browser.go(back.url.href);
   assert.equal(away.status, 503);
   assert.match(away.html, /cannot be used at the moment/);
   // Its metadata are requested again, so the next login finds out before the browser is sent there.
-  assert.equal((await browser.go(`${world.url}/authorize?s=s&c=c&p=1`)).status, 503);
+  assert.equal((await browser.go(`${fixture.url}/authorize?s=s&c=c&p=1`)).status, 503);
   const second = await startDex();
   assert.equal((await logIn()).status, 200);
   // Away and back between two logins: the backend sees only an unknown key.

@@ -16,7 +16,7 @@ import {
 } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { oidcClient } from "../testing/login-world.ts";
+import { oidcClient } from "../testing/login-fixture.ts";
 import { databases, installProvider, templateObject } from "../testing/provider.ts";
 
 const stack = new AsyncDisposableStack();

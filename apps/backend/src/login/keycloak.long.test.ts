@@ -4,7 +4,7 @@ import { reservePorts, startKeycloak } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
-import { oidcClient, startLoginFixture } from "../testing/login-world.ts";
+import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
 
 const stack = new AsyncDisposableStack();
@@ -13,8 +13,8 @@ const [keycloakPort = 0, port = 0] = stack.use(await reservePorts(2)).ports;
 const first = stack.use(await startKeycloak({ port: keycloakPort }));
 const redirectUri = `http://127.0.0.1:${port}/callback`;
 const realm = await createRealm(first, redirectUri);
-const world = stack.use(await startLoginFixture({ issuer: realm.issuer, port }));
-const start = `${world.url}/authorize?s=session1&c=abc123&p=4321`;
+const fixture = stack.use(await startLoginFixture({ issuer: realm.issuer, port }));
+const start = `${fixture.url}/authorize?s=session1&c=abc123&p=4321`;
 
 async function logIn(
   { username, password }: RealmUser,
@@ -28,7 +28,7 @@ async function logIn(
 async function identityAfter(page: Landed, browser: TestBrowser): Promise<unknown> {
   assert.equal(page.status, 200, page.html);
   await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
-  const { issuer, subject } = world.bound.at(-1)?.session ?? {};
+  const { issuer, subject } = fixture.bound.at(-1)?.session ?? {};
   return { issuer, subject };
 }
 
@@ -47,7 +47,7 @@ test("a login whose tokens exceed 8 KB works, and its cookies stay small", async
   assert.ok((await realm.idToken(manager)).length > 8_192);
   const browser = new TestBrowser();
   const page = await logIn(manager, browser);
-  const cookies = browser.cookies.get(new URL(world.url).host) ?? new Map<string, string>();
+  const cookies = browser.cookies.get(new URL(fixture.url).host) ?? new Map<string, string>();
   assert.ok([...cookies.values()].join("").length < 2_048, [...cookies.values()].join("\n"));
   assert.deepEqual(await identityAfter(page, browser), { issuer: realm.issuer, subject: manager.id });
 });
@@ -75,7 +75,7 @@ test("when the signing key was replaced logins work at once, and tokens of the r
 
 test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {
   const browser = new TestBrowser();
-  const back = await logIn(developer, browser, `${world.url}/callback`);
+  const back = await logIn(developer, browser, `${fixture.url}/callback`);
   await first.process.stop();
   const away = await browser.go(back.url.href);
   assert.equal(away.status, 503);

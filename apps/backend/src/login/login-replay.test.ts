@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { makeKey, startLyingIdentityProvider } from "../testing/lying-identity-provider.ts";
-import { startLoginFixture } from "../testing/login-world.ts";
+import { startLoginFixture } from "../testing/login-fixture.ts";
 
 // An identity provider that takes each code as often as it is shown, so that only the backend itself can refuse the second time.
 const lying = await startLyingIdentityProvider();
@@ -16,10 +16,10 @@ async function begun(browser: TestBrowser, backend: string, session = "session1"
 }
 
 test("a kept login cookie opens one session only, even when the identity provider takes the code again", async () => {
-  await using world = await startLoginFixture({ issuer: lying.issuer });
+  await using fixture = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
-  const callback = await begun(browser, world.url);
-  const host = new URL(world.url).host;
+  const callback = await begun(browser, fixture.url);
+  const host = new URL(fixture.url).host;
   const kept = new Map(browser.cookies.get(host));
   assert.equal((await browser.go(callback)).url.pathname, "/resources");
   const exchanges = lying.exchanges;
@@ -33,23 +33,25 @@ test("a kept login cookie opens one session only, even when the identity provide
 });
 
 test("an ID token that another key signed opens no session and leaves no cookie", async () => {
-  await using world = await startLoginFixture({ issuer: lying.issuer });
+  await using fixture = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
-  const { url } = await browser.go(`${world.url}/authorize?s=session1&c=abc&p=4321`, {}, lying.issuer);
+  const { url } = await browser.go(`${fixture.url}/authorize?s=session1&c=abc&p=4321`, {}, lying.issuer);
   const claims = { ...lying.claims(url.searchParams.get("nonce") ?? ""), sub: "admin" };
   await lying.answerWith(claims, { key: await makeKey("other"), kid: "first" });
-  const page = await browser.go(`${world.url}/callback?code=c&state=${url.searchParams.get("state") ?? ""}`);
+  const page = await browser.go(
+    `${fixture.url}/callback?code=c&state=${url.searchParams.get("state") ?? ""}`,
+  );
   assert.equal(page.status, 401);
   assert.match(page.html, /could not be verified/);
-  assert.deepEqual([...(browser.cookies.get(new URL(world.url).host) ?? [])], []);
-  assert.equal((await browser.go(`${world.url}/resources?s=session1`)).status, 401);
+  assert.deepEqual([...(browser.cookies.get(new URL(fixture.url).host) ?? [])], []);
+  assert.equal((await browser.go(`${fixture.url}/resources?s=session1`)).status, 401);
 });
 
 test("of two callbacks with one cookie at the same time only one opens a session", async () => {
-  await using world = await startLoginFixture({ issuer: lying.issuer });
+  await using fixture = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
-  const callback = await begun(browser, world.url);
-  const host = new URL(world.url).host;
+  const callback = await begun(browser, fixture.url);
+  const host = new URL(fixture.url).host;
   const twin = new TestBrowser();
   twin.cookies.set(host, new Map(browser.cookies.get(host)));
   const pages = await Promise.all([browser.go(callback), twin.go(callback)]);
@@ -57,31 +59,31 @@ test("of two callbacks with one cookie at the same time only one opens a session
 });
 
 test("a login that the identity provider did not answer can be tried again with a new one, not with the old cookie", async () => {
-  await using world = await startLoginFixture({ issuer: lying.issuer });
+  await using fixture = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
-  const callback = await begun(browser, world.url);
+  const callback = await begun(browser, fixture.url);
   await lying.goAway();
   const failed = await browser.go(callback);
   await lying.comeBack();
   assert.equal(failed.status, 503);
   assert.equal((await browser.go(callback)).status, 400);
-  assert.equal((await browser.go(await begun(browser, world.url))).status, 200);
+  assert.equal((await browser.go(await begun(browser, fixture.url))).status, 200);
 });
 
 test("many logins in one browser stay within what a request's header may hold", async () => {
-  await using world = await startLoginFixture({ issuer: lying.issuer });
+  await using fixture = await startLoginFixture({ issuer: lying.issuer });
   const browser = new TestBrowser();
   const redirect = encodeURIComponent(`http://localhost:1/${"x".repeat(900)}`);
   let page: Landed | undefined;
   for (let login = 0; login < 12; login++) {
-    const authorize = `${world.url}/authorize?s=session${login}&c=abc&u=${redirect}`;
+    const authorize = `${fixture.url}/authorize?s=session${login}&c=abc&u=${redirect}`;
     const { url } = await browser.go(authorize, {}, lying.issuer);
     const claims = { ...lying.claims(url.searchParams.get("nonce") ?? ""), sub: "s".repeat(255) };
     await lying.answerWith(claims);
-    page = await browser.go(`${world.url}/callback?code=c&state=${url.searchParams.get("state") ?? ""}`);
+    page = await browser.go(`${fixture.url}/callback?code=c&state=${url.searchParams.get("state") ?? ""}`);
     assert.equal(page.status, 200, `login ${login}`);
   }
-  const sent = [...(browser.cookies.get(new URL(world.url).host) ?? [])];
+  const sent = [...(browser.cookies.get(new URL(fixture.url).host) ?? [])];
   const bytes = sent.reduce((sum, [name, value]) => sum + name.length + value.length + 3, 0);
   assert.ok(bytes < 12_000, `${sent.length} cookies, ${bytes} bytes`);
   for (const [name, value] of sent) assert.ok(name.length + value.length < 4_000, `${name}: ${value.length}`);

@@ -3,18 +3,18 @@ import { after, test } from "node:test";
 import { createLogger } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { type LoginFixture, sampleResponse, startLoginFixture } from "../testing/login-world.ts";
+import { type LoginFixture, sampleResponse, startLoginFixture } from "../testing/login-fixture.ts";
 
 const lines: string[] = [];
 const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
-const world = await startLoginFixture({
+const fixture = await startLoginFixture({
   issuer: startIdentityProvider,
   logger,
   allowedRedirects: ["https://console.example.org/bound"],
 });
-after(() => world[Symbol.asyncDispose]());
+after(() => fixture[Symbol.asyncDispose]());
 
-const authorize = (query: string, of: LoginFixture = world): string => `${of.url}/authorize?${query}`;
+const authorize = (query: string, of: LoginFixture = fixture): string => `${of.url}/authorize?${query}`;
 const started = "s=session1&c=abc123&p=4321";
 
 /** Logs in at the identity provider, up to where `stopAt` begins. */
@@ -39,12 +39,12 @@ test("a login, a choice, and the answer arrives at the plugin intact", async () 
   assert.equal(answer.status, 303);
   assert.equal(answer.url.pathname, "/callback");
   assert.equal(answer.url.searchParams.get("response"), sampleResponse);
-  const last = world.bound.at(-1);
+  const last = fixture.bound.at(-1);
   assert.deepEqual(
     [last?.resource, last?.group, last?.session.subject],
     ["databases", "example.org", "someone"],
   );
-  assert.equal(last?.session.issuer, world.issuer);
+  assert.equal(last?.session.issuer, fixture.issuer);
   assert.equal(last?.session.clusterId, "abc123");
 });
 
@@ -60,7 +60,7 @@ for (const target of [
     const browser = new TestBrowser();
     const page = await browser.go(authorize(`s=x&c=y&u=${encodeURIComponent(target)}`));
     assert.equal(page.status, 400);
-    assert.equal(page.url.host, new URL(world.url).host);
+    assert.equal(page.url.host, new URL(fixture.url).host);
     assert.match(page.html, /cannot be started/);
     assert.equal(page.headers.getSetCookie().length, 0);
   });
@@ -75,7 +75,7 @@ test("an exactly listed redirect and every loopback form are accepted", async ()
     const page = await new TestBrowser().go(
       authorize(`s=x&c=y&u=${encodeURIComponent(target)}`),
       {},
-      world.issuer,
+      fixture.issuer,
     );
     assert.equal(page.status, 302, target);
   }
@@ -95,7 +95,7 @@ test("a missing or malformed parameter is named", async () => {
   }
 });
 
-const callback = `${world.url}/callback`;
+const callback = `${fixture.url}/callback`;
 
 test("a tampered state is refused, and the login is used up", async () => {
   const browser = new TestBrowser();
@@ -112,7 +112,7 @@ test("a tampered state is refused, and the login is used up", async () => {
 test("a callback that is played again is refused, also with the cookie it had", async () => {
   const browser = new TestBrowser();
   const back = await logIn(browser, started, callback);
-  const host = new URL(world.url).host;
+  const host = new URL(fixture.url).host;
   const kept = new Map(browser.cookies.get(host));
   assert.equal((await browser.go(back.url.href)).status, 200);
   const again = await browser.go(back.url.href);
@@ -127,10 +127,10 @@ test("a callback that is played again is refused, also with the cookie it had", 
 test("a callback that is played again on another replica is refused by the identity provider", async () => {
   const browser = new TestBrowser();
   const back = await logIn(browser, started, callback);
-  const kept = [...(browser.cookies.get(new URL(world.url).host) ?? [])];
+  const kept = [...(browser.cookies.get(new URL(fixture.url).host) ?? [])];
   assert.equal((await browser.go(back.url.href)).status, 200);
   const cookie = kept.map(([name, value]) => `${name}=${value}`).join("; ");
-  const again = await world.otherReplica(new Request(back.url.href, { headers: { cookie } }));
+  const again = await fixture.otherReplica(new Request(back.url.href, { headers: { cookie } }));
   assert.equal(again.status, 401);
   assert.match(await again.text(), /invalid_grant/);
 });
@@ -144,13 +144,13 @@ test("a callback in another browser is refused", async () => {
 
 test("what the identity provider says against a login is shown", async () => {
   const browser = new TestBrowser();
-  const toProvider = await browser.go(authorize(started), {}, world.issuer);
+  const toProvider = await browser.go(authorize(started), {}, fixture.issuer);
   const state = toProvider.url.searchParams.get("state") ?? "";
   const query = new URLSearchParams({
     error: "access_denied",
     error_description: "not for you",
     state,
-    iss: world.issuer,
+    iss: fixture.issuer,
   });
   const page = await browser.go(`${callback}?${query.toString()}`);
   assert.equal(page.status, 401);
@@ -158,43 +158,43 @@ test("what the identity provider says against a login is shown", async () => {
 });
 
 test("the login asks for PKCE, state and nonce", async () => {
-  const { url } = await new TestBrowser().go(authorize(started), {}, world.issuer);
+  const { url } = await new TestBrowser().go(authorize(started), {}, fixture.issuer);
   assert.equal(url.searchParams.get("code_challenge_method"), "S256");
   for (const name of ["code_challenge", "state", "nonce"])
     assert.ok((url.searchParams.get(name) ?? "").length >= 43, name);
 });
 
 test("a wrong issuer is one clear message, and the reason stays with the operator", async () => {
-  await using wrong = await startLoginFixture({ issuer: `${world.issuer}/elsewhere` });
+  await using wrong = await startLoginFixture({ issuer: `${fixture.issuer}/elsewhere` });
   const page = await new TestBrowser().go(authorize(started, wrong));
   assert.equal(page.status, 503);
   assert.match(page.html, /identity provider cannot be used/);
 });
 
 test("without a login there is no page and nothing can be bound", async () => {
-  const before = world.bound.length;
+  const before = fixture.bound.length;
   const browser = new TestBrowser();
-  assert.equal((await browser.go(`${world.url}/resources?s=session1`)).status, 401);
+  assert.equal((await browser.go(`${fixture.url}/resources?s=session1`)).status, 401);
   assert.equal(
-    (await browser.go(`${world.url}/bind?s=session1&resource=databases&group=example.org`)).status,
+    (await browser.go(`${fixture.url}/bind?s=session1&resource=databases&group=example.org`)).status,
     401,
   );
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const body = "s=session1&resource=databases&group=example.org&csrf=x";
-  assert.equal((await browser.go(`${world.url}/bind`, { method: "POST", body, headers })).status, 401);
-  assert.equal(world.bound.length, before);
+  assert.equal((await browser.go(`${fixture.url}/bind`, { method: "POST", body, headers })).status, 401);
+  assert.equal(fixture.bound.length, before);
 });
 
 test("a form without the session's token and a link from another site bind nothing", async () => {
   const browser = new TestBrowser();
   const page = await logIn(browser);
-  const before = world.bound.length;
+  const before = fixture.bound.length;
   const forged = await browser.submit(page, 'value="databases"', { csrf: "guess" });
   assert.equal(forged.status, 403);
-  const link = `${world.url}/bind?s=session1&resource=databases&group=example.org`;
+  const link = `${fixture.url}/bind?s=session1&resource=databases&group=example.org`;
   const foreign = await browser.go(link, { headers: { "sec-fetch-site": "cross-site" } });
   assert.equal(foreign.status, 403);
-  assert.equal(world.bound.length, before);
+  assert.equal(fixture.bound.length, before);
   const own = await browser.go(
     link,
     { headers: { "sec-fetch-site": "same-origin" } },
@@ -206,10 +206,10 @@ test("a form without the session's token and a link from another site bind nothi
 test("a session of one login does not open another's page", async () => {
   const browser = new TestBrowser();
   await logIn(browser);
-  const host = new URL(world.url).host;
+  const host = new URL(fixture.url).host;
   const jar = browser.cookies.get(host);
   jar?.set("klutch-bind-other", jar.get("klutch-bind-session1") ?? "");
-  assert.equal((await browser.go(`${world.url}/resources?s=other`)).status, 401);
+  assert.equal((await browser.go(`${fixture.url}/resources?s=other`)).status, 401);
 });
 
 test("cookies are HttpOnly, Lax, short-lived, small and unreadable", async () => {
@@ -234,14 +234,14 @@ test("pages forbid scripts, frames, sniffing and caching, and name no other host
 });
 
 test("GET /export describes the login at the host that was asked, and refuses a malformed Host", async () => {
-  const response = await fetch(`${world.url}/export`);
+  const response = await fetch(`${fixture.url}/export`);
   assert.deepEqual(await response.json(), {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
     providerPrettyName: "Test Provider",
     version: "v1.6.0",
     authenticationMethods: [
-      { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${world.url}/authorize` } },
+      { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${fixture.url}/authorize` } },
     ],
   });
 });

@@ -6,16 +6,16 @@ import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { startLoginFixture } from "../testing/login-world.ts";
+import { startLoginFixture } from "../testing/login-fixture.ts";
 import { createClusterKeyOf } from "./cluster-proof.ts";
 
 const url = "https://backend.example.org/renew";
 const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 5)), encryption: undefined });
-const world = await startLoginFixture({
+const fixture = await startLoginFixture({
   issuer: startIdentityProvider,
   clusterKeyOf: createClusterKeyOf({ sealer, url }),
 });
-after(() => world[Symbol.asyncDispose]());
+after(() => fixture[Symbol.asyncDispose]());
 const login = { sessionId: "session1", clusterId: "abc123" };
 const key = newClusterKey();
 const challenge = await sealer.seal({ issuedAt: String(Date.now()), nonce: "n" }, 600);
@@ -36,7 +36,7 @@ function proof(
 
 async function begin(browser: TestBrowser, more: Record<string, string>, stopAt?: string): Promise<Landed> {
   const query = new URLSearchParams({ s: "session1", c: "abc123", p: "4321", ...more }).toString();
-  let page = await browser.go(`${world.url}/authorize?${query}`, {}, stopAt);
+  let page = await browser.go(`${fixture.url}/authorize?${query}`, {}, stopAt);
   if (page.html.includes('name="password"')) {
     page = await browser.submit(page, 'name="password"', { login: "someone", password: "x" }, stopAt);
   }
@@ -48,7 +48,7 @@ async function provenBy(more: Record<string, string>): Promise<string | undefine
   const page = await begin(browser, more);
   assert.equal(page.url.pathname, "/resources");
   await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
-  return world.bound.at(-1)?.session.clusterKey;
+  return fixture.bound.at(-1)?.session.clusterKey;
 }
 
 test("a proof travels from the plugin through the login to the binding; without one nothing is proven", async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { KeycloakServer } from "@klutch/engines";
 import { isRecord } from "@klutch/kube-core";
-import { oidcClient } from "./login-world.ts";
+import { oidcClient } from "./login-fixture.ts";
 
 /** A user of the realm; both are members of a nested group. */
 export interface RealmUser {

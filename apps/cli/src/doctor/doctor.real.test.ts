@@ -19,14 +19,14 @@ import {
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { roleBindingObject, roleObject } from "@klutch/kube-testing";
-import { startKlutchFixture } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/fixture.ts";
 
-const world = await startKlutchFixture();
-const { consumer, widgets } = world;
-after(() => world[Symbol.asyncDispose]());
+const fixture = await startKlutchFixture();
+const { consumer, widgets } = fixture;
+after(() => fixture[Symbol.asyncDispose]());
 
 test("doctor: a cluster without a live konnector has problems, one with it and Ready bindings has none", async () => {
-  const sick = await world.run(["doctor"]);
+  const sick = await fixture.run(["doctor"]);
   assert.equal(sick.code, 1);
   assert.match(sick.stdout(), /problem +Deployment klutch-bind\/konnector: 0 of 2 replicas/);
   assert.match(sick.stdout(), /problem +Lease klutch-bind\/klutch-bind does not exist/);
@@ -34,8 +34,8 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
     sick.stdout(),
     /problem +widgets\.test\.klutch\.dev is not Ready\.\n +No konnector has reported/,
   );
-  await world.makeHealthy();
-  const healthy = await world.run(["doctor"]);
+  await fixture.makeHealthy();
+  const healthy = await fixture.run(["doctor"]);
   assert.equal(healthy.code, 0, healthy.stdout());
   assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
   assert.match(healthy.stderr(), /No problems\.\n$/);
@@ -46,7 +46,7 @@ test("a konnector that works as a process outside of Pods, as in the sandbox, is
   const ref = { namespace: consumerNamespace, name: konnectorName };
   const none = { status: { replicas: 0, readyReplicas: 0, availableReplicas: 0 } };
   await client.mergePatch(deployments, ref, none, { subresource: "status" });
-  const outside = await world.run(["doctor"]);
+  const outside = await fixture.run(["doctor"]);
   assert.equal(outside.code, 0, outside.stdout());
   assert.match(
     outside.stdout(),
@@ -56,7 +56,7 @@ test("a konnector that works as a process outside of Pods, as in the sandbox, is
   const containers = [{ name: "konnector", image: "x.test/k:v1" }];
   const spec = { serviceAccountName: konnectorName, containers };
   await client.create<DynamicObject>(pods, { apiVersion: "v1", kind: "Pod", metadata: pod, spec });
-  const inside = await world.run(["doctor"]);
+  const inside = await fixture.run(["doctor"]);
   assert.equal(inside.code, 1);
   assert.match(inside.stdout(), /problem +Deployment .*0 of 2 replicas are available\.\n/);
   await client.delete(pods, pod);
@@ -83,7 +83,7 @@ test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs wh
     { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] },
   ];
   await client.mergePatch(clusterRoles, { name: own }, { rules });
-  const found = await world.run(["doctor"]);
+  const found = await fixture.run(["doctor"]);
   assert.equal(found.code, 1);
   const text = found.stdout();
   assert.match(
@@ -98,28 +98,28 @@ test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs wh
   assert.match(text, /ClusterRole klutch-bind-konnector:gadgets\S+ is left over/);
   assert.match(text, /ClusterRole klutch-bind-konnector:widgets\S+ is not as Klutch writes it/);
   await client.delete(clusterRoleBindings, { name: "too-much" });
-  const gap = await world.run(["doctor"]);
+  const gap = await fixture.run(["doctor"]);
   assert.match(gap.stdout(), /missing: .*list, watch.* on secrets\n/);
-  const fixed = await world.run(["doctor", "--fix"]);
+  const fixed = await fixture.run(["doctor", "--fix"]);
   assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
   assert.match(fixed.stderr(), /Deleting ClusterRole and ClusterRoleBinding klutch-bind-konnector:gadgets/);
   assert.match(fixed.stdout(), /after the repair\n {2}ok +No surplus and no gap/);
   assert.equal(await client.find(clusterRoles, { name: gone }), undefined);
-  assert.equal((await world.run(["doctor", "--fix"])).code, 0);
+  assert.equal((await fixture.run(["doctor", "--fix"])).code, 0);
 });
 
 test("doctor: a missing or altered admission policy is a problem, and --fix writes it for the bound APIs", async () => {
   const ref = { name: konnectorPolicyName };
-  const { client } = world.consumer;
+  const { client } = fixture.consumer;
   await client.delete(validatingAdmissionPolicyBindings, ref);
   await client.mergePatch(validatingAdmissionPolicies, ref, { spec: { failurePolicy: "Ignore" } });
-  const altered = await world.run(["doctor"]);
+  const altered = await fixture.run(["doctor"]);
   assert.match(altered.stdout(), /ValidatingAdmissionPolicy klutch-konnector does not match.*bound/);
   await client.delete(validatingAdmissionPolicies, ref);
-  const gone = await world.run(["doctor"]);
+  const gone = await fixture.run(["doctor"]);
   assert.match(gone.stdout(), /ValidatingAdmissionPolicy klutch-konnector is missing/);
   assert.equal(gone.code, 1);
-  const fixed = await world.run(["doctor", "--fix"]);
+  const fixed = await fixture.run(["doctor", "--fix"]);
   assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
   const policy = await client.get<DynamicObject>(validatingAdmissionPolicies, ref);
   assert.match(JSON.stringify(policy.spec), new RegExp(`'${widgets.name}'`));

@@ -2,7 +2,7 @@
 import { runCli } from "../program.ts";
 import { type ScriptedRun, scriptedRun } from "./script.ts";
 
-/** Outside world of a run: environment, answers, standard input. */
+/** The surroundings of a run: environment, answers, standard input. */
 export type Outside = NonNullable<Parameters<typeof scriptedRun>[0]>;
 
 /** A command that has ended. */

@@ -17,19 +17,19 @@ import { waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
 import { bindApi } from "../testing/bound-pair.ts";
-import { startKlutchFixture } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/fixture.ts";
 
-const world = await startKlutchFixture();
-const { consumer, provider, widgets } = world;
-after(() => world[Symbol.asyncDispose]());
-await world.makeHealthy();
+const fixture = await startKlutchFixture();
+const { consumer, provider, widgets } = fixture;
+after(() => fixture[Symbol.asyncDispose]());
+await fixture.makeHealthy();
 
 test("release: nothing held; a held schema and held deletions are shown and released", async () => {
   const { name } = widgets;
-  const none = await world.run(["release", name]);
+  const none = await fixture.run(["release", name]);
   assert.equal(none.code, 0, none.stderr());
   assert.match(none.stderr(), /holds back nothing of widgets\.test\.klutch\.dev/);
-  await world.setConditions(name, [
+  await fixture.setConditions(name, [
     { type: "Ready", status: "False", severity: "Error", reason: "BreakingSchemaChange", message: "x" },
     {
       type: "SchemaInSync",
@@ -40,22 +40,22 @@ test("release: nothing held; a held schema and held deletions are shown and rele
     },
     { type: "DeletionHeld", status: "True", message: "12 objects wait" },
   ]);
-  const diagnosis = await world.run(["doctor"]);
+  const diagnosis = await fixture.run(["doctor"]);
   assert.match(diagnosis.stdout(), /When that is right: klutch release widgets/);
-  const run = await world.run(["release", name]);
+  const run = await fixture.run(["release", name]);
   assert.equal(run.code, 0, run.stderr());
   assert.match(
     run.stderr(),
     /v1 spec\.size: type changed.*\n.*holds back deletions of .*:\n {2}12 objects wait/,
   );
-  const annotations = (await world.findBinding(name))?.metadata.annotations ?? {};
+  const annotations = (await fixture.findBinding(name))?.metadata.annotations ?? {};
   assert.equal(annotations[releaseSchemaAnnotation], "Ab3_x-9");
   assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
 test("conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {
   const hostile = "\u001b[2Jbad\u202e\n  ok       all is well";
-  await world.setConditions(widgets.name, [
+  await fixture.setConditions(widgets.name, [
     { type: "Ready", status: "False", severity: "Error", reason: hostile, message: hostile },
     {
       type: "SchemaInSync",
@@ -66,7 +66,7 @@ test("conditions that a provider worded neither steer the terminal nor pass for 
     },
     { type: "DeletionHeld", status: "True", message: hostile },
   ]);
-  const runs = [await world.run(["doctor"]), await world.run(["release", widgets.name])];
+  const runs = [await fixture.run(["doctor"]), await fixture.run(["release", widgets.name])];
   for (const run of runs) {
     assert.match(run.stdout() + run.stderr(), /bad\\u202e\\n/);
     assert.match(run.stdout() + run.stderr(), /^[\x20-\x7e\n]+$/);
@@ -75,7 +75,7 @@ test("conditions that a provider worded neither steer the terminal nor pass for 
 });
 
 test("release: a message without hash and an API that is not bound are said", async () => {
-  await world.setConditions(widgets.name, [
+  await fixture.setConditions(widgets.name, [
     {
       type: "SchemaInSync",
       status: "False",
@@ -84,11 +84,11 @@ test("release: a message without hash and an API that is not bound are said", as
       message: "no hash",
     },
   ]);
-  const broken = await world.run(["release", widgets.name]);
+  const broken = await fixture.run(["release", widgets.name]);
   assert.match(broken.stderr(), /must end with "\(release with hash <hash>\)"/);
-  const other = await world.run(["release", "gadgets.test.klutch.dev"]);
+  const other = await fixture.run(["release", "gadgets.test.klutch.dev"]);
   assert.match(other.stderr(), /no APIServiceBinding gadgets\S+ in the app cluster\. Bound are: widgets/);
-  const name = await world.run(["release", "widgets"]);
+  const name = await fixture.run(["release", "widgets"]);
   assert.match(name.stderr(), /widgets is not the name of an API; write <resource>\.<group>/);
   assert.deepEqual([broken.code, other.code, name.code], [1, 1, 1]);
 });
@@ -97,17 +97,17 @@ test("release: a message without hash and an API that is not bound are said", as
 async function finishUnbinding(name: string, run: ScriptedRun): Promise<void> {
   await waitFor(
     "the deletion",
-    async () => (await world.findBinding(name))?.metadata.deletionTimestamp !== undefined,
+    async () => (await fixture.findBinding(name))?.metadata.deletionTimestamp !== undefined,
   );
   const message = "2 of 2 claims are released";
-  await world.setConditions(name, [{ type: "Unbinding", status: "True", message }]);
+  await fixture.setConditions(name, [{ type: "Unbinding", status: "True", message }]);
   await waitFor("the command to show it", () => run.stderr().includes(message));
-  await world.patchBinding(name, { metadata: { finalizers: null } });
+  await fixture.patchBinding(name, { metadata: { finalizers: null } });
 }
 
 test("unbind keeps what exists, shows the konnector's words, and takes its rights away", async () => {
   const gizmos = await bindApi(consumer, provider, "cluster-a", "gizmos");
-  const started = world.start(["unbind", gizmos.name]);
+  const started = fixture.start(["unbind", gizmos.name]);
   await finishUnbinding(gizmos.name, started);
   const run = await started.done;
   assert.equal(run.code, 0, run.stderr());
@@ -117,44 +117,44 @@ test("unbind keeps what exists, shows the konnector's words, and takes its right
   const role = { name: bindingRoleName(gizmos.name) };
   assert.equal(await consumer.client.find(clusterRoles, role), undefined);
   assert.equal(await consumer.client.find(clusterRoleBindings, role), undefined);
-  const again = await world.run(["unbind", gizmos.name]);
+  const again = await fixture.run(["unbind", gizmos.name]);
   assert.equal(again.code, 1);
   assert.match(again.stderr(), /There is no APIServiceBinding gizmos/);
-  const doctor = await world.run(["doctor"]);
+  const doctor = await fixture.run(["doctor"]);
   assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone\. 0 objects/);
 });
 
 test("unbind --delete counts the objects to delete and wants the name typed; anything else changes nothing", async () => {
   const { name } = widgets;
   for (const answers of [[], ["yes"], ["gizmos.test.klutch.dev"]]) {
-    const run = await world.run(["unbind", name, "--delete"], { answers });
+    const run = await fixture.run(["unbind", name, "--delete"], { answers });
     assert.equal(run.code, 1);
     assert.match(run.stderr(), /DELETES:\n {2}- 2 objects in this cluster/);
     assert.match(run.stderr(), /NAMESPACE +OBJECTS\n +app +2\n/);
     assert.match(run.stderr(), /othing was changed/);
   }
-  const dry = await world.run(["unbind", name, "--delete", "--yes", "--dry-run"], {}, "kubectl-bind");
+  const dry = await fixture.run(["unbind", name, "--delete", "--yes", "--dry-run"], {}, "kubectl-bind");
   assert.equal(dry.code, 0, dry.stderr());
   assert.match(dry.stderr(), /DELETES:[^]*Dry run: nothing was changed/);
-  const binding = await world.findBinding(name);
+  const binding = await fixture.findBinding(name);
   assert.equal(binding?.metadata.deletionTimestamp, undefined);
   assert.equal(binding?.metadata.annotations?.[unbindPolicyAnnotation], undefined);
 });
 
 test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say how to go on, running it again ends it", async () => {
   const { name } = widgets;
-  const late = await world.run(
+  const late = await fixture.run(
     ["unbind", name, "--delete", "--timeout=1s"],
     { answers: [name] },
     "kubectl-bind",
   );
   assert.equal(late.code, 1);
   assert.match(late.stderr(), /Waited 1 s for .* to be unbound: .*Run the command again/);
-  const binding = await world.findBinding(name);
+  const binding = await fixture.findBinding(name);
   assert.notEqual(binding?.metadata.deletionTimestamp, undefined);
   assert.equal(binding?.metadata.annotations?.[unbindPolicyAnnotation], "Delete");
   const interrupted = new AbortController();
-  const watching = world.start(["unbind", name], { signal: interrupted.signal });
+  const watching = fixture.start(["unbind", name], { signal: interrupted.signal });
   await waitFor("the command to wait", () => watching.stderr().includes("Waiting for"));
   interrupted.abort(new CliError("Cancelled", "Interrupted."));
   const stopped = await watching.done;
@@ -163,9 +163,9 @@ test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say
     stopped.stderr(),
     /already being unbound \(Delete\)[^]*Unbinding continues in the cluster.*\nerror: Interrupted\.\n$/,
   );
-  const doctor = await world.run(["doctor"]);
+  const doctor = await fixture.run(["doctor"]);
   assert.match(doctor.stdout(), /note +widgets\.test\.klutch\.dev is being unbound/);
-  const ending = world.start(["unbind", name]);
+  const ending = fixture.start(["unbind", name]);
   await finishUnbinding(name, ending);
   const run = await ending.done;
   assert.equal(run.code, 0, run.stderr());
@@ -175,7 +175,7 @@ test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say
 test("doctor and verify find claims that wait for a binding which is gone; doctor's command resolves them", async () => {
   const ref = { namespace: "app", name: "one" };
   await consumer.client.delete(widgets.type, ref);
-  const run = await world.run(["doctor"]);
+  const run = await fixture.run(["doctor"]);
   assert.equal(run.code, 1);
   assert.match(
     run.stdout(),
@@ -184,7 +184,7 @@ test("doctor and verify find claims that wait for a binding which is gone; docto
   const patch = /kubectl patch widgets\.test\.klutch\.dev one --namespace app --type=json -p '(.*)'/.exec(
     run.stdout(),
   )?.[1];
-  const checked = await world.verify();
+  const checked = await fixture.verify();
   assert.match(
     checked.stdout(),
     /Finalizer +app cluster +widgets\.test\.klutch\.dev app\/one +has our finalizer, but no APIServiceBinding/,
@@ -197,17 +197,17 @@ test("doctor and verify find claims that wait for a binding which is gone; docto
 
 test("unbind --delete refuses when no konnector that can unbind serves the binding", async () => {
   const gadgets = await bindApi(consumer, provider, "cluster-a", "gadgets");
-  await world.patchBinding(gadgets.name, { metadata: { finalizers: null } });
-  const refused = await world.run(["unbind", gadgets.name, "--delete", "--yes"]);
+  await fixture.patchBinding(gadgets.name, { metadata: { finalizers: null } });
+  const refused = await fixture.run(["unbind", gadgets.name, "--delete", "--yes"]);
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr(),
     /has no finalizer klutch\.anynines\.com\/unbind.*nothing would be deleted at the provider/,
   );
-  const kept = await world.run(["unbind", gadgets.name]);
+  const kept = await fixture.run(["unbind", gadgets.name]);
   assert.equal(kept.code, 0, kept.stderr());
   assert.match(kept.stderr(), /Note: .* has no finalizer/);
-  assert.equal(await world.findBinding(gadgets.name), undefined);
+  assert.equal(await fixture.findBinding(gadgets.name), undefined);
 });
 
 test("hand-back takes our marks, so that an agent which does not know them can let a deleted binding go", async () => {
@@ -219,35 +219,35 @@ test("hand-back takes our marks, so that an agent which does not know them can l
     "own.test/note": "stays",
   };
   for (const { name } of [levers, knobs])
-    await world.patchBinding(name, { metadata: { annotations: marks } });
+    await fixture.patchBinding(name, { metadata: { annotations: marks } });
   const ref = { namespace: consumerNamespace, name: levers.name };
   await consumer.client.delete(apiServiceBindings, ref);
-  assert.notEqual(await world.findBinding(levers.name), undefined, "our finalizer keeps it");
-  const dry = await world.run(["hand-back", "--dry-run"]);
+  assert.notEqual(await fixture.findBinding(levers.name), undefined, "our finalizer keeps it");
+  const dry = await fixture.run(["hand-back", "--dry-run"]);
   assert.equal(dry.code, 0, dry.stderr());
   assert.match(dry.stderr(), /Would take .*knobs.*: finalizer klutch\.anynines\.com\/unbind, .*provider-uid/);
-  assert.notEqual(await world.findBinding(levers.name), undefined);
-  const wrong = await world.run(["hand-back", "nobody.test.klutch.dev"]);
+  assert.notEqual(await fixture.findBinding(levers.name), undefined);
+  const wrong = await fixture.run(["hand-back", "nobody.test.klutch.dev"]);
   assert.match(wrong.stderr(), /no APIServiceBinding nobody/);
-  const one = await world.run(["hand-back", levers.name]);
+  const one = await fixture.run(["hand-back", levers.name]);
   assert.equal(one.code, 0, one.stderr());
-  assert.equal(await world.findBinding(levers.name), undefined, "the deletion goes through");
-  assert.deepEqual((await world.findBinding(knobs.name))?.metadata.finalizers, [unbindFinalizer]);
-  const rest = await world.run(["hand-back"]);
+  assert.equal(await fixture.findBinding(levers.name), undefined, "the deletion goes through");
+  assert.deepEqual((await fixture.findBinding(knobs.name))?.metadata.finalizers, [unbindFinalizer]);
+  const rest = await fixture.run(["hand-back"]);
   assert.equal(rest.code, 0, rest.stderr());
-  const { finalizers, annotations } = (await world.findBinding(knobs.name))?.metadata ?? {};
+  const { finalizers, annotations } = (await fixture.findBinding(knobs.name))?.metadata ?? {};
   assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
-  assert.match((await world.run(["hand-back"])).stderr(), /Nothing to do/);
+  assert.match((await fixture.run(["hand-back"])).stderr(), /Nothing to do/);
 });
 
 test("hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {
   const dials = await bindApi(consumer, provider, "cluster-a", "dials");
-  const started = world.start(["hand-back", dials.name]);
+  const started = fixture.start(["hand-back", dials.name]);
   await waitFor(
     "the finalizer to be taken",
-    async () => (await world.findBinding(dials.name))?.metadata.finalizers === undefined,
+    async () => (await fixture.findBinding(dials.name))?.metadata.finalizers === undefined,
   );
-  await world.patchBinding(dials.name, { metadata: { finalizers: [unbindFinalizer] } });
+  await fixture.patchBinding(dials.name, { metadata: { finalizers: [unbindFinalizer] } });
   const run = await started.done;
   assert.equal(run.code, 1);
   assert.match(

@@ -23,14 +23,14 @@ import { roleBindingObject, roleObject } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { bindApi } from "../testing/bound-pair.ts";
 import { scriptedRun } from "../testing/script.ts";
-import { startKlutchFixture } from "../testing/world.ts";
+import { startKlutchFixture } from "../testing/fixture.ts";
 
-const world = await startKlutchFixture();
-const { consumer, provider, widgets } = world;
-after(() => world[Symbol.asyncDispose]());
+const fixture = await startKlutchFixture();
+const { consumer, provider, widgets } = fixture;
+after(() => fixture[Symbol.asyncDispose]());
 
 test("verify: all invariants hold, and the counts are shown", async () => {
-  const run = await world.verify();
+  const run = await fixture.verify();
   assert.equal(run.code, 0, run.stdout() + run.stderr());
   assert.match(run.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
   assert.match(run.stdout(), /\nsecrets +claimed +2 +2\n/);
@@ -45,18 +45,20 @@ async function pin(name: string, change: { namespace?: string; system?: string }
     `namespace=${change.namespace ?? (await uidOf("cluster-a"))}`,
     `kube-system=${change.system ?? (await uidOf("kube-system"))}`,
   ];
-  await world.patchBinding(name, { metadata: { annotations: { [providerUidAnnotation]: parts.join(",") } } });
+  await fixture.patchBinding(name, {
+    metadata: { annotations: { [providerUidAnnotation]: parts.join(",") } },
+  });
 }
 
 test("C13: verify compares bindings as the konnector pins them, and without any of them claims no success", async () => {
   await pin(widgets.name);
-  const own = await world.verify();
+  const own = await fixture.verify();
   assert.equal(own.code, 0, own.stdout() + own.stderr());
   assert.match(own.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
   assert.match(own.stdout(), /\nAll 8 invariants hold\.\n$/);
   for (const change of [{ system: "other" }, { namespace: "other" }]) {
     await pin(widgets.name, change);
-    const other = await world.verify();
+    const other = await fixture.verify();
     assert.equal(other.code, 1, other.stdout());
     assert.match(other.stdout(), /\nNote: widgets\.test\.klutch\.dev is left out: it is bound to another/);
     assert.doesNotMatch(other.stdout(), /invariants hold/);
@@ -68,7 +70,7 @@ test("C13: verify compares bindings as the konnector pins them, and without any 
 test("C13: verify names what it leaves out: another provider's binding is no failure, a missing export is one", async () => {
   const gadgets = await bindApi(consumer, provider, "cluster-a", "gadgets");
   await pin(gadgets.name, { system: "other", namespace: "other" });
-  const other = await world.verify();
+  const other = await fixture.verify();
   assert.equal(other.code, 0, other.stdout() + other.stderr());
   assert.match(
     other.stdout(),
@@ -76,29 +78,29 @@ test("C13: verify names what it leaves out: another provider's binding is no fai
   );
   await pin(gadgets.name);
   await provider.client.delete(apiServiceExports, { namespace: "cluster-a", name: gadgets.name });
-  const missing = await world.verify();
+  const missing = await fixture.verify();
   assert.equal(missing.code, 1);
   assert.match(missing.stderr(), /error: Not compared: gadgets\S+ \(cluster-a has no export of it\)/);
   assert.doesNotMatch(missing.stdout(), /invariants hold/);
-  await world.patchBinding(gadgets.name, { metadata: { finalizers: null } });
+  await fixture.patchBinding(gadgets.name, { metadata: { finalizers: null } });
   await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: gadgets.name });
   await consumer.client.delete(customResourceDefinitions, { name: gadgets.name });
 });
 
 test("verify: what may not be read is no success", async () => {
-  const run = await world.run(["verify", world.paths.app, world.paths.tenant]);
+  const run = await fixture.run(["verify", fixture.paths.app, fixture.paths.tenant]);
   assert.equal(run.code, 1);
   assert.match(run.stdout(), /\nNote: widgets in namespace cluster-a-app may not be listed\.\n/);
   assert.match(run.stdout(), /\nNo violation in the compared objects\.\n$/);
   assert.match(run.stderr(), /error: Not compared: widgets\.test\.klutch\.dev, secrets\. Use a kubeconfig/);
-  const other = await world.run(["verify", world.paths.app, world.paths.controlPlane, "-n", "default"]);
+  const other = await fixture.run(["verify", fixture.paths.app, fixture.paths.controlPlane, "-n", "default"]);
   assert.equal(other.code, 1);
   assert.match(other.stderr(), /error: Nothing was compared: no binding .* in cluster namespace default/);
 });
 
 test("verify: the tenant's own kubeconfig is enough, and it says what it left out", async () => {
   await allowTenant();
-  const run = await world.run(["verify", world.paths.app, world.paths.tenant, "-o", "json"]);
+  const run = await fixture.run(["verify", fixture.paths.app, fixture.paths.tenant, "-o", "json"]);
   assert.equal(run.code, 0, run.stdout() + run.stderr());
   const report: unknown = JSON.parse(run.stdout());
   assert.ok(isRecord(report) && Array.isArray(report["notes"]));
@@ -122,7 +124,7 @@ test("verify: what differs twice is a violation and ends with exit code 1; both 
   const mirror = { namespace: "cluster-a-app", name: "one" };
   await provider.client.mergePatch(type, mirror, { spec: { size: 9 } });
   await provider.client.delete(type, { ...mirror, name: "two" });
-  const run = await world.verify("-o", "json");
+  const run = await fixture.verify("-o", "json");
   assert.equal(run.code, 1);
   assert.match(run.stderr(), /2 deviations; looking again\nerror: 2 violations found\.\n$/);
   const report: unknown = JSON.parse(run.stdout());
@@ -134,7 +136,7 @@ test("verify: what differs twice is a violation and ends with exit code 1; both 
       ["OneToOne", "widgets.test.klutch.dev app/two"],
     ],
   );
-  const text = await world.verify();
+  const text = await fixture.verify();
   assert.match(
     text.stdout(),
     /\nContent +app cluster +widgets\.test\.klutch\.dev app\/one +spec\.size is not what/,
@@ -171,7 +173,7 @@ test("verify: what only the first reading shows was on its way", async () => {
       );
     },
   };
-  const args = ["verify", world.paths.app, world.paths.controlPlane, "-n", "cluster-a"];
+  const args = ["verify", fixture.paths.app, fixture.paths.controlPlane, "-n", "cluster-a"];
   assert.equal(await runCli("klutch", args, { ...run.context, clock }), 0, run.stdout() + run.stderr());
   assert.match(run.stderr(), /1 deviation; looking again/);
 });
@@ -184,7 +186,7 @@ test("verify finds a Secret of the app cluster at the provider that no claim let
   };
   const data = { key: Buffer.from("hunter2").toString("base64") };
   await provider.client.create<DynamicObject>(secrets, { apiVersion: "v1", kind: "Secret", metadata, data });
-  const run = await world.verify();
+  const run = await fixture.verify();
   assert.equal(run.code, 1);
   assert.match(
     run.stdout(),
@@ -195,14 +197,14 @@ test("verify finds a Secret of the app cluster at the provider that no claim let
 });
 
 test("verify: wrong arguments are named with what would be right", async () => {
-  const args = ["verify", world.paths.app, world.paths.controlPlane];
-  const missing = await world.run([...args, "-n", "cluster-z"]);
+  const args = ["verify", fixture.paths.app, fixture.paths.controlPlane];
+  const missing = await fixture.run([...args, "-n", "cluster-z"]);
   assert.match(missing.stderr(), /error: The control plane has no namespace cluster-z\. Pass --namespace/);
-  const none = await world.run(args);
+  const none = await fixture.run(args);
   assert.match(none.stderr(), /has no namespace\. Pass --namespace/);
-  const format = await world.run([...args, "-n", "cluster-a", "-o", "yaml"]);
+  const format = await fixture.run([...args, "-n", "cluster-a", "-o", "yaml"]);
   assert.match(format.stderr(), /-o "yaml".*\bjson\b/);
-  const gone = await world.run(["verify", world.paths.app]);
+  const gone = await fixture.run(["verify", fixture.paths.app]);
   assert.match(gone.stderr(), /missing required argument 'control-plane'/);
   assert.deepEqual([missing.code, none.code, format.code, gone.code], [1, 1, 1, 1]);
 });

@@ -11,16 +11,16 @@ import { join } from "node:path";
 import { apiServiceBindingCrd } from "@klutch/api";
 import { formatKubeconfig } from "@klutch/kube";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./provider-side.ts";
-import { agentConfig, bindApi, startWorld, testApi } from "./world.ts";
+import { agentConfig, bindApi, startFixture, testApi } from "./fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-await using world = await startWorld();
-const { consumer, provider } = world;
+await using fixture = await startFixture();
+const { consumer, provider } = fixture;
 await installCrd(provider, widgets.crd);
 await installCrd(consumer, apiServiceBindingCrd);
 const tenantKubeconfig = await prepareTenant(provider, ["widgets", "widgets/status"]);
 await exportCrd(provider, widgets.crd);
-await bindApi(world, widgets.name, tenantKubeconfig);
+await bindApi(fixture, widgets.name, tenantKubeconfig);
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-by-hand-"));
 await using stack = new AsyncDisposableStack();

@@ -9,7 +9,7 @@ import {
 } from "@klutch/kube-core";
 import { type TestCluster, type WaitOptions, waitFor } from "@klutch/kube-testing";
 import { tenantNamespace } from "./provider-side.ts";
-import { widget, type World } from "./world.ts";
+import { widget, type Fixture } from "./fixture.ts";
 
 /** The service namespace of the app cluster's namespace `app`. */
 export const serviceNamespace: string = `${tenantNamespace}-app`;
@@ -33,8 +33,8 @@ export interface Pair {
   ) => Promise<DynamicObject>;
 }
 
-/** The questions for a world. */
-export function pairOf({ consumer, provider }: Pick<World, "consumer" | "provider">): Pair {
+/** The questions for a fixture. */
+export function pairOf({ consumer, provider }: Pick<Fixture, "consumer" | "provider">): Pair {
   const findIn =
     ({ client }: TestCluster, namespace: string): Pair["onProvider"] =>
     (type, name) =>

@@ -9,7 +9,7 @@ import {
 } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { servedVersions } from "@klutch/sync";
-import type { TestApi } from "./world.ts";
+import type { TestApi } from "./fixture.ts";
 
 /** One version: its name and the fields of spec, each of a type; the server drops all others. */
 export interface ApiVersion {

@@ -22,8 +22,8 @@ import {
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const parts = testApi("parts", "Part");
@@ -48,13 +48,13 @@ const claimed: readonly PermissionClaim[] = [
   { group: parts.type.group, resource: "parts", version: "v1", selector: { ...all, owner: "Provider" } },
   { group: parts.type.group, resource: "regions", version: "v1", selector: { ...all, owner: "Provider" } },
 ];
-const world = await startTenantWorld({
+const fixture = await startTenantFixture({
   exported: [{ ...widgets, exportSpec: { informerScope: "Cluster" }, claims: claimed }],
   installed: [parts, racks, regions, globals],
   clusterWide: true,
 });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
-const { binding, untilReady, untilReason, create } = world;
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
+const { binding, untilReady, untilReason, create } = fixture;
 for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
 await provider.client.mergePatch(
   clusterRoles,
@@ -66,7 +66,7 @@ await provider.client.mergePatch(
     ],
   },
 );
-const konnector = cleanup.use(await startKonnector(world));
+const konnector = cleanup.use(await startKonnector(fixture));
 
 const answer = (state: "Accepted" | "Rejected", claims = claimed): readonly AnsweredPermissionClaim[] =>
   claims.map((claim) => ({ ...claim, state }));
@@ -77,7 +77,7 @@ const answerNow = async (permissionClaims: readonly AnsweredPermissionClaim[]): 
 
 test("a rejected required claim stops the binding, and accepting it starts it at once", async () => {
   // The rights are those of accepted claims, so that only the answer decides.
-  await bindApi(world, widgets.name, kubeconfig, answer("Accepted"));
+  await bindApi(fixture, widgets.name, kubeconfig, answer("Accepted"));
   await untilReady(widgets.name);
   await answerNow(answer("Rejected"));
   const message = await untilReason(widgets.name, "PermissionClaimsValid", "RequiredClaimRejected");
@@ -192,7 +192,7 @@ test("isolation Namespaced puts cluster-scoped objects into the cluster namespac
     clusterScopedIsolation: "Namespaced",
   });
   await exportCrd(provider, globals.crd, { informerScope: "Cluster", clusterScopedIsolation: "None" });
-  for (const { name } of [racks, globals]) await bindApi(world, name, kubeconfig);
+  for (const { name } of [racks, globals]) await bindApi(fixture, name, kubeconfig);
   for (const { name } of [racks, globals]) await untilReady(name);
   const local = { ...racks.type, namespaced: false };
   await create(local, widget(local, "first", { units: 42 }));
@@ -207,9 +207,9 @@ test("isolation Namespaced puts cluster-scoped objects into the cluster namespac
       (await provider.client.find(racks.type, key)) === undefined &&
       (await onConsumer(local, "first")) === undefined,
   );
-  await create(globals.type, widget(globals.type, "world", { a: 1 }));
+  await create(globals.type, widget(globals.type, "fixture", { a: 1 }));
   const plain = await waitFor("the global", () =>
-    provider.client.find<DynamicObject>(globals.type, { name: "world" }),
+    provider.client.find<DynamicObject>(globals.type, { name: "fixture" }),
   );
   assert.equal(plain.metadata.annotations?.["klutch.anynines.com/cluster-namespace"], tenantNamespace);
   await provider.client.create(globals.type, widget(globals.type, "theirs", { a: 2 }));

@@ -27,15 +27,15 @@ import {
 } from "@klutch/kube-testing";
 import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const world = await startTenantWorld({ exported: [widgets], backend: true });
-const { consumer, provider, cleanup, binding, untilReady, createSynced } = world;
+const fixture = await startTenantFixture({ exported: [widgets], backend: true });
+const { consumer, provider, cleanup, binding, untilReady, createSynced } = fixture;
 const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
-const first = gated(world.kubeconfig);
+const first = gated(fixture.kubeconfig);
 await putKubeconfig(provider, providerSecret, first);
 // The backend gives rights only on what a template offers.
 await provider.client.create(apiServiceExportTemplates, {
@@ -64,8 +64,8 @@ const untilSynced = (name: string): Promise<unknown> =>
   createSynced(widgets.type, name, {}, { timeoutMs: 90_000 });
 
 test("while its credential works, the konnector registers a key that never leaves the app cluster", async () => {
-  await using _konnector = await startKonnector(world);
-  await bindApi(world, widgets.name, first);
+  await using _konnector = await startKonnector(fixture);
+  await bindApi(fixture, widgets.name, first);
   await untilReady(widgets.name);
   await waitFor("the key to be registered", registered);
   assert.equal((await held()).metadata.annotations?.[renewalUrlAnnotation], `${backend.url}/renew`);
@@ -74,14 +74,14 @@ test("while its credential works, the konnector registers a key that never leave
 
 test("a konnector that was away for longer than its credential's life comes back by itself", async () => {
   await endAllTokens();
-  await using _konnector = await startKonnector(world);
+  await using _konnector = await startKonnector(fixture);
   await untilSynced("after-the-absence");
   assert.equal(await answerTo(secretText(await held(), kubeconfigKey) ?? ""), 200);
   await untilReady(widgets.name);
 });
 
 test("a konnector whose credential ends while it runs goes on without a person", async () => {
-  await using _konnector = await startKonnector(world);
+  await using _konnector = await startKonnector(fixture);
   await untilSynced("running");
   // An ordinary renewal comes first, as it does every day.
   const renewed = gated(await freshKubeconfig(provider));
@@ -98,7 +98,7 @@ test("a key that was revoked does not bring it back, and the binding says what t
   await provider.client.mergePatch(namespaces, { name: tenantNamespace }, { metadata: { annotations } });
   await endAllTokens();
   const before = secretText(await held(), kubeconfigKey);
-  await using _konnector = await startKonnector(world);
+  await using _konnector = await startKonnector(fixture);
   const message = await waitFor(
     "the refusal to be told",
     async () => {
@@ -119,7 +119,7 @@ test("another key than the registered one does not bring it back either", async 
   const data = { "private-key": Buffer.from(newClusterKey()).toString("base64") };
   await consumer.client.mergePatch(secrets, { ...consumerSecret, name: clusterKeySecret }, { data });
   const before = secretText(await held(), kubeconfigKey);
-  await using _konnector = await startKonnector(world);
+  await using _konnector = await startKonnector(fixture);
   await waitFor(
     "the refusal to be told",
     async () =>

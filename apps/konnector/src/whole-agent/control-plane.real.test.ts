@@ -17,12 +17,12 @@ import { runAgent } from "../konnector.ts";
 import { putKubeconfig } from "../testing/credentials.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { testApi } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const world = await startTenantWorld({ exported: [widgets] });
-const { consumer, provider, cleanup, onProvider, onConsumer, createSynced } = world;
+const fixture = await startTenantFixture({ exported: [widgets] });
+const { consumer, provider, cleanup, onProvider, onConsumer, createSynced } = fixture;
 await dropExportRules(provider);
 const appCluster = { namespace: tenantNamespace, name: "app-cluster" };
 const stop = new AbortController();

@@ -6,18 +6,18 @@ import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } 
 import { TcpProxy, waitFor } from "@klutch/kube-testing";
 import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const world = await startTenantWorld({ exported: [widgets] });
-const { consumer, provider, cleanup, untilReady, untilReason, createSynced } = world;
+const fixture = await startTenantFixture({ exported: [widgets] });
+const { consumer, provider, cleanup, untilReady, untilReason, createSynced } = fixture;
 const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
-const first = gated(world.kubeconfig);
+const first = gated(fixture.kubeconfig);
 await putKubeconfig(provider, providerSecret, first);
 const timing = { unreachableAfterMs: 500, heartbeatMs: 1_000 };
-const konnector = cleanup.use(await startKonnector(world, { timing }));
+const konnector = cleanup.use(await startKonnector(fixture, { timing }));
 
 const held = async (): Promise<string | undefined> =>
   secretText(await consumer.client.get<DynamicObject>(secrets, consumerSecret), kubeconfigKey);
@@ -52,7 +52,7 @@ const untilSynced = (name: string): Promise<unknown> =>
   createSynced(widgets.type, name, {}, { timeoutMs: 60_000 });
 
 test("a refused credential is told with the cluster that refused it, whose it is and what to do", async () => {
-  await bindApi(world, widgets.name, first);
+  await bindApi(fixture, widgets.name, first);
   await untilReady(widgets.name);
   await untilSynced("before");
   await revoke(first);

@@ -11,7 +11,7 @@ import { resolveEngine } from "@klutch/engines";
 import { type DynamicObject, numberAt, recordsAt } from "@klutch/kube-core";
 import { anyObject, crdObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
 import {
   bindApi,
   type RunningKonnector,
@@ -19,7 +19,7 @@ import {
   type TestApi,
   testApi,
   widget,
-} from "../testing/world.ts";
+} from "../testing/fixture.ts";
 
 const text = { type: "string" };
 const conditions = {
@@ -50,10 +50,10 @@ const status = {
 const { type, name: apiName } = testApi("databases", "Database");
 const crd = crdObject(type, { properties: { spec: anyObject, status }, hasStatus: true });
 const databases: TestApi = { name: apiName, type, crd };
-const world = await startTenantWorld({ exported: [databases] });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, create } = world;
+const fixture = await startTenantFixture({ exported: [databases] });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, create } = fixture;
 let konnector: RunningKonnector = cleanup.use(
-  await startKonnector(world, { timing: { overdueAfterMs: 1_000 } }),
+  await startKonnector(fixture, { timing: { overdueAfterMs: 1_000 } }),
 );
 const kubectl = await resolveEngine("kubectl");
 const folder = await mkdtemp(join(tmpdir(), "klutch-generations-"));
@@ -107,7 +107,7 @@ const untilShown = async (name: string, what: string): Promise<void> => {
 };
 
 test("the API server gives a fresh claim the default status, so that no one takes it for finished; after a second it says what it waits for", async () => {
-  await bindApi(world, databases.name, kubeconfig);
+  await bindApi(fixture, databases.name, kubeconfig);
   await untilReady(databases.name);
   const fresh = await create(type, widget(type, "one", { size: 1 }));
   const read = await onConsumer(type, "one");
@@ -185,7 +185,7 @@ test("after a restart of the agent nothing is written, neither to claims in sync
   await konnector[Symbol.asyncDispose]();
   const annotations = { [specDigestAnnotation]: null };
   await provider.client.mergePatch(type, ref, { metadata: { annotations } }, { fieldManager: "somebody" });
-  konnector = cleanup.use(await startKonnector(world));
+  konnector = cleanup.use(await startKonnector(fixture));
   await untilReady(databases.name);
   await create(type, widget(type, "three", {}));
   await waitFor("three on the provider", () => onProvider(type, "three"));

@@ -13,8 +13,8 @@ import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serveAggregated } from "../testing/aggregated.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
 import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
@@ -24,21 +24,21 @@ const asked: PermissionClaim = {
   version: "v1",
   selector: { owner: "Provider", names: ["*"], namespaces: ["app"] },
 };
-const world = await startTenantWorld({ installed: [widgets, gadgets], clusterWide: true });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
-const { binding, untilReady, untilReason, createSynced } = world;
+const fixture = await startTenantFixture({ installed: [widgets, gadgets], clusterWide: true });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
+const { binding, untilReady, untilReason, createSynced } = fixture;
 await dropExportRules(provider);
 await exportCrd(provider, widgets.crd, {}, [asked]);
 await exportCrd(provider, gadgets.crd);
-const konnector = cleanup.use(await startKonnector(world));
+const konnector = cleanup.use(await startKonnector(fixture));
 
 /** Something of the other API goes all the way: whatever the session had to do before it, it has looked at. */
 let rounds = 0;
 const wholeWay = (): Promise<unknown> => createSynced(gadgets.type, `round-${++rounds}`);
 
 test("an export rewritten to core Secrets is refused: no Secret goes up, none comes down", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [{ ...asked, state: "Accepted" }]);
-  await bindApi(world, gadgets.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig, [{ ...asked, state: "Accepted" }]);
+  await bindApi(fixture, gadgets.name, kubeconfig);
   for (const { name } of [widgets, gadgets]) await untilReady(name);
   await createSynced(widgets.type, "one", { size: 1 });
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -133,7 +133,7 @@ test("an API that the app cluster serves by an aggregated server is left to that
   await using aggregated = await serveAggregated(consumer, { group, plural: "parts", kind: "Part" });
   await installCrd(provider, crd);
   await exportCrd(provider, crd);
-  await bindApi(world, `parts.${group}`, kubeconfig);
+  await bindApi(fixture, `parts.${group}`, kubeconfig);
   const message = await untilReason(`parts.${group}`, "Connected", "ResourceServedElsewhere");
   assert.match(message, /serves parts of aggregated\.klutch\.example\/v1 already/);
   await wholeWay();

@@ -12,8 +12,8 @@ import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-co
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 // The side that has a Secret owns it: both directions are open.
@@ -23,10 +23,10 @@ const claim = {
   version: "v1",
   selector: { names: ["*"], namespaces: ["*"] },
 } as const;
-const world = await startTenantWorld({ exported: [{ ...widgets, claims: [claim] }], clusterWide: true });
-const { consumer, provider, kubeconfig, cleanup } = world;
-const { onProvider, onConsumer, untilReady, create, createSynced } = world;
-cleanup.use(await startKonnector(world, { timing: { providerObjectsLimit: 5 } }));
+const fixture = await startTenantFixture({ exported: [{ ...widgets, claims: [claim] }], clusterWide: true });
+const { consumer, provider, kubeconfig, cleanup } = fixture;
+const { onProvider, onConsumer, untilReady, create, createSynced } = fixture;
+cleanup.use(await startKonnector(fixture, { timing: { providerObjectsLimit: 5 } }));
 
 const map = (name: string): Promise<DynamicObject> =>
   provider.client.create<DynamicObject>(apiServiceNamespaces, {
@@ -68,7 +68,7 @@ const eventsAbout = async (reason: string): Promise<readonly DynamicObject[]> =>
 };
 
 test("a binding with one claim in the namespace app works", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
+  await bindApi(fixture, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
   await untilReady(widgets.name);
   await createSynced(widgets.type, "one");
 });

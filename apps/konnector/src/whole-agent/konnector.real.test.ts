@@ -23,23 +23,23 @@ import { isNotFound } from "@klutch/kube";
 import { documentedMetrics, metricNames, secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, createBinding, grantApi, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, createBinding, grantApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
-const world = await startTenantWorld({
+const fixture = await startTenantFixture({
   exported: [{ ...widgets, claims: [providerSecrets] }, gadgets],
 });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, binding } = world;
-const konnector = cleanup.use(await startKonnector(world));
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, binding } = fixture;
+const konnector = cleanup.use(await startKonnector(fixture));
 
 const inProvider = { namespace: serviceNamespace };
 const inConsumer = { namespace: "app" };
 
 test("a binding brings the CRD, and its conditions and the export's become True", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
-  await bindApi(world, gadgets.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
+  await bindApi(fixture, gadgets.name, kubeconfig);
   const bound = await waitFor("the binding to be ready", async () => {
     const found = await binding(widgets.name);
     return isTrue(conditionsOf(found), "Ready") ? found : undefined;
@@ -243,7 +243,7 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   const things = testApi("things", "Thing");
   await installCrd(provider, things.crd);
   await exportCrd(provider, things.crd);
-  await createBinding(world, things.name);
+  await createBinding(fixture, things.name);
   const stalled = (where: RegExp): Promise<unknown> =>
     waitFor(`Stalled ${where}`, async () => {
       const conditions = conditionsOf(await binding(things.name));
@@ -251,7 +251,7 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
       return found?.reason === "Forbidden" && where.test(found.message ?? "") && !isTrue(conditions, "Ready");
     });
   await stalled(/^the agent may not list things\.test\.klutch\.example in the app cluster, .*kubectl bind/);
-  await grantApi(world, things.name);
+  await grantApi(fixture, things.name);
   await stalled(
     /^the agent may not list things\.test\.klutch\.example at the provider, namespace cluster-test-app, .*Ask the provider/,
   );

@@ -29,25 +29,25 @@ import { secretObject, waitFor } from "@klutch/kube-testing";
 import { consumerSecret, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, freshKubeconfig, installCrd, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const zones = testApi("zones", "Zone", { namespaced: false });
 const prefixed = { informerScope: "Cluster", clusterScopedIsolation: "Prefixed" } as const;
-const world = await startTenantWorld({
+const fixture = await startTenantFixture({
   exported: [widgets, { ...zones, exportSpec: prefixed }],
   clusterWide: true,
 });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
-const { binding, untilReady, create, createSynced } = world;
-let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
+const { binding, untilReady, create, createSynced } = fixture;
+let konnector: RunningKonnector = cleanup.use(await startKonnector(fixture));
 
 const one = { namespace: serviceNamespace, name: "one" };
 
 test("cluster-scoped objects get the tenant's prefix, mark and owner, and their status comes back", async () => {
-  await bindApi(world, zones.name, kubeconfig);
-  await bindApi(world, widgets.name, kubeconfig);
+  await bindApi(fixture, zones.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig);
   for (const { name } of [zones, widgets]) await untilReady(name);
   const foreign = widget(zones.type, `${tenantNamespace}-taken`, { of: "somebody else" });
   await provider.client.create(zones.type, foreign);
@@ -104,7 +104,7 @@ test("a no-op of the provider (defaulted field, then nothing) causes no write", 
 
 test("a restart with synced objects writes nothing", async () => {
   await konnector[Symbol.asyncDispose]();
-  konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "second" }));
   await waitFor("readiness", async () => {
     const ready = await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`);
     return ready.ok && konnector.watches.includes("consumer widgets");
@@ -202,7 +202,7 @@ test("an upstream object whose claim vanished while no one looked goes after two
     { metadata: { finalizers: null } },
   );
   await consumer.client.delete(widgets.type, { namespace: "app", name: "after" });
-  konnector = cleanup.use(await startKonnector(world, { identity: "third" }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "third" }));
   await waitFor("the orphan to be gone", async () => (await onProvider(widgets.type, "after")) === undefined);
   assert.ok(await onProvider(widgets.type, "one"));
   assert.deepEqual(
@@ -218,7 +218,7 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
   await consumer.client.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: null } });
   await consumer.client.delete(apiServiceBindings, ref);
   await waitFor("the binding to be gone", async () => !(await consumer.client.find(apiServiceBindings, ref)));
-  await bindApi(world, widgets.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   const { uid } = (await binding(widgets.name))?.metadata ?? {};
   const owned = await consumer.client.get<DynamicObject>(customResourceDefinitions, crd);
@@ -230,7 +230,7 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
   await installCrd(provider, foreign.crd);
   await installCrd(consumer, foreign.crd);
   await exportCrd(provider, foreign.crd);
-  await bindApi(world, foreign.name, kubeconfig);
+  await bindApi(fixture, foreign.name, kubeconfig);
   await waitFor("the refusal", async () => {
     const connected = findCondition(conditionsOf(await binding(foreign.name)), "Connected");
     return connected?.reason === "ForeignCustomResourceDefinition";

@@ -21,33 +21,33 @@ import { secretObject, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, providerSecrets } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const other = "cluster-other";
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const fields = testApi("fields", "Field");
 const claim: AnsweredPermissionClaim = { ...providerSecrets, state: "Accepted" };
-const world = await startTenantWorld({
+const fixture = await startTenantFixture({
   exported: [{ ...widgets, claims: [providerSecrets] }],
   open: ["fields"],
 });
-const { consumer, provider, cleanup, onProvider, onConsumer } = world;
-const { binding, untilReady, untilReason, create, createSynced } = world;
+const { consumer, provider, cleanup, onProvider, onConsumer } = fixture;
+const { binding, untilReady, untilReason, create, createSynced } = fixture;
 const gate = cleanup.use(await TcpProxy.start(provider.url));
-const gated = world.kubeconfig.replace(provider.url, gate.url);
+const gated = fixture.kubeconfig.replace(provider.url, gate.url);
 // The agent brings the provider's own copy over.
 await putKubeconfig(provider, providerSecret, gated);
 await installCrd(provider, gadgets.crd);
 const second = await prepareTenant(provider, ["gadgets", "widgets"], other);
 await exportCrd(provider, gadgets.crd, {}, [providerSecrets], other);
 await exportCrd(provider, widgets.crd, {}, [], other);
-cleanup.use(await startKonnector(world, { timing: { unreachableAfterMs: 500 } }));
+cleanup.use(await startKonnector(fixture, { timing: { unreachableAfterMs: 500 } }));
 
 test("two providers serve different APIs of one cluster side by side", async () => {
-  await bindApi(world, widgets.name, gated, [claim]);
-  await bindApi(world, gadgets.name, second, [claim], "kubeconfig-other");
+  await bindApi(fixture, widgets.name, gated, [claim]);
+  await bindApi(fixture, gadgets.name, second, [claim], "kubeconfig-other");
   for (const { name } of [widgets, gadgets]) await untilReady(name);
   await create(widgets.type, widget(widgets.type, "one", { of: "first" }));
   await create(gadgets.type, widget(gadgets.type, "one", { of: "second" }));
@@ -168,7 +168,7 @@ test("versions, scale, columns, deprecation and selectable fields reach the app 
   };
   await installCrd(provider, crd);
   await exportCrd(provider, crd);
-  await bindApi(world, fields.name, gated);
+  await bindApi(fixture, fields.name, gated);
   await untilReady(fields.name);
   const found = await consumer.client.get<DynamicObject>(customResourceDefinitions, { name: fields.name });
   assert.ok(isTrue(conditionsOf(found), "Established"));

@@ -18,7 +18,7 @@ import { resolveEngine } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
 import {
   bindApi,
   type RunningKonnector,
@@ -26,7 +26,7 @@ import {
   type TestApi,
   testApi,
   widget,
-} from "../testing/world.ts";
+} from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const crates = testApi("crates", "Crate");
@@ -70,10 +70,10 @@ const kinds: readonly ClaimKind[] = [
   },
 ];
 
-const world = await startTenantWorld({ exported: [widgets, crates] });
-const { consumer, provider, kubeconfig, cleanup } = world;
-const { onProvider, onConsumer, binding, untilReady, untilReason } = world;
-let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
+const fixture = await startTenantFixture({ exported: [widgets, crates] });
+const { consumer, provider, kubeconfig, cleanup } = fixture;
+const { onProvider, onConsumer, binding, untilReady, untilReason } = fixture;
+let konnector: RunningKonnector = cleanup.use(await startKonnector(fixture));
 const kubectl = await resolveEngine("kubectl");
 const folder = await mkdtemp(join(tmpdir(), "klutch-restore-"));
 cleanup.defer(() => rm(folder, { recursive: true }));
@@ -141,7 +141,7 @@ for (const kind of kinds) {
   const { type, name: apiName } = kind.api;
 
   test(`${type.kind}: after the CRD was deleted in the app cluster and the API bound again, claims are as their users wrote them`, async () => {
-    await bindApi(world, apiName, kubeconfig);
+    await bindApi(fixture, apiName, kubeconfig);
     await untilReady(apiName);
     await applyAll(kind, { size: 1, tags: ["x"] });
     for (const name of names) await workOnProvider(kind, name);
@@ -152,7 +152,7 @@ for (const kind of kinds) {
       "it to be unbound",
       async () => (await binding(apiName)) === undefined && (await isGone(kind)),
     );
-    await bindApi(world, apiName, kubeconfig);
+    await bindApi(fixture, apiName, kubeconfig);
     await untilReady(apiName);
     for (const name of names) await assertRestored(kind, name);
   });
@@ -199,7 +199,7 @@ test("claims that were lost with their CRD while no agent ran are restored, and 
     }
   for (const { api } of kinds) await consumer.client.delete(customResourceDefinitions, { name: api.name });
   for (const kind of kinds) await waitFor("the CRD to be gone", () => isGone(kind));
-  konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "second" }));
   for (const [{ type }, name, uid] of uids) {
     const what = `${type.kind} ${name}`;
     await waitFor(`${what} to be back`, () => onConsumer(type, name), { timeoutMs: 40_000 });
@@ -250,7 +250,7 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     await consumer.client.delete(widgets.type, key);
   }
   for (const name of ["wiped", "empty"]) await endNamespace(name);
-  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "third", timing: { breakerLimit: 1 } }));
   await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
   await waitFor("the other mapping to be released", async () => (await mapping("empty")) === undefined);
   assert.ok(await mapping("wiped"));

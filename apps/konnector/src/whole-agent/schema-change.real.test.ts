@@ -7,8 +7,8 @@ import { createKubeClient, isForbidden } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { installCrd, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { agentConfig, bindApi, startKonnector, testApi } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { agentConfig, bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 
@@ -24,9 +24,9 @@ function crdWith(fields: readonly string[]): KubeObject {
 }
 
 const first = ["size"];
-const world = await startTenantWorld({ exported: [{ ...widgets, crd: crdWith(first) }] });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, createSynced } = world;
-cleanup.use(await startKonnector(world));
+const fixture = await startTenantFixture({ exported: [{ ...widgets, crd: crdWith(first) }] });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, createSynced } = fixture;
+cleanup.use(await startKonnector(fixture));
 
 const numberIn = (part: unknown, field: string): unknown =>
   (part as Record<string, unknown> | undefined)?.[field];
@@ -42,7 +42,7 @@ async function extend(fields: readonly string[]): Promise<void> {
 }
 
 test("a field that is set as soon as the app cluster takes it arrives, and so does a new one of the status", async () => {
-  await bindApi(world, widgets.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   await createSynced(widgets.type, "one", { size: 1 });
   const fields = [...first];

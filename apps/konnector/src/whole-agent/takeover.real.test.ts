@@ -31,8 +31,8 @@ import {
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const asKonnector = { fieldManager: "konnector" };
 const kubeconfigRef = { namespace: consumerNamespace, name: "kubeconfig-x7k2p" };
@@ -43,7 +43,7 @@ const clusterScoped = [
   { ...zones, isolation: "None" },
   { ...regions, isolation: "Namespaced" },
 ] as const;
-const world = await startTenantWorld({
+const fixture = await startTenantFixture({
   exported: [
     { ...widgets, claims: [providerSecrets] },
     ...clusterScoped.map(({ isolation, ...api }) => ({
@@ -53,14 +53,14 @@ const world = await startTenantWorld({
   ],
   clusterWide: true,
 });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
 await leaveBehind();
 for (const api of clusterScoped) await leaveClusterScoped(api);
 const before = {
   widget: await onProvider(widgets.type, "old"),
   secret: await provider.client.get<DynamicObject>(secrets, { namespace: serviceNamespace, name: "creds" }),
 };
-const konnector = cleanup.use(await startKonnector(world));
+const konnector = cleanup.use(await startKonnector(fixture));
 
 /** A binding as such a konnector and its plugin leave it, with its CRD, and our rights. */
 async function leaveBinding(

@@ -23,18 +23,18 @@ import {
 import { waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
-import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const things = testApi("things", "Thing");
 const apis = [widgets, gadgets, things];
-const world = await startTenantWorld({ exported: apis });
-const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
-const { binding, untilReady, untilReason, create, createSynced } = world;
+const fixture = await startTenantFixture({ exported: apis });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
+const { binding, untilReady, untilReason, create, createSynced } = fixture;
 const timing = { massDeletionLimit: 3, heldSchemaMs: 500 };
-let konnector: RunningKonnector = cleanup.use(await startKonnector(world, { timing }));
+let konnector: RunningKonnector = cleanup.use(await startKonnector(fixture, { timing }));
 
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: consumerNamespace, name });
 const annotate = async (name: string, annotations: Readonly<Record<string, string>>): Promise<void> => {
@@ -47,7 +47,7 @@ const unbind = async (name: string, policy?: string): Promise<void> => {
 };
 
 test("a binding pins its provider and does not go before it is unbound", async () => {
-  for (const { name } of apis) await bindApi(world, name, kubeconfig);
+  for (const { name } of apis) await bindApi(fixture, name, kubeconfig);
   for (const { name } of apis) await untilReady(name);
   const bound = await binding(widgets.name);
   assert.deepEqual(bound?.metadata.finalizers, [unbindFinalizer]);
@@ -74,7 +74,7 @@ test("unbinding orphans by default: claims become plain objects, upstream ones s
 
 test("binding again takes over what was left, and adopts what was deleted in the app cluster meanwhile", async () => {
   const { uid } = (await onProvider(widgets.type, "one"))?.metadata ?? {};
-  await bindApi(world, widgets.name, kubeconfig);
+  await bindApi(fixture, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   await waitFor("the claim to be taken over", async () =>
     (await onConsumer(widgets.type, "one"))?.metadata.finalizers?.includes(syncerFinalizer),
@@ -121,7 +121,7 @@ test("mass deletion: most claims at once are held, also over a restart, until th
   const held = await left();
   assert.ok(held.length >= 2, `only ${held.join()} were held`);
   await konnector[Symbol.asyncDispose]();
-  konnector = cleanup.use(await startKonnector(world, { identity: "second", timing }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "second", timing }));
   await waitFor("the caches", async () => (await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`)).ok);
   await createSynced(things.type, "marker");
   assert.deepEqual(await left(), held);
@@ -141,7 +141,7 @@ test("deleting the CRD in the app cluster deletes nothing on the provider; unbin
     async () => (await consumer.client.find(customResourceDefinitions, { name: things.name })) === undefined,
   );
   assert.deepEqual((await onProvider(things.type, "precious"))?.["spec"], { size: 7 });
-  await bindApi(world, things.name, kubeconfig);
+  await bindApi(fixture, things.name, kubeconfig);
   await untilReady(things.name);
   const back = await waitFor("it to be back", () => onConsumer(things.type, "precious"));
   assert.deepEqual(back["spec"], { size: 7 });
@@ -229,7 +229,7 @@ test("a held schema is rolled out by itself once the objects that it does not fi
 test("a provider that is not the pinned one is refused, and nothing is written", async () => {
   await konnector[Symbol.asyncDispose]();
   await annotate(things.name, { [providerUidAnnotation]: "namespace=of-another-cluster" });
-  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing }));
+  konnector = cleanup.use(await startKonnector(fixture, { identity: "third", timing }));
   const message = await untilReason(things.name, "Connected", "WrongProvider");
   assert.match(message, /was made with of-another-cluster: nothing is synced/);
   assert.deepEqual(

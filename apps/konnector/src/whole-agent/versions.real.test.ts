@@ -17,7 +17,7 @@ import { secretObject, startBackendProcess, waitFor } from "@klutch/kube-testing
 import { createLogger } from "@klutch/telemetry";
 import { serviceNamespace } from "../testing/pair.ts";
 import { providerSecrets } from "../testing/provider-side.ts";
-import { startTenantWorld } from "../testing/tenant-world.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
 import {
   type ApiVersion,
   changeVersions,
@@ -28,7 +28,7 @@ import {
   untilServes,
   withVersions,
 } from "../testing/versioned-api.ts";
-import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const first: ApiVersion = { name: "v1", fields: { size: "integer", color: "string" }, storage: true };
 const second: ApiVersion = { name: "v2", fields: { ...first.fields, tier: "string" } };
@@ -37,8 +37,9 @@ const widgets = withVersions(testApi("widgets", "Widget"), [first]);
 const [v1, v2] = [inVersion(widgets.type, "v1"), inVersion(widgets.type, "v2")];
 const gadgets = withVersions(testApi("gadgets", "Gadget"), [first]);
 const smaller: ApiVersion = { name: "v2", fields: { size: "integer" }, storage: true };
-const world = await startTenantWorld({ exported: [{ ...widgets, claims }, gadgets], backend: true });
-const { consumer, provider, cleanup, onProvider, onConsumer, untilReady, untilReason, createSynced } = world;
+const fixture = await startTenantFixture({ exported: [{ ...widgets, claims }, gadgets], backend: true });
+const { consumer, provider, cleanup, onProvider, onConsumer, untilReady, untilReason, createSynced } =
+  fixture;
 await offer(provider, widgets.type, claims);
 await offer(provider, gadgets.type, []);
 cleanup.use(
@@ -46,7 +47,7 @@ cleanup.use(
     flags: [`--external-address=${provider.url}`, "--lease-namespace=default"],
   }),
 );
-const konnector = cleanup.use(await startKonnector(world, { timing: { heldSchemaMs: 500 } }));
+const konnector = cleanup.use(await startKonnector(fixture, { timing: { heldSchemaMs: 500 } }));
 
 const names = Array.from({ length: 50 }, (_, index) => `w-${String(index).padStart(2, "0")}`);
 /** Claims that no step changes. */
@@ -137,7 +138,7 @@ async function step(t: TestContext, change: () => Promise<void>): Promise<void> 
 }
 
 test("50 claims with credentials live in the first version", async () => {
-  await bindApi(world, widgets.name, world.kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
+  await bindApi(fixture, widgets.name, fixture.kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
   await untilReady(widgets.name);
   await untilServes(consumer, widgets.name, "v1");
   for (const name of names) await consumer.client.create(v1, widget(v1, name, { size: 1, color: "red" }));
@@ -228,7 +229,7 @@ const upstreamOf = async (version: string): Promise<readonly unknown[]> =>
   );
 
 test("a version that claims do not fit is held; they are synced in the one before, as long as the provider serves it", async () => {
-  await bindApi(world, gadgets.name, world.kubeconfig);
+  await bindApi(fixture, gadgets.name, fixture.kubeconfig);
   for (const name of three) await createSynced(gadgets.type, name, { size: 1, color: "red" });
   const before = await upstreamOf("v1");
   await changeVersions(provider, gadgets.name, [{ ...first, storage: false }, smaller]);
@@ -324,7 +325,7 @@ test("a konnector that is older than this cluster's kind of bindings says so, an
   await consumer.client.mergePatch(customResourceDefinitions, { name }, { spec: { versions } });
   const lines: string[] = [];
   const logger = createLogger({ name: "older", write: (line) => void lines.push(line) });
-  await using older = await startKonnector(world, { identity: "older", logger });
+  await using older = await startKonnector(fixture, { identity: "older", logger });
   const words =
     /apiservicebindings\.\S+ serves v1beta1, and this konnector knows v1alpha1 only, because it is older than/;
   await waitFor("the refusal", () => lines.some((line) => words.test(line)));

@@ -7,7 +7,7 @@ import { type BackupManagerClient, createBackupManagerClient } from "@klutch/bac
 import type { ExternalClient, Managed } from "@klutch/crossplane";
 import { VirtualClock } from "@klutch/kube-testing";
 import { BackupClient } from "../backup/external-client.ts";
-import { Turns } from "./turns.ts";
+import { InstanceLocks } from "./instance-locks.ts";
 import { RestoreClient } from "../restore/external-client.ts";
 
 const numberOfBackup = "anynines.crossplane.io/backup-id";
@@ -130,7 +130,7 @@ class Story {
       clock: this.clock,
       taken: { others: () => this.claimed, add: () => undefined },
       notice: () => undefined,
-      turns: new Turns(() => true),
+      locks: new InstanceLocks(() => true),
       applicant: () => ({ name: "it", uid: "it", key: "i", isOpen: false, open: [] }),
     };
   }

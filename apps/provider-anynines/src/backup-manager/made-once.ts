@@ -21,7 +21,7 @@ import { type AnnotationChanges, CriticalAnnotations } from "../records/annotati
 import { type CallSource, intentOf, operationOf, recordedCall } from "../records/made-once.ts";
 import { type Operation, operationAnnotation } from "../records/operation.ts";
 import { toExternalError } from "./errors.ts";
-import type { Applicant, Turns } from "./turns.ts";
+import type { Applicant, InstanceLocks } from "./instance-locks.ts";
 
 /** An entry of a backup manager's list. */
 export interface Item {
@@ -60,7 +60,7 @@ export interface MadeOnceOptions<M extends Managed> {
   readonly taken: TakenIds;
   /** Says something that a person should know. */
   readonly notice: (message: string) => void;
-  readonly turns: Turns;
+  readonly locks: InstanceLocks;
   readonly applicant: (instanceId: string) => Applicant;
 }
 
@@ -144,7 +144,7 @@ export class MadeOnce<A> {
     }
   }
 
-  /** Makes it in its turn, unless it is there by now. `also` is written together with the intent. Throws the manager's errors. */
+  /** Makes it while it holds the instance's lock, unless it exists by now. `also` is written together with the intent. Throws the manager's errors. */
   async make<T extends Item>(
     calls: OnceCalls<T>,
     also: AnnotationChanges,
@@ -154,9 +154,9 @@ export class MadeOnce<A> {
     await this.#inTurn(calls, () => this.#operations(calls).begin(wanted, options));
   }
 
-  /** It calls no more, though the end of its turn may have been missed. */
+  /** Releases the instance's lock: no call of this managed resource follows. */
   leaveTurn(): void {
-    this.#options.turns.leave(this.#managed.metadata.uid ?? "");
+    this.#options.locks.release(this.#managed.metadata.uid ?? "");
   }
 
   observation(finding: Finding): Observation {
@@ -259,8 +259,8 @@ export class MadeOnce<A> {
   }
 
   #inTurn<R>({ instanceId }: { readonly instanceId: string }, work: () => Promise<R>): Promise<R> {
-    const { turns, applicant } = this.#options;
-    return turns.take(applicant(instanceId), work, () => this.isOpen);
+    const { locks, applicant } = this.#options;
+    return locks.hold(applicant(instanceId), work, () => this.isOpen);
   }
 
   get #what(): string {

@@ -2,36 +2,36 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EffectFault, effectFaults, Effects } from "@klutch/kube-testing";
 import fc from "fast-check";
-import { BackupWorld } from "../testing/backup-world.ts";
+import { BackupFixture } from "../testing/backup-fixture.ts";
 import { bothScopes, type TestKinds } from "../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
 const enoughMs = 1_200_000;
 
 /** Backup, lost rows, restore, new rows, and the end of all. Checks what must be so after each phase. */
-async function live(world: BackupWorld): Promise<void> {
-  const { manager, clock } = world;
-  const { instances, backups, restores } = world.types;
-  await world.addInstance();
-  world.start();
+async function live(fixture: BackupFixture): Promise<void> {
+  const { manager, clock } = fixture;
+  const { instances, backups, restores } = fixture.types;
+  await fixture.addInstance();
+  fixture.start();
   await clock.advance(10_000);
-  await world.addBackup("b");
+  await fixture.addBackup("b");
   await clock.advance(enoughMs);
-  assert.equal(await world.condition(backups, "b"), "True Available");
+  assert.equal(await fixture.condition(backups, "b"), "True Available");
   manager.rows.set("db-id", "destroyed");
-  await world.addRestore("r");
+  await fixture.addRestore("r");
   await clock.advance(enoughMs);
-  assert.equal(await world.condition(restores, "r"), "True Available Restore completed successfully");
+  assert.equal(await fixture.condition(restores, "r"), "True Available Restore completed successfully");
   assert.equal(manager.rows.get("db-id"), "rows");
   manager.rows.set("db-id", "written afterwards");
   // All at once, as with a namespace.
-  await world.delete(instances, "db");
-  await world.delete(backups, "b");
-  await world.delete(restores, "r");
+  await fixture.delete(instances, "db");
+  await fixture.delete(backups, "b");
+  await fixture.delete(restores, "r");
   await clock.advance(enoughMs);
-  assert.equal(await world.find(restores, "r"), undefined, "the restore");
-  assert.equal(await world.find(backups, "b"), undefined, "the backup");
-  assert.equal(await world.find(instances, "db"), undefined, "the instance");
+  assert.equal(await fixture.find(restores, "r"), undefined, "the restore");
+  assert.equal(await fixture.find(backups, "b"), undefined, "the backup");
+  assert.equal(await fixture.find(instances, "db"), undefined, "the instance");
   assert.equal(manager.rows.get("db-id"), "written afterwards");
   assert.deepEqual(
     [...manager.backups.values()].map(({ state }) => state),
@@ -41,15 +41,15 @@ async function live(world: BackupWorld): Promise<void> {
   assert.equal(manager.restores.size, 1, "restores");
 }
 
-async function liveWith(plan: ReadonlyMap<number, EffectFault>, kinds: TestKinds): Promise<BackupWorld> {
-  const world = new BackupWorld(new Effects(plan), kinds);
-  await using _ = world;
-  await live(world);
-  return world;
+async function liveWith(plan: ReadonlyMap<number, EffectFault>, kinds: TestKinds): Promise<BackupFixture> {
+  const fixture = new BackupFixture(new Effects(plan), kinds);
+  await using _ = fixture;
+  await live(fixture);
+  return fixture;
 }
 
-// Before any test: two worlds at once wait for each other at each step of their clocks.
-const undisturbed: (readonly [TestKinds, BackupWorld])[] = [];
+// Before any test: two fixtures at once wait for each other at each step of their clocks.
+const undisturbed: (readonly [TestKinds, BackupFixture])[] = [];
 for (const kinds of bothScopes) undisturbed.push([kinds, await liveWith(new Map(), kinds)]);
 
 for (const [kinds, { effects }] of undisturbed) {
@@ -65,9 +65,9 @@ for (const [kinds, { effects }] of undisturbed) {
   for (const [index, what] of effects.log.entries()) {
     test(`${kinds.title}: any fault at effect ${index + 1}, ${what}, makes nothing twice and leaves nothing`, async () => {
       for (const fault of effectFaults) {
-        const world = await liveWith(new Map([[index + 1, fault]]), kinds);
-        assert.equal(world.effects.log[index], what, fault);
-        assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
+        const fixture = await liveWith(new Map([[index + 1, fault]]), kinds);
+        assert.equal(fixture.effects.log[index], what, fault);
+        assert.equal(fixture.starts, fault === "crash" ? 2 : 1, fault);
       }
     });
   }

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backups, managedServiceBindings, serviceInstances } from "@klutch/api";
 import type { BackupManagerCall } from "@klutch/backup-manager";
-import { BackupWorld } from "../testing/backup-world.ts";
+import { BackupFixture } from "../testing/backup-fixture.ts";
 import type { CountedBroker } from "../testing/counted-broker.ts";
 import { refusal } from "../testing/memory-manager.ts";
 import { startVirtualProvider } from "../testing/virtual-provider.ts";
-import { binding, instance } from "../testing/world.ts";
+import { binding, instance } from "../testing/fixture.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -81,66 +81,66 @@ test("a broker that answers 500 to each deletion", async (t) => {
 });
 
 /** A backup manager and what it was asked in the hour after `act`. */
-async function asked(act: (world: BackupWorld) => Promise<void>): Promise<readonly string[]> {
-  await using world = new BackupWorld();
-  await world.addInstance();
-  world.start();
-  await world.clock.advance(minute);
-  await act(world);
-  world.manager.asked.length = 0;
-  await world.clock.advance(hour);
-  return world.manager.asked.map(({ call }) => call);
+async function asked(act: (fixture: BackupFixture) => Promise<void>): Promise<readonly string[]> {
+  await using fixture = new BackupFixture();
+  await fixture.addInstance();
+  fixture.start();
+  await fixture.clock.advance(minute);
+  await act(fixture);
+  fixture.manager.asked.length = 0;
+  await fixture.clock.advance(hour);
+  return fixture.manager.asked.map(({ call }) => call);
 }
 
 /** A call that may have been done is looked for before it is made again, a little more often. */
 const looks = { listBackups: 4 * most, listRestores: 4 * most };
 
-async function addBackup(world: BackupWorld): Promise<void> {
-  await world.addBackup("b");
-  await world.clock.advance(minute);
+async function addBackup(fixture: BackupFixture): Promise<void> {
+  await fixture.addBackup("b");
+  await fixture.clock.advance(minute);
 }
 
-const failing = (world: BackupWorld, call: BackupManagerCall): unknown =>
-  world.manager.refusals.set(call, refusal(call, 500, "Broken", "out of order"));
+const failing = (fixture: BackupFixture, call: BackupManagerCall): unknown =>
+  fixture.manager.refusals.set(call, refusal(call, 500, "Broken", "out of order"));
 
 test("a backup manager that answers 500 to each backup", async () => {
-  const calls = await asked(async (world) => {
-    failing(world, "createBackup");
-    await world.addBackup("b");
+  const calls = await asked(async (fixture) => {
+    failing(fixture, "createBackup");
+    await fixture.addBackup("b");
   });
   assert.ok(calls.includes("createBackup"));
   assertRare(calls, looks);
 });
 
 test("a backup manager that answers 500 to each restore", async () => {
-  const calls = await asked(async (world) => {
-    await addBackup(world);
-    failing(world, "createRestore");
-    await world.addRestore("r");
+  const calls = await asked(async (fixture) => {
+    await addBackup(fixture);
+    failing(fixture, "createRestore");
+    await fixture.addRestore("r");
   });
   assert.ok(calls.includes("createRestore"));
   assertRare(calls, looks);
 });
 
 test("a backup manager that answers 500 to each question for a restore", async () => {
-  const calls = await asked(async (world) => {
-    await addBackup(world);
-    failing(world, "getRestore");
-    await world.addRestore("r");
+  const calls = await asked(async (fixture) => {
+    await addBackup(fixture);
+    failing(fixture, "getRestore");
+    await fixture.addRestore("r");
   });
   assert.ok(calls.includes("getRestore"));
   assertRare(calls);
 });
 
 for (const [what, prepare] of [
-  ["answers 500 to each deletion", (world: BackupWorld) => failing(world, "deleteBackup")],
-  ["accepts each deletion and does nothing", ({ manager }: BackupWorld) => (manager.deletes = false)],
+  ["answers 500 to each deletion", (fixture: BackupFixture) => failing(fixture, "deleteBackup")],
+  ["accepts each deletion and does nothing", ({ manager }: BackupFixture) => (manager.deletes = false)],
 ] as const) {
   test(`a backup manager that ${what}`, async () => {
-    const calls = await asked(async (world) => {
-      await addBackup(world);
-      prepare(world);
-      await world.user.delete(backups, { name: "b" });
+    const calls = await asked(async (fixture) => {
+      await addBackup(fixture);
+      prepare(fixture);
+      await fixture.user.delete(backups, { name: "b" });
     });
     assert.ok(calls.includes("deleteBackup"));
     assertRare(calls, { getBackup: 2 * most });

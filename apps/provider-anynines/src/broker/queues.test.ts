@@ -9,7 +9,7 @@ import { inBrokerQueues } from "./queues.ts";
 const context = { signal: new AbortController().signal, logger: silentLogger };
 
 /** Lanes of width 2 by the first letter of a key; each reconcile ends when the test says so. */
-function lanes() {
+function queues() {
   const running = new Map<string, () => void>();
   const enqueued: string[] = [];
   const order: string[] = [];
@@ -33,8 +33,8 @@ function lanes() {
   return { start, end, enqueued, order, most: () => most };
 }
 
-test("a full lane makes its own keys wait, without a worker, and no others", async () => {
-  const { start, end, enqueued, order } = lanes();
+test("a full queue makes its own keys wait, without a worker, and no others", async () => {
+  const { start, end, enqueued, order } = queues();
   const first = [start("a1"), start("a2")];
   await start("a3");
   const others = [start("b1"), start("-1"), start("-2"), start("-3")];
@@ -49,8 +49,8 @@ test("a full lane makes its own keys wait, without a worker, and no others", asy
   assert.deepEqual(enqueued, ["a3"]);
 });
 
-test("a key that waits in a full lane keeps the wait that its failures have made", async () => {
-  const { start, end } = lanes();
+test("a key that waits in a full queue keeps the wait that its failures have made", async () => {
+  const { start, end } = queues();
   const running = [start("a1"), start("a2")];
   assert.deepEqual(await start("a3"), { keepsBackOff: true });
   end("a1");
@@ -59,7 +59,7 @@ test("a key that waits in a full lane keeps the wait that its failures have made
 });
 
 test("a reconcile that fails gives its place to the next one, too", async () => {
-  const { start, end, enqueued } = lanes();
+  const { start, end, enqueued } = queues();
   const running = [start("a1!"), start("a2")];
   await start("a3");
   end("a1!");
@@ -69,13 +69,13 @@ test("a reconcile that fails gives its place to the next one, too", async () => 
   await running[1];
 });
 
-test("every key of a full lane gets its turn in a controller, and never more than its width at the same time", async () => {
+test("every key of a full queue runs in a controller, and never more than its width at the same time", async () => {
   const done = new Set<string>();
   let running = 0;
   let most = 0;
   const stop = new AbortController();
   const controller: Controller = new Controller({
-    name: "lanes",
+    name: "queues",
     workers: 50,
     clock: systemClock,
     reconcile: inBrokerQueues({

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { serviceInstances } from "@klutch/api";
 import type { CountedBroker } from "../testing/counted-broker.ts";
 import { startVirtualProvider } from "../testing/virtual-provider.ts";
-import { instance } from "../testing/world.ts";
+import { instance } from "../testing/fixture.ts";
 
 const minute = 60_000;
 

@@ -4,7 +4,7 @@ import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
 import type { TakenIds } from "../backup-manager/made-once.ts";
-import { type Applicant, Turns } from "../backup-manager/turns.ts";
+import { type Applicant, InstanceLocks } from "../backup-manager/instance-locks.ts";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { claimKeys, keysBeside, shownName } from "../claims/names.ts";
 import { configNameOf } from "../provider-config/reference.ts";
@@ -26,7 +26,7 @@ const byUid = "uid";
 export class BackupCaches {
   readonly backups: Informer<Backup>;
   readonly restores: Informer<Restore>;
-  readonly turns: Turns = new Turns((uid) => this.#has(uid));
+  readonly locks: InstanceLocks = new InstanceLocks((uid) => this.#has(uid));
   readonly #backupNumbers = new TakenNumbers();
   readonly #restoreNumbers = new TakenNumbers();
 

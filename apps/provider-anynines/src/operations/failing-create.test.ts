@@ -6,11 +6,11 @@ import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, findCondition, type ResourceType } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import { seededRandom } from "@klutch/kube-testing";
-import { BackupWorld } from "../testing/backup-world.ts";
+import { BackupFixture } from "../testing/backup-fixture.ts";
 import type { CountedBroker } from "../testing/counted-broker.ts";
 import { refusal } from "../testing/memory-manager.ts";
 import { startVirtualProvider } from "../testing/virtual-provider.ts";
-import { binding, instance } from "../testing/world.ts";
+import { binding, instance } from "../testing/fixture.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -18,7 +18,7 @@ const hour = 60 * minute;
 /** Each state of `Synced` that the kind's objects show from now on, without repetitions. */
 function follow(
   t: TestContext,
-  { client, clock }: Pick<BackupWorld, "clock"> & { readonly client: KubeClient },
+  { client, clock }: Pick<BackupFixture, "clock"> & { readonly client: KubeClient },
   type: ResourceType,
 ): readonly string[] {
   const seen: string[] = [];
@@ -66,17 +66,17 @@ for (const deletions of ["good", "slow", "broken"] satisfies readonly Deletions[
 }
 
 test("a backup whose creates have no clear answer says so all the time", async (t) => {
-  await using world = new BackupWorld();
-  await world.addInstance();
-  world.start();
-  await world.clock.advance(minute);
-  world.manager.refusals.set("createBackup", refusal("createBackup", 500, "Broken", "out of order"));
-  const seen = follow(t, { client: world.user, clock: world.clock }, backups);
-  await world.addBackup("b");
-  await world.clock.advance(hour);
+  await using fixture = new BackupFixture();
+  await fixture.addInstance();
+  fixture.start();
+  await fixture.clock.advance(minute);
+  fixture.manager.refusals.set("createBackup", refusal("createBackup", 500, "Broken", "out of order"));
+  const seen = follow(t, { client: fixture.user, clock: fixture.clock }, backups);
+  await fixture.addBackup("b");
+  await fixture.clock.advance(hour);
   assert.match(seen.join(", "), /^False /);
   assert.ok(!seen.includes("True ReconcileSuccess"), seen.join(", "));
-  world.manager.refusals.clear();
-  await world.clock.advance(5 * minute);
+  fixture.manager.refusals.clear();
+  await fixture.clock.advance(5 * minute);
   assert.equal(seen.at(-1), "True ReconcileSuccess");
 });

@@ -33,7 +33,7 @@ const answer = (status: number): OsbError =>
   new OsbError({ status, error: "", description: "no", own: true, action: "PUT x" });
 
 /** A backend, the object at the API server, and the provider that is killed now and then. */
-class World {
+class Fixture {
   /** The naive list: names of what the backend has, and whether each works. */
   readonly alive = new Map<string, "working" | "ready" | "failed">();
   /** Each name as often as it was made. */
@@ -220,23 +220,23 @@ class World {
 }
 
 /** Checks that the records name everything that the backend has. */
-function check(world: World, where: string): void {
-  const names = [...world.alive.keys()];
+function check(fixture: Fixture, where: string): void {
+  const names = [...fixture.alive.keys()];
   assert.ok(names.length <= 1, `${where}: ${names.join(", ")} at once`);
-  const isRemembered = world.known || world.record !== undefined;
+  const isRemembered = fixture.known || fixture.record !== undefined;
   assert.ok(names.length === 0 || isRemembered, `${where}: ${names.join(", ")} is forgotten`);
 }
 
-async function live(world: World, wanted: boolean): Promise<void> {
+async function live(fixture: Fixture, wanted: boolean): Promise<void> {
   for (let time = 0; time < 60; time++) {
     // In the end nothing is disturbed any more.
-    if (time === 45) world.calm();
+    if (time === 45) fixture.calm();
     // At first shorter than a call may be on its way, then longer than any wait; another spec, so that a failure is tried again.
-    world.now += time < 30 ? 4 : 1_000_000;
-    world.arrive();
-    world.generation++;
-    await world.reconcile(wanted);
-    check(world, `${wanted ? "make" : "delete"}, reconcile ${time}`);
+    fixture.now += time < 30 ? 4 : 1_000_000;
+    fixture.arrive();
+    fixture.generation++;
+    await fixture.reconcile(wanted);
+    check(fixture, `${wanted ? "make" : "delete"}, reconcile ${time}`);
   }
 }
 
@@ -245,14 +245,14 @@ for (const form of ["repeat", "retries", "list"] as const) {
     const destiny = fc.array(fc.constantFrom(...fates), { maxLength: 25 });
     await fc.assert(
       fc.asyncProperty(destiny, destiny, async (making, deleting) => {
-        const world = new World(form, making);
-        await live(world, true);
-        assert.equal(world.alive.size, 1, "it is there");
-        assert.equal(world.made.length, new Set(world.made).size, "each name is made once");
-        if (form === "list") assert.equal(world.made.length, 1, "a number is made once");
-        world.disturb(deleting);
-        await live(world, false);
-        assert.deepEqual([...world.alive.keys()], [], "nothing is left");
+        const fixture = new Fixture(form, making);
+        await live(fixture, true);
+        assert.equal(fixture.alive.size, 1, "it is there");
+        assert.equal(fixture.made.length, new Set(fixture.made).size, "each name is made once");
+        if (form === "list") assert.equal(fixture.made.length, 1, "a number is made once");
+        fixture.disturb(deleting);
+        await live(fixture, false);
+        assert.deepEqual([...fixture.alive.keys()], [], "nothing is left");
       }),
       { numRuns: 1_000 },
     );

@@ -10,7 +10,7 @@ import {
   deletionWaitMs,
   type Moment,
   type Observed,
-  type Said,
+  type Report,
   step,
   type Then,
   type Together,
@@ -77,12 +77,12 @@ export class Operations {
   }
 
   /** Begins an operation. Once the record says what follows, it throws what the call threw, in the words of `explain`. */
-  begin(wanted: Begin, options: CallOptions): Promise<Said> {
+  begin(wanted: Begin, options: CallOptions): Promise<Report> {
     return this.#run({ kind: "wanted", ...wanted }, wanted, options);
   }
 
   /** Learns how the recorded operation goes on. */
-  async look(options: CallOptions): Promise<Said> {
+  async look(options: CallOptions): Promise<Report> {
     const { current: record } = this;
     const seconds = record?.phase === "polling" ? await this.#kind.maxSeconds?.(record, options) : undefined;
     return this.#run({ kind: "look" }, undefined, options, seconds);
@@ -98,7 +98,7 @@ export class Operations {
     wanted: Begin | undefined,
     options: CallOptions,
     maxSeconds?: number,
-  ): Promise<Said> {
+  ): Promise<Report> {
     const { slot, clock, generation, finds = "repeat", retries = false, explain } = this.#kind;
     const before = slot.current;
     const maxMs = maxSeconds === undefined ? undefined : maxSeconds * 1_000;

@@ -80,7 +80,7 @@ export interface Listed {
 export type Call = "create" | "update" | "delete" | "poll" | "publish" | "list";
 
 /** The end of an operation. `type` is that of the operation. */
-export type Said =
+export type Report =
   | { readonly kind: "rest" | "unanswered" | "failed" | "made" }
   | { readonly kind: "done" | "gone"; readonly type: Operation["type"] }
   | Working
@@ -102,7 +102,7 @@ export interface Step {
   readonly write?: Operation | null;
   readonly together?: Together;
   readonly call?: Call;
-  readonly say: Said;
+  readonly say: Report;
 }
 
 /** When and for what the step is decided. */
@@ -125,7 +125,7 @@ type Answer = Extract<
 >;
 
 const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
-const unanswered: Said = { kind: "unanswered" };
+const unanswered: Report = { kind: "unanswered" };
 
 /** See the table above. */
 export function step(record: Operation | undefined, observed: Observed, moment: Moment): Step {

@@ -7,20 +7,20 @@ import { ConfiguredClients } from "./clients.ts";
 /** Asks for the client again and again; `reads` counts how often the Secret was read. */
 function start() {
   const clock = new VirtualClock();
-  const world = { reads: 0, password: "old", config: configOf("http://a"), answered: [] as Answered[] };
+  const fixture = { reads: 0, password: "old", config: configOf("http://a"), answered: [] as Answered[] };
   const client = fakeClient({
     find: async () => {
-      world.reads++;
-      const data = { username: base64("u"), password: base64(world.password) };
+      fixture.reads++;
+      const data = { username: base64("u"), password: base64(fixture.password) };
       return { apiVersion: "v1", kind: "Secret", metadata: {}, data };
     },
   });
   const clients = new ConfiguredClients(
-    { client, clock, env: {}, configs: { get: () => world.config, notFound: String } },
+    { client, clock, env: {}, configs: { get: () => fixture.config, notFound: String } },
     {
       serviceType: "servicebroker",
       create: ({ url, auth }, answered) => {
-        world.answered.push(answered);
+        fixture.answered.push(answered);
         const text = `${url} ${auth?.kind === "basic" ? auth.password : ""}`;
         return { text, [Symbol.asyncDispose]: () => Promise.resolve() };
       },
@@ -28,7 +28,7 @@ function start() {
   );
   const ask = async (): Promise<string> =>
     (await clients.get("c", { signal: new AbortController().signal })).text;
-  return { clock, world, ask };
+  return { clock, fixture, ask };
 }
 
 type Answered = (status: number | undefined) => void;
@@ -44,24 +44,24 @@ function configOf(url: string): ProviderConfig {
 }
 
 test("the credentials of a backend are read once in ten seconds, however many resources are reconciled", async () => {
-  const { clock, world, ask } = start();
+  const { clock, fixture, ask } = start();
   for (let round = 0; round < 100; round++) assert.equal(await ask(), "http://a old");
-  assert.equal(world.reads, 1);
-  world.password = "new";
+  assert.equal(fixture.reads, 1);
+  fixture.password = "new";
   await clock.advance(10_000);
   assert.equal(await ask(), "http://a new");
-  assert.equal(world.reads, 2);
+  assert.equal(fixture.reads, 2);
 });
 
 test("credentials that the backend refuses are read again at once, and so are those of a ProviderConfig that changed", async () => {
-  const { world, ask } = start();
+  const { fixture, ask } = start();
   await ask();
-  world.password = "new";
-  world.answered[0]?.(200);
+  fixture.password = "new";
+  fixture.answered[0]?.(200);
   assert.equal(await ask(), "http://a old");
-  world.answered[0]?.(401);
+  fixture.answered[0]?.(401);
   assert.equal(await ask(), "http://a new");
-  world.config = configOf("http://b");
+  fixture.config = configOf("http://b");
   assert.equal(await ask(), "http://b new");
-  assert.equal(world.reads, 3);
+  assert.equal(fixture.reads, 3);
 });

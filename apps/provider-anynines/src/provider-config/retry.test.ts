@@ -14,7 +14,7 @@ const minute = 60_000;
 const action = "GET /healthz";
 const down = new OsbError({ status: 503, error: "", description: "starting", own: false, action });
 
-class World implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly clock = new VirtualClock();
   /** By name of the ProviderConfig: when it was asked. */
   readonly asked = new Map<string, number[]>();
@@ -83,25 +83,25 @@ class World implements AsyncDisposable {
 
 for (const startsInMs of [1_000, 12_000, 50_000, 4 * minute]) {
   test(`a backend that comes ${startsInMs / 1_000} s after its ProviderConfig is seen soon`, async () => {
-    await using world = new World();
-    await world.add("one");
-    await world.clock.advance(startsInMs);
-    assert.equal(await world.isHealthy("one"), false);
-    world.up.add("one");
-    await world.clock.advance(Math.max(2_500, startsInMs / 8));
-    assert.equal(await world.isHealthy("one"), true);
+    await using fixture = new Fixture();
+    await fixture.add("one");
+    await fixture.clock.advance(startsInMs);
+    assert.equal(await fixture.isHealthy("one"), false);
+    fixture.up.add("one");
+    await fixture.clock.advance(Math.max(2_500, startsInMs / 8));
+    assert.equal(await fixture.isHealthy("one"), true);
   });
 }
 
 test("many backends that stay away are asked rarely in the end, and not all at the same moment", async () => {
-  await using world = new World();
+  await using fixture = new Fixture();
   const names = Array.from({ length: 20 }, (_, index) => `backend-${index}`);
-  for (const name of names) await world.add(name);
-  await world.clock.advance(10 * minute);
-  const from = world.clock.monotonic();
-  await world.clock.advance(60 * minute);
+  for (const name of names) await fixture.add(name);
+  await fixture.clock.advance(10 * minute);
+  const from = fixture.clock.monotonic();
+  await fixture.clock.advance(60 * minute);
   const times = names.flatMap((name) => {
-    const late = world.timesOf(name).filter((at) => at >= from);
+    const late = fixture.timesOf(name).filter((at) => at >= from);
     assert.ok(late.length <= 120 && late.length >= 95, `${name}: ${late.length} in an hour`);
     return late;
   });
@@ -111,11 +111,11 @@ test("many backends that stay away are asked rarely in the end, and not all at t
 });
 
 test("a healthy backend is asked every three minutes while others are unhealthy", async () => {
-  await using world = new World();
-  world.up.add("well");
-  await world.add("well");
-  await world.add("ill");
-  await world.clock.advance(30 * minute);
-  const count = world.timesOf("well").length;
+  await using fixture = new Fixture();
+  fixture.up.add("well");
+  await fixture.add("well");
+  await fixture.add("ill");
+  await fixture.clock.advance(30 * minute);
+  const count = fixture.timesOf("well").length;
   assert.ok(count >= 9 && count <= 11, `${count} in half an hour`);
 });

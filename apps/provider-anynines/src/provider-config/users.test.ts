@@ -14,7 +14,7 @@ import { silentLogger } from "@klutch/telemetry";
 import { hasUsers } from "./use.ts";
 import { createUsersReconcile, inUseFinalizer, planUsers, type UsersOptions } from "./users.ts";
 import { startVirtualProvider } from "../testing/virtual-provider.ts";
-import { binding, configName, instance } from "../testing/world.ts";
+import { binding, configName, instance } from "../testing/fixture.ts";
 
 const config: ProviderConfig = {
   apiVersion: "dataservices.anynines.com/v1",

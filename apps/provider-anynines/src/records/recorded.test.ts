@@ -16,7 +16,7 @@ import { isRecord } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { type OsbClient, OsbError } from "@klutch/osb";
 import { BackupClient } from "../backup/external-client.ts";
-import { Turns } from "../backup-manager/turns.ts";
+import { InstanceLocks } from "../backup-manager/instance-locks.ts";
 import { RestPace } from "../broker/rest-pace.ts";
 import { RestoreClient } from "../restore/external-client.ts";
 import { ServiceBindingClient } from "../service-binding/external-client.ts";
@@ -140,7 +140,7 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
     manager: manager(calls),
     taken: { others: () => new Set<number>(), add: () => undefined },
     notice: () => undefined,
-    turns: new Turns(() => true),
+    locks: new InstanceLocks(() => true),
     applicant: () => ({ key: "k", name: "n", uid: "u", isOpen: true, open: [] }),
   };
   const clients: Readonly<Record<string, () => ExternalClient>> = {

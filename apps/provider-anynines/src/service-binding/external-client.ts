@@ -10,7 +10,7 @@ import type {
 import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
-import type { Observed, Said } from "../operations/step.ts";
+import type { Observed, Report } from "../operations/step.ts";
 import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";
 import type { OperationTarget } from "../records/operation.ts";
 import { bind, bindableInstance } from "./bind.ts";
@@ -130,7 +130,7 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   /** Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials. */
-  #unbind(type: "delete" | "discard", options: CallOptions): Promise<Said> {
+  #unbind(type: "delete" | "discard", options: CallOptions): Promise<Report> {
     const { ref, operations } = this.#state;
     const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.unbind(ref, options));
     return operations.begin({ type, target: targetOf(ref), send }, options);

@@ -6,7 +6,7 @@ import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/answers.ts";
 import { failureMessage } from "../operations/operations.ts";
-import type { Said } from "../operations/step.ts";
+import type { Report } from "../operations/step.ts";
 import { missingChange, missingOf } from "../records/annotations.ts";
 import { stepLoss } from "../operations/loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
@@ -55,7 +55,7 @@ export class BindingObserver {
     }
   }
 
-  async #observe(said: Said, options: CallOptions): Promise<Observation> {
+  async #observe(said: Report, options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const { isDeleting, operation, atProvider } = state;
     switch (said.kind) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DynamicObject, secrets } from "@klutch/kube-core";
-import { BindingWorld } from "../testing/binding-world.ts";
+import { BindingFixture } from "../testing/binding-fixture.ts";
 
 const minute = 60_000;
 const foreign = { namespace: "team", name: "b-creds" };
@@ -13,48 +13,48 @@ for (const [what, set] of [
   ["takes a while", { isSlow: true }],
 ] as const) {
   test(`its login at a broker that ${what} goes with it, and it is never ready`, async () => {
-    await using world = new BindingWorld();
-    Object.assign(world.broker, set);
-    await world.add();
+    await using fixture = new BindingFixture();
+    Object.assign(fixture.broker, set);
+    await fixture.add();
     const data = { user: Buffer.from("somebody").toString("base64") };
-    await world.user.create<DynamicObject>(secrets, {
+    await fixture.user.create<DynamicObject>(secrets, {
       apiVersion: "v1",
       kind: "Secret",
       metadata: foreign,
       data,
     });
-    world.start();
-    await world.clock.advance(30 * minute);
+    fixture.start();
+    await fixture.clock.advance(30 * minute);
     assert.match(
-      await world.condition("Synced"),
+      await fixture.condition("Synced"),
       /^False ReconcileError .*refusing to modify uncontrolled secret/,
     );
-    assert.doesNotMatch(await world.condition("Ready"), /^True/);
-    assert.equal(world.broker.logins.size, 1);
-    await world.delete();
-    await world.clock.advance(30 * minute);
-    assert.equal(await world.binding(), undefined);
-    assert.equal(world.broker.logins.size, 0);
-    assert.deepEqual((await world.user.find<DynamicObject>(secrets, foreign))?.["data"], data);
+    assert.doesNotMatch(await fixture.condition("Ready"), /^True/);
+    assert.equal(fixture.broker.logins.size, 1);
+    await fixture.delete();
+    await fixture.clock.advance(30 * minute);
+    assert.equal(await fixture.binding(), undefined);
+    assert.equal(fixture.broker.logins.size, 0);
+    assert.deepEqual((await fixture.user.find<DynamicObject>(secrets, foreign))?.["data"], data);
   });
 }
 
 test("when the foreign Secret goes the binding is ready with the login that it has", async () => {
-  await using world = new BindingWorld();
-  await world.add();
-  await world.user.create<DynamicObject>(secrets, { apiVersion: "v1", kind: "Secret", metadata: foreign });
-  world.start();
-  await world.clock.advance(5 * minute);
-  await world.user.delete(secrets, foreign);
-  await world.clock.advance(30 * minute);
-  assert.equal(await world.condition("Ready"), "True Available");
-  assert.equal(await world.password(), "password 1");
-  assert.equal(world.broker.logins.size, 1);
+  await using fixture = new BindingFixture();
+  await fixture.add();
+  await fixture.user.create<DynamicObject>(secrets, { apiVersion: "v1", kind: "Secret", metadata: foreign });
+  fixture.start();
+  await fixture.clock.advance(5 * minute);
+  await fixture.user.delete(secrets, foreign);
+  await fixture.clock.advance(30 * minute);
+  assert.equal(await fixture.condition("Ready"), "True Available");
+  assert.equal(await fixture.password(), "password 1");
+  assert.equal(fixture.broker.logins.size, 1);
 });
 
 for (const isSlow of [false, true]) {
   test(`a provider that is killed at any time, and a deletion before it is back: nothing is left (${isSlow ? "async" : "sync"})`, async () => {
-    const good = new BindingWorld();
+    const good = new BindingFixture();
     await using _ = good;
     good.broker.isSlow = isSlow;
     await good.add();
@@ -63,16 +63,16 @@ for (const isSlow of [false, true]) {
     const crashes = good.effects.log.length;
     assert.ok(crashes > 4);
     for (let index = 1; index <= crashes; index++) {
-      await using world = new BindingWorld(new Map([[index, "crash"]]));
-      world.broker.isSlow = isSlow;
-      world.whileDown = () => world.delete();
-      await world.add();
-      world.start();
-      await world.clock.advance(60 * minute);
+      await using fixture = new BindingFixture(new Map([[index, "crash"]]));
+      fixture.broker.isSlow = isSlow;
+      fixture.whileDown = () => fixture.delete();
+      await fixture.add();
+      fixture.start();
+      await fixture.clock.advance(60 * minute);
       const where = `crash at effect ${index}, ${good.effects.log[index - 1]}`;
-      assert.equal(world.starts, 2, where);
-      assert.equal(await world.binding(), undefined, where);
-      assert.equal(world.broker.logins.size, 0, where);
+      assert.equal(fixture.starts, 2, where);
+      assert.equal(await fixture.binding(), undefined, where);
+      assert.equal(fixture.broker.logins.size, 0, where);
     }
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "@klutch/crossplane";
 import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { outcomeOf } from "../operations/operations.ts";
-import type { Observed, Said } from "../operations/step.ts";
+import type { Observed, Report } from "../operations/step.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
@@ -106,7 +106,7 @@ export class ServiceInstanceClient implements ExternalClient {
     if (said.kind === "gone") this.#state.startNextInstance();
   }
 
-  async #deprovision(type: "delete" | "discard", options: CallOptions): Promise<Said> {
+  async #deprovision(type: "delete" | "discard", options: CallOptions): Promise<Report> {
     const state = this.#state;
     const target = await this.#plan(options);
     const request = deprovisionRequest(state.instanceId, target);

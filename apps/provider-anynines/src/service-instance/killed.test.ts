@@ -8,7 +8,7 @@ import {
   type VirtualCrash,
   type VirtualProvider,
 } from "../testing/virtual-provider.ts";
-import { instance } from "../testing/world.ts";
+import { instance } from "../testing/fixture.ts";
 
 const minute = 60_000;
 
@@ -27,16 +27,16 @@ async function make(
   provisions: Provisions,
   crash?: VirtualCrash,
 ): Promise<Made> {
-  const world = await startVirtualProvider(t, 5_000, { crash, kinds });
+  const fixture = await startVirtualProvider(t, 5_000, { crash, kinds });
   const { instances } = kinds.types;
   const ref = refIn(instances, "one");
-  world.broker.state.provisions = provisions;
-  await world.user.create(instances, kinds.of(instance("one")));
-  await world.clock.advance(10 * minute);
+  fixture.broker.state.provisions = provisions;
+  await fixture.user.create(instances, kinds.of(instance("one")));
+  await fixture.clock.advance(10 * minute);
   return {
-    ...world,
-    find: () => world.user.find<ServiceInstance>(instances, ref),
-    delete: () => world.user.delete(instances, ref),
+    ...fixture,
+    find: () => fixture.user.find<ServiceInstance>(instances, ref),
+    delete: () => fixture.user.delete(instances, ref),
   };
 }
 
@@ -51,10 +51,10 @@ for (const kinds of bothScopes) {
     ["in a while", "good"],
   ] as const) {
     test(`${kinds.title}: whenever it is killed, a broker that makes instances ${how} has one, and none after its deletion`, async (t) => {
-      const world = await make(t, kinds, provisions);
-      const making = world.effects.count;
-      await end(world);
-      for (const [index, what] of world.effects.log.entries()) {
+      const fixture = await make(t, kinds, provisions);
+      const making = fixture.effects.count;
+      await end(fixture);
+      for (const [index, what] of fixture.effects.log.entries()) {
         const where = `crash at effect ${index + 1}, ${what}`;
         const crash = { after: index + 1, meanwhile: () => Promise.resolve() };
         const killed = await make(t, kinds, provisions, crash);
@@ -65,7 +65,7 @@ for (const kinds of bothScopes) {
         assert.equal(await killed.find(), undefined, where);
         assert.deepEqual(killed.broker.instances(), [], where);
       }
-      for (const [index, what] of world.effects.log.slice(0, making).entries()) {
+      for (const [index, what] of fixture.effects.log.slice(0, making).entries()) {
         const where = `crash at effect ${index + 1}, ${what}, and a deletion meanwhile`;
         const { instances } = kinds.types;
         const meanwhile: VirtualCrash["meanwhile"] = (user) =>

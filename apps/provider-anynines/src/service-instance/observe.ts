@@ -5,7 +5,7 @@ import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/answers.ts";
 import { failureMessage } from "../operations/operations.ts";
-import type { Said, Working } from "../operations/step.ts";
+import type { Report, Working } from "../operations/step.ts";
 import { planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../records/annotations.ts";
 import type { Operation } from "../records/operation.ts";
@@ -46,7 +46,7 @@ export class InstanceObserver {
     }
   }
 
-  async #observe(said: Said, options: CallOptions): Promise<Observation> {
+  async #observe(said: Report, options: CallOptions): Promise<Observation> {
     switch (said.kind) {
       case "unanswered":
         return this.#observeUnanswered();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceInstance, serviceInstances } from "@klutch/api";
 import { wantedOf } from "../testing/catalog.ts";
-import { instance } from "../testing/world.ts";
+import { instance } from "../testing/fixture.ts";
 import { startVirtualProvider, type VirtualProvider } from "../testing/virtual-provider.ts";
 import { vanishedInstance } from "./vanished.ts";
 
@@ -13,10 +13,10 @@ async function left({ metrics }: VirtualProvider): Promise<string | undefined> {
   return /^klutch_vanished_instances (\d+)$/m.exec(await metrics.text())?.[1];
 }
 
-async function ready(world: VirtualProvider, name: string): Promise<string> {
-  await world.user.create(serviceInstances, instance(name));
-  await world.clock.advance(5 * minute);
-  const { status } = await world.user.get<ServiceInstance>(serviceInstances, { name });
+async function ready(fixture: VirtualProvider, name: string): Promise<string> {
+  await fixture.user.create(serviceInstances, instance(name));
+  await fixture.clock.advance(5 * minute);
+  const { status } = await fixture.user.get<ServiceInstance>(serviceInstances, { name });
   assert.equal(status?.atProvider?.state, "provisioned");
   return status.atProvider.instanceId ?? "";
 }
@@ -29,36 +29,36 @@ async function vanish({ user, clock }: VirtualProvider, name: string): Promise<v
 }
 
 test("an instance whose managed resource vanished is named once, counted, and never deleted, until it is gone", async (t) => {
-  const world = await startVirtualProvider(t, 0);
-  const id = await ready(world, "lost");
-  await vanish(world, "lost");
-  await world.clock.advance(60 * minute);
-  assert.equal(await left(world), "1");
-  const said = world.log.filter((line) => line.includes("left at its broker"));
+  const fixture = await startVirtualProvider(t, 0);
+  const id = await ready(fixture, "lost");
+  await vanish(fixture, "lost");
+  await fixture.clock.advance(60 * minute);
+  assert.equal(await left(fixture), "1");
+  const said = fixture.log.filter((line) => line.includes("left at its broker"));
   assert.equal(said.length, 1, said.join());
   assert.ok(said[0]?.includes(id) === true && said[0].includes('"name":"lost"'), said.join());
-  assert.deepEqual(world.left, [`lost: ${id}`]);
-  assert.ok(!world.broker.calls.some(({ operation }) => operation === "deprovision"));
-  world.broker.forget(id);
-  await world.clock.advance(20 * minute);
-  assert.equal(await left(world), "0");
+  assert.deepEqual(fixture.left, [`lost: ${id}`]);
+  assert.ok(!fixture.broker.calls.some(({ operation }) => operation === "deprovision"));
+  fixture.broker.forget(id);
+  await fixture.clock.advance(20 * minute);
+  assert.equal(await left(fixture), "0");
 });
 
 test("one that is deleted as it should is not counted, nor one that somebody manages again", async (t) => {
-  const world = await startVirtualProvider(t, 0);
-  await ready(world, "proper");
-  await world.user.delete(serviceInstances, { name: "proper" });
-  await world.clock.advance(5 * minute);
-  assert.equal(world.broker.calls.filter(({ operation }) => operation === "deprovision").length, 1);
-  const id = await ready(world, "again");
-  await vanish(world, "again");
-  await world.clock.advance(minute);
-  assert.equal(await left(world), "1");
+  const fixture = await startVirtualProvider(t, 0);
+  await ready(fixture, "proper");
+  await fixture.user.delete(serviceInstances, { name: "proper" });
+  await fixture.clock.advance(5 * minute);
+  assert.equal(fixture.broker.calls.filter(({ operation }) => operation === "deprovision").length, 1);
+  const id = await ready(fixture, "again");
+  await vanish(fixture, "again");
+  await fixture.clock.advance(minute);
+  assert.equal(await left(fixture), "1");
   const object = instance("imported");
   const annotations = { "anynines.crossplane.io/instance-id": id };
-  await world.user.create(serviceInstances, { ...object, metadata: { ...object.metadata, annotations } });
-  await world.clock.advance(20 * minute);
-  assert.equal(await left(world), "0");
+  await fixture.user.create(serviceInstances, { ...object, metadata: { ...object.metadata, annotations } });
+  await fixture.clock.advance(20 * minute);
+  assert.equal(await left(fixture), "0");
 });
 
 test("what was never asked for, or is to stay, leaves nothing to look for", () => {

@@ -1,4 +1,4 @@
-/** A broker in memory that counts what it is asked. Only a fake answers in virtual time; the real one is in `world.ts`. */
+/** A broker in memory that counts what it is asked. Only a fake answers in virtual time; the real one is in `fixture.ts`. */
 import type { Clock } from "@klutch/kube";
 import { OsbError, type OsbClient, type OsbOperation, type Outcome } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";

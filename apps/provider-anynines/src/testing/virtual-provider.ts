@@ -68,7 +68,7 @@ export async function startVirtualProvider(
   const user = server.client({ clusterName: "user" });
   const effects = new Effects(crash === undefined ? new Map() : new Map([[crash.after, "crash"]]));
   const metrics = createMetrics();
-  const world = { clock, user, broker: countedBroker(clock, takesMs), metrics, effects };
+  const fixture = { clock, user, broker: countedBroker(clock, takesMs), metrics, effects };
   const told: Told = { log: [], left: [], inUse: [] };
   const processes: Process[] = [];
   const start = (): void => {
@@ -80,7 +80,7 @@ export async function startVirtualProvider(
     const client = withEffects(server.client({ clusterName: "provider" }), effect);
     processes.push({
       stop,
-      running: startControllers({ ...world, client, effect, told, types }, stop.signal),
+      running: startControllers({ ...fixture, client, effect, told, types }, stop.signal),
     });
   };
   start();
@@ -90,7 +90,7 @@ export async function startVirtualProvider(
   });
   await clock.advance(1_000);
   await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
-  return { ...world, ...told };
+  return { ...fixture, ...told };
 }
 
 interface Told {

@@ -8,47 +8,47 @@ import {
   type FaultSource,
   seededFaults,
 } from "@klutch/kube-testing";
-import { secretRef, World } from "../testing/managed-world.ts";
+import { secretRef, Fixture } from "../testing/managed-fixture.ts";
 import { managedFinalizer } from "./plan.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
 const enoughMs = 1_800_000;
 
 /** A whole life: created, ready, changed, deleted, gone. Checks what must be so after each phase. */
-async function live(world: World, settle = () => world.clock.advance(enoughMs)): Promise<void> {
-  world.start();
-  await world.create();
+async function live(fixture: Fixture, settle = () => fixture.clock.advance(enoughMs)): Promise<void> {
+  fixture.start();
+  await fixture.create();
   await settle();
-  await assertReady(world, 1);
-  await world.patch({ spec: { size: 2 } });
+  await assertReady(fixture, 1);
+  await fixture.patch({ spec: { size: 2 } });
   await settle();
-  await assertReady(world, 2);
-  await world.delete();
+  await assertReady(fixture, 2);
+  await fixture.delete();
   await settle();
-  await assertGone(world);
-  assert.equal(world.backend.created.length, 1);
+  await assertGone(fixture);
+  assert.equal(fixture.backend.created.length, 1);
 }
 
-async function assertReady(world: World, size: number): Promise<void> {
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
-  assert.equal(await world.condition("Ready"), "True Available");
-  const managed = await world.managed();
+async function assertReady(fixture: Fixture, size: number): Promise<void> {
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
+  assert.equal(await fixture.condition("Ready"), "True Available");
+  const managed = await fixture.managed();
   assert.deepEqual(managed?.metadata.finalizers, [managedFinalizer]);
   assert.equal(managed?.metadata.annotations?.["crossplane.io/external-name"], "box");
   assert.equal(managed?.status?.size, size);
-  assert.equal(world.backend.crates.size, 1);
-  const [[id, crate] = []] = world.backend.crates;
+  assert.equal(fixture.backend.crates.size, 1);
+  const [[id, crate] = []] = fixture.backend.crates;
   assert.deepEqual(crate, { size, state: "available" });
-  const secret = await world.secret();
+  const secret = await fixture.secret();
   assert.equal(secret?.data?.["id"], Buffer.from(id ?? "").toString("base64"));
   assert.equal(secret?.metadata.ownerReferences?.[0]?.uid, managed?.metadata.uid);
 }
 
-async function assertGone(world: World): Promise<void> {
-  assert.equal(await world.managed(), undefined, "the managed resource");
-  assert.deepEqual([...world.backend.crates], [], "external resources");
-  assert.deepEqual(world.backend.deleted, world.backend.created);
-  assert.equal(await world.secret(), undefined, `the Secret ${secretRef.name}`);
+async function assertGone(fixture: Fixture): Promise<void> {
+  assert.equal(await fixture.managed(), undefined, "the managed resource");
+  assert.deepEqual([...fixture.backend.crates], [], "external resources");
+  assert.deepEqual(fixture.backend.deleted, fixture.backend.created);
+  assert.equal(await fixture.secret(), undefined, `the Secret ${secretRef.name}`);
 }
 
 const beginning = ["patch Crate metadata", "patch Crate metadata", "create crate"];
@@ -74,20 +74,20 @@ async function lifeWith(
   plan: ReadonlyMap<number, EffectFault>,
   takesMs: number,
   namespaced = false,
-): Promise<World> {
-  const world = new World({ effects: new Effects(plan), takesMs, namespaced });
-  await using _ = world;
-  await live(world);
-  return world;
+): Promise<Fixture> {
+  const fixture = new Fixture({ effects: new Effects(plan), takesMs, namespaced });
+  await using _ = fixture;
+  await live(fixture);
+  return fixture;
 }
 
 for (const [takesMs, effects] of lives) {
   const backend = `the backend takes ${takesMs} ms`;
 
   test(`a life without faults takes the fewest writes: ${backend}`, async () => {
-    const world = await lifeWith(new Map(), takesMs);
-    assert.deepEqual(world.effects.log, effects);
-    assert.equal(world.starts, 1);
+    const fixture = await lifeWith(new Map(), takesMs);
+    assert.deepEqual(fixture.effects.log, effects);
+    assert.equal(fixture.starts, 1);
   });
 
   for (const [index, what] of effects.entries()) {
@@ -95,29 +95,29 @@ for (const [takesMs, effects] of lives) {
       const kind = namespaced ? "a namespaced kind" : "a cluster-scoped kind";
       test(`any fault at effect ${index + 1}, ${what}, is made up for: ${backend}, ${kind}`, async () => {
         for (const fault of effectFaults) {
-          const world = await lifeWith(new Map([[index + 1, fault]]), takesMs, namespaced);
-          assert.equal(world.effects.log[index], what, fault);
-          assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
+          const fixture = await lifeWith(new Map([[index + 1, fault]]), takesMs, namespaced);
+          assert.equal(fixture.effects.log[index], what, fault);
+          assert.equal(fixture.starts, fault === "crash" ? 2 : 1, fault);
         }
       });
     }
 
     test(`a deletion that comes during effect ${index + 1}, ${what}, leaves nothing: ${backend}`, async () => {
       const effectsSeen = new Effects(new Map(), async (count) => {
-        if (count === index + 1) await world.delete();
+        if (count === index + 1) await fixture.delete();
       });
-      const world = new World({ effects: effectsSeen, takesMs });
-      await using _ = world;
-      world.start();
-      await world.create();
-      await world.clock.advance(enoughMs);
-      if ((await world.managed()) !== undefined) {
-        await world.patch({ spec: { size: 2 } });
-        await world.clock.advance(enoughMs);
-        await world.delete();
-        await world.clock.advance(enoughMs);
+      const fixture = new Fixture({ effects: effectsSeen, takesMs });
+      await using _ = fixture;
+      fixture.start();
+      await fixture.create();
+      await fixture.clock.advance(enoughMs);
+      if ((await fixture.managed()) !== undefined) {
+        await fixture.patch({ spec: { size: 2 } });
+        await fixture.clock.advance(enoughMs);
+        await fixture.delete();
+        await fixture.clock.advance(enoughMs);
       }
-      await assertGone(world);
+      await assertGone(fixture);
     });
   }
 }
@@ -125,14 +125,14 @@ for (const [takesMs, effects] of lives) {
 test("somebody who changes the object during each write delays it, and loses nothing", async () => {
   let changes = 0;
   const effects = new Effects(new Map(), async (count) => {
-    const managed = await world.managed();
+    const managed = await fixture.managed();
     if (managed === undefined) return;
     changes++;
-    await world.patch({ metadata: { labels: { changed: String(count) } } });
+    await fixture.patch({ metadata: { labels: { changed: String(count) } } });
   });
-  const world = new World({ effects });
-  await using _ = world;
-  await live(world);
+  const fixture = new Fixture({ effects });
+  await using _ = fixture;
+  await live(fixture);
   assert.ok(changes > 8);
 });
 
@@ -159,13 +159,13 @@ for (let seed = 1; seed <= 20; seed++) {
       onWatchEvent: (info) => (isStormy ? storm.onWatchEvent(info) : "deliver"),
       latencyMs: () => storm.latencyMs(),
     };
-    const world = new World({ faults: network, seed, takesMs: seed % 2 === 0 ? 0 : 30_000 });
-    await using _ = world;
-    await live(world, async () => {
+    const fixture = new Fixture({ faults: network, seed, takesMs: seed % 2 === 0 ? 0 : 30_000 });
+    await using _ = fixture;
+    await live(fixture, async () => {
       isStormy = true;
-      await world.clock.advance(enoughMs);
+      await fixture.clock.advance(enoughMs);
       isStormy = false;
-      await world.clock.advance(300_000);
+      await fixture.clock.advance(300_000);
     });
   });
 }

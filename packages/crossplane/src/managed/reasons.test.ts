@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { external, present, settled, World } from "../testing/managed-world.ts";
+import { external, present, settled, Fixture } from "../testing/managed-fixture.ts";
 import { ExternalError, NotYetError, type Observation } from "./external.ts";
 
 const minute = 60_000;
@@ -18,27 +18,27 @@ test("a reason that the external client has for its error stands in the conditio
     [new ExternalError("broken"), "False ReconcileError create failed: broken"],
   ] as const) {
     const client = external({ observe: async () => absent, create: async () => Promise.reject(error) });
-    await using world = new World({ reconciler: { connect: async () => client } });
-    await settled(world);
-    assert.equal(await world.condition("Synced"), expected);
+    await using fixture = new Fixture({ reconciler: { connect: async () => client } });
+    await settled(fixture);
+    assert.equal(await fixture.condition("Synced"), expected);
   }
-  await using world = new World({ reconciler: { connect: async () => Promise.reject(refused) } });
-  await settled(world);
-  assert.equal(await world.condition("Synced"), "False Refused connect failed: no such size");
+  await using fixture = new Fixture({ reconciler: { connect: async () => Promise.reject(refused) } });
+  await settled(fixture);
+  assert.equal(await fixture.condition("Synced"), "False Refused connect failed: no such size");
 });
 
 test("what the backend failed to do stands in Synced, also while the resource works, until it is observed no more", async () => {
   let observed: Observation = { ...present, failure: "update failed: no room" };
-  await using world = new World({
+  await using fixture = new Fixture({
     reconciler: { connect: async () => external({ observe: async () => observed }) },
   });
-  await settled(world);
-  assert.equal(await world.condition("Ready"), "True Available");
-  assert.equal(await world.condition("Synced"), "False Failed update failed: no room");
+  await settled(fixture);
+  assert.equal(await fixture.condition("Ready"), "True Available");
+  assert.equal(await fixture.condition("Synced"), "False Failed update failed: no room");
   observed = { ...present, ready: "unavailable", reason: "Lost", message: "it is lost" };
-  await world.clock.advance(2 * minute);
-  assert.equal(await world.condition("Ready"), "False Lost it is lost");
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
+  await fixture.clock.advance(2 * minute);
+  assert.equal(await fixture.condition("Ready"), "False Lost it is lost");
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
 });
 
 test("while what a failed create left is cleaned away, the condition goes on saying what failed, until the spec changes", async () => {
@@ -48,29 +48,29 @@ test("while what a failed create left is cleaned away, the condition goes on say
     observe: async () => observed,
     create: async () => Promise.reject(new ExternalError("no room", { reason: "Refused" })),
   });
-  await using world = new World({ reconciler: { connect: async () => client } });
-  await settled(world);
+  await using fixture = new Fixture({ reconciler: { connect: async () => client } });
+  await settled(fixture);
   observed = clean;
-  await world.clock.advance(2 * minute);
-  assert.equal(await world.condition("Ready"), "False Creating");
-  assert.equal(await world.condition("Synced"), "False Refused create failed: no room");
-  await world.patch({ spec: { size: 2 } });
-  await world.clock.advance(2 * minute);
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
+  await fixture.clock.advance(2 * minute);
+  assert.equal(await fixture.condition("Ready"), "False Creating");
+  assert.equal(await fixture.condition("Synced"), "False Refused create failed: no room");
+  await fixture.patch({ spec: { size: 2 } });
+  await fixture.clock.advance(2 * minute);
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
 });
 
 test("a pause that ended is no failure", async () => {
   const clean: Observation = { exists: true, upToDate: true, ready: "creating", keepsBackOff: true };
-  await using world = new World({
+  await using fixture = new Fixture({
     reconciler: { connect: async () => external({ observe: async () => clean }) },
   });
-  world.start();
-  await world.create({ annotations: { "crossplane.io/paused": "true" } });
-  await world.clock.advance(minute);
-  assert.equal(await world.condition("Synced"), "False ReconcilePaused");
-  await world.patch({ metadata: { annotations: { "crossplane.io/paused": null } } });
-  await world.clock.advance(2 * minute);
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
+  fixture.start();
+  await fixture.create({ annotations: { "crossplane.io/paused": "true" } });
+  await fixture.clock.advance(minute);
+  assert.equal(await fixture.condition("Synced"), "False ReconcilePaused");
+  await fixture.patch({ metadata: { annotations: { "crossplane.io/paused": null } } });
+  await fixture.clock.advance(2 * minute);
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
 });
 
 test("who wants to know is told of each problem, and whether the resource is being deleted", async () => {
@@ -80,17 +80,17 @@ test("who wants to know is told of each problem, and whether the resource is bei
     observe: async () => observed,
     delete: async () => Promise.reject(new ExternalError("still held", { reason: "StillHeld" })),
   });
-  await using world = new World({
+  await using fixture = new Fixture({
     reconciler: {
       connect: async () => client,
       onProblem: (managed, { reason, message }, deleting) =>
         told.push(`${managed.metadata.name} ${reason} ${message} ${deleting}`),
     },
   });
-  await settled(world);
+  await settled(fixture);
   observed = present;
-  await world.delete();
-  await world.clock.advance(minute);
+  await fixture.delete();
+  await fixture.clock.advance(minute);
   assert.deepEqual(
     [...new Set(told)],
     ["box Failed update failed: no room false", "box StillHeld delete failed: still held true"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { external, present, settled, World } from "../testing/managed-world.ts";
+import { external, present, settled, Fixture } from "../testing/managed-fixture.ts";
 import { type ExternalClient, ExternalError, NotYetError, type Observation } from "./external.ts";
 
 const hour = 3_600_000;
@@ -8,14 +8,14 @@ const hour = 3_600_000;
 test("retries of a failing backend come ever later, at most a minute apart", async () => {
   const times: number[] = [];
   const observe = async (): Promise<Observation> => {
-    times.push(world.clock.monotonic());
+    times.push(fixture.clock.monotonic());
     throw new Error("down");
   };
-  const world = new World({ reconciler: { connect: async () => external({ observe }) } });
-  await using _ = world;
-  world.start();
-  await world.create();
-  await world.clock.advance(hour);
+  const fixture = new Fixture({ reconciler: { connect: async () => external({ observe }) } });
+  await using _ = fixture;
+  fixture.start();
+  await fixture.create();
+  await fixture.clock.advance(hour);
   const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   const [first = 0, second = 0] = waits;
   assert.ok(first >= 500 && first <= 1_000, `${first}`);
@@ -27,12 +27,12 @@ test("retries of a failing backend come ever later, at most a minute apart", asy
 test("a backend that says when to come again is not asked earlier", async () => {
   const times: number[] = [];
   const observe = async (): Promise<Observation> => {
-    times.push(world.clock.monotonic());
+    times.push(fixture.clock.monotonic());
     throw new ExternalError("busy", { retryAfterMs: 45_000 });
   };
-  const world = new World({ reconciler: { connect: async () => external({ observe }) } });
-  await using _ = world;
-  await settled(world);
+  const fixture = new Fixture({ reconciler: { connect: async () => external({ observe }) } });
+  await using _ = fixture;
+  await settled(fixture);
   assert.ok(times.length >= 4);
   for (const [index, time] of times.slice(1).entries()) assert.ok(time - (times[index] ?? 0) >= 45_000);
 });
@@ -40,19 +40,19 @@ test("a backend that says when to come again is not asked earlier", async () => 
 test("an operation that is not possible yet is reported and tried again at even intervals", async () => {
   const times: number[] = [];
   const connect = async (): Promise<ExternalClient> => {
-    times.push(world.clock.monotonic());
+    times.push(fixture.clock.monotonic());
     throw new NotYetError("the instance is not ready", { requeueAfterMs: 20_000 });
   };
-  const world = new World({ reconciler: { connect } });
-  await using _ = world;
-  await settled(world);
+  const fixture = new Fixture({ reconciler: { connect } });
+  await using _ = fixture;
+  await settled(fixture);
   const [start = 0] = times;
   assert.deepEqual(
     times.slice(0, 5).map((time) => time - start),
     [0, 20_000, 40_000, 60_000, 80_000],
   );
   const message = "connect failed: the instance is not ready";
-  assert.equal(await world.condition("Synced"), `False ReconcileError ${message}`);
+  assert.equal(await fixture.condition("Synced"), `False ReconcileError ${message}`);
 });
 
 test("a backend that never answers is given up after the deadline, and the condition says so", async () => {
@@ -63,33 +63,33 @@ test("a backend that never answers is given up after the deadline, and the condi
     signal.addEventListener("abort", () => reject(new Error("the request was aborted")));
     return promise;
   };
-  await using world = new World({
+  await using fixture = new Fixture({
     reconciler: { connect: async () => external({ observe }), deadlineMs: 30_000 },
   });
-  world.start();
-  await world.create();
-  await world.clock.advance(29_999);
-  assert.equal(await world.condition("Synced"), undefined);
-  await world.clock.advance(2);
+  fixture.start();
+  await fixture.create();
+  await fixture.clock.advance(29_999);
+  assert.equal(await fixture.condition("Synced"), undefined);
+  await fixture.clock.advance(2);
   assert.equal(
-    await world.condition("Synced"),
+    await fixture.condition("Synced"),
     "False ReconcileError observe failed: the backend did not answer within 30000 ms",
   );
-  await world.clock.advance(5_000);
+  await fixture.clock.advance(5_000);
   assert.equal(calls, 2);
 });
 
 test("a resource that does not change is observed once in a poll interval and up to a fifth", async () => {
   const times: number[] = [];
   const observe = async (): Promise<Observation> => {
-    times.push(world.clock.monotonic());
+    times.push(fixture.clock.monotonic());
     return present;
   };
-  const world = new World({
+  const fixture = new Fixture({
     reconciler: { connect: async () => external({ observe }), pollIntervalMs: 10_000 },
   });
-  await using _ = world;
-  await settled(world);
+  await using _ = fixture;
+  await settled(fixture);
   const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   assert.ok(waits.length >= 25);
   for (const wait of waits) assert.ok(wait >= 10_000 && wait <= 12_000, `${wait}`);
@@ -102,9 +102,9 @@ test("an observation may ask for its own time", async () => {
     observations++;
     return { ...present, pollAfterMs: 7_000 };
   };
-  await using world = new World({ reconciler: { connect: async () => external({ observe }) } });
-  world.start();
-  await world.create();
-  await world.clock.advance(70_000);
+  await using fixture = new Fixture({ reconciler: { connect: async () => external({ observe }) } });
+  fixture.start();
+  await fixture.create();
+  await fixture.clock.advance(70_000);
   assert.equal(observations, 11);
 });

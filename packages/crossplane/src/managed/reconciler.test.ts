@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Effects } from "@klutch/kube-testing";
-import { external, idAnnotation, present, settled, World } from "../testing/managed-world.ts";
+import { external, idAnnotation, present, settled, Fixture } from "../testing/managed-fixture.ts";
 import { type ExternalClient, ExternalError, type Observation } from "./external.ts";
 import { managedFinalizer } from "./plan.ts";
 
@@ -10,29 +10,29 @@ const hour = 60 * minute;
 const absent: Observation = { exists: false, upToDate: false, ready: "creating" };
 
 test("a paused resource is left alone, says so once, and goes on when the pause ends", async () => {
-  await using world = new World();
-  world.start();
-  await world.create({ annotations: { "crossplane.io/paused": "true" } });
-  await world.clock.advance(hour);
-  assert.equal(await world.condition("Synced"), "False ReconcilePaused");
-  assert.deepEqual(world.effects.log, ["patch Crate status"]);
-  await world.patch({ metadata: { annotations: { "crossplane.io/paused": null } } });
-  await world.clock.advance(minute);
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
-  assert.equal(world.backend.crates.size, 1);
+  await using fixture = new Fixture();
+  fixture.start();
+  await fixture.create({ annotations: { "crossplane.io/paused": "true" } });
+  await fixture.clock.advance(hour);
+  assert.equal(await fixture.condition("Synced"), "False ReconcilePaused");
+  assert.deepEqual(fixture.effects.log, ["patch Crate status"]);
+  await fixture.patch({ metadata: { annotations: { "crossplane.io/paused": null } } });
+  await fixture.clock.advance(minute);
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
+  assert.equal(fixture.backend.crates.size, 1);
 });
 
 test("a pause also holds a deletion, and no other value than true is a pause", async () => {
-  await using world = new World();
-  await settled(world);
-  await world.patch({ metadata: { annotations: { "crossplane.io/paused": "true" } } });
-  await world.delete();
-  await world.clock.advance(hour);
-  assert.equal(world.backend.crates.size, 1);
-  await world.patch({ metadata: { annotations: { "crossplane.io/paused": "yes" } } });
-  await world.clock.advance(minute);
-  assert.equal(world.backend.crates.size, 0);
-  assert.equal(await world.managed(), undefined);
+  await using fixture = new Fixture();
+  await settled(fixture);
+  await fixture.patch({ metadata: { annotations: { "crossplane.io/paused": "true" } } });
+  await fixture.delete();
+  await fixture.clock.advance(hour);
+  assert.equal(fixture.backend.crates.size, 1);
+  await fixture.patch({ metadata: { annotations: { "crossplane.io/paused": "yes" } } });
+  await fixture.clock.advance(minute);
+  assert.equal(fixture.backend.crates.size, 0);
+  assert.equal(await fixture.managed(), undefined);
 });
 
 for (const [what, spec] of [
@@ -40,22 +40,22 @@ for (const [what, spec] of [
   ["policies without Delete", { managementPolicies: ["Observe", "Create", "Update"] }],
 ] as const) {
   test(`with ${what} the object goes and the external resource stays`, async () => {
-    await using world = new World();
-    await settled(world, spec);
-    await world.delete();
-    await world.clock.advance(minute);
-    assert.equal(await world.managed(), undefined);
-    assert.equal(world.backend.crates.size, 1);
-    assert.deepEqual(world.backend.deleted, []);
+    await using fixture = new Fixture();
+    await settled(fixture, spec);
+    await fixture.delete();
+    await fixture.clock.advance(minute);
+    assert.equal(await fixture.managed(), undefined);
+    assert.equal(fixture.backend.crates.size, 1);
+    assert.deepEqual(fixture.backend.deleted, []);
   });
 }
 
 test("policies without Create make nothing, and those without Update change nothing", async () => {
-  await using watching = new World();
+  await using watching = new Fixture();
   await settled(watching, { managementPolicies: ["Observe"] });
   assert.equal(watching.backend.crates.size, 0);
   assert.equal(await watching.condition("Ready"), "False Creating");
-  await using making = new World();
+  await using making = new Fixture();
   await settled(making, { managementPolicies: ["Observe", "Create", "Delete"] });
   await making.patch({ spec: { size: 7 } });
   await making.clock.advance(5 * minute);
@@ -67,12 +67,12 @@ test("what was never created is let go without asking a backend that is down", a
   const connect = async (): Promise<ExternalClient> => {
     throw new ExternalError("the backend is down");
   };
-  await using sure = new World({ reconciler: { connect, neverCreated: () => true } });
+  await using sure = new Fixture({ reconciler: { connect, neverCreated: () => true } });
   await settled(sure);
   await sure.delete();
   await sure.clock.advance(minute);
   assert.equal(await sure.managed(), undefined);
-  await using unsure = new World({ reconciler: { connect } });
+  await using unsure = new Fixture({ reconciler: { connect } });
   await settled(unsure);
   await unsure.delete();
   await unsure.clock.advance(hour);
@@ -86,17 +86,17 @@ test("a failure names its step, keeps the time it began, and is gone from the co
     if (!works) throw new Error("no room left");
   };
   const observe = async (): Promise<Observation> => (works ? present : absent);
-  await using world = new World({ reconciler: { connect: async () => external({ observe, create }) } });
-  await settled(world);
-  assert.equal(await world.condition("Synced"), "False ReconcileError create failed: no room left");
-  assert.equal(await world.condition("Ready"), undefined);
-  const since = (await world.managed())?.status?.conditions?.[0]?.lastTransitionTime;
-  await world.clock.advance(hour);
-  assert.equal((await world.managed())?.status?.conditions?.[0]?.lastTransitionTime, since);
+  await using fixture = new Fixture({ reconciler: { connect: async () => external({ observe, create }) } });
+  await settled(fixture);
+  assert.equal(await fixture.condition("Synced"), "False ReconcileError create failed: no room left");
+  assert.equal(await fixture.condition("Ready"), undefined);
+  const since = (await fixture.managed())?.status?.conditions?.[0]?.lastTransitionTime;
+  await fixture.clock.advance(hour);
+  assert.equal((await fixture.managed())?.status?.conditions?.[0]?.lastTransitionTime, since);
   works = true;
-  await world.clock.advance(2 * minute);
-  assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
-  assert.equal(await world.condition("Ready"), "True Available");
+  await fixture.clock.advance(2 * minute);
+  assert.equal(await fixture.condition("Synced"), "True ReconcileSuccess");
+  assert.equal(await fixture.condition("Ready"), "True Available");
 });
 
 for (const [step, changes] of [
@@ -110,88 +110,88 @@ for (const [step, changes] of [
   ],
 ] as const satisfies readonly (readonly [string, Partial<ExternalClient>])[]) {
   test(`an error of ${step} is reported as such`, async () => {
-    await using world = new World({ reconciler: { connect: async () => external(changes) } });
-    await settled(world);
-    assert.equal(await world.condition("Synced"), `False ReconcileError ${step} failed: broken`);
+    await using fixture = new Fixture({ reconciler: { connect: async () => external(changes) } });
+    await settled(fixture);
+    assert.equal(await fixture.condition("Synced"), `False ReconcileError ${step} failed: broken`);
   });
 }
 
 test("fields of status that an observation names are written, those it takes back are removed, others stay", async () => {
   let fields: Observation["status"] = { size: 3, note: "full" };
   const observe = async (): Promise<Observation> => ({ ...present, status: fields });
-  await using world = new World({ reconciler: { connect: async () => external({ observe }) } });
-  await settled(world);
-  await world.user.mergePatch(
+  await using fixture = new Fixture({ reconciler: { connect: async () => external({ observe }) } });
+  await settled(fixture);
+  await fixture.user.mergePatch(
     { group: "example.org", version: "v1", plural: "crates", kind: "Crate", namespaced: false },
     { name: "box" },
     { status: { foreign: true } },
     { subresource: "status" },
   );
   fields = { size: 4, note: undefined };
-  await world.clock.advance(2 * minute);
-  const { conditions, ...status } = (await world.managed())?.status ?? {};
+  await fixture.clock.advance(2 * minute);
+  const { conditions, ...status } = (await fixture.managed())?.status ?? {};
   assert.deepEqual(status, { size: 4, foreign: true });
   assert.equal(conditions?.length, 2);
 });
 
 test("a conflict is tried again without a word in the conditions", async () => {
   const effects = new Effects(new Map([[4, "conflict"]]));
-  await using world = new World({ effects });
-  await settled(world);
+  await using fixture = new Fixture({ effects });
+  await settled(fixture);
   assert.deepEqual(effects.log.slice(3), ["create Secret", "create Secret", "patch Crate status"]);
 });
 
 test("an external name that was chosen stays, and foreign finalizers are neither moved nor waited for", async () => {
-  await using world = new World();
-  world.start();
-  await world.create({ annotations: { "crossplane.io/external-name": "chosen" } });
-  await world.patch({ metadata: { finalizers: ["example.org/other"] } });
-  await world.clock.advance(minute);
-  const { metadata } = (await world.managed()) ?? {};
+  await using fixture = new Fixture();
+  fixture.start();
+  await fixture.create({ annotations: { "crossplane.io/external-name": "chosen" } });
+  await fixture.patch({ metadata: { finalizers: ["example.org/other"] } });
+  await fixture.clock.advance(minute);
+  const { metadata } = (await fixture.managed()) ?? {};
   assert.equal(metadata?.annotations?.["crossplane.io/external-name"], "chosen");
   assert.deepEqual(metadata?.finalizers?.toSorted(), ["example.org/other", managedFinalizer].toSorted());
-  await world.delete();
-  await world.clock.advance(minute);
-  assert.deepEqual((await world.managed())?.metadata.finalizers, ["example.org/other"]);
-  assert.equal(world.backend.crates.size, 0);
-  const before = world.effects.count;
-  await world.clock.advance(hour);
-  assert.equal(world.effects.count, before, "nothing is done with what only others hold");
+  await fixture.delete();
+  await fixture.clock.advance(minute);
+  assert.deepEqual((await fixture.managed())?.metadata.finalizers, ["example.org/other"]);
+  assert.equal(fixture.backend.crates.size, 0);
+  const before = fixture.effects.count;
+  await fixture.clock.advance(hour);
+  assert.equal(fixture.effects.count, before, "nothing is done with what only others hold");
 });
 
 test("an object that vanishes during a reconcile is forgotten", async () => {
   const effects = new Effects(new Map(), async (count) => {
     if (effects.log[count - 1] !== "create crate") return;
-    await world.patch({ metadata: { finalizers: null } });
-    await world.delete();
+    await fixture.patch({ metadata: { finalizers: null } });
+    await fixture.delete();
   });
-  const world = new World({ effects });
-  await using _ = world;
-  await settled(world);
+  const fixture = new Fixture({ effects });
+  await using _ = fixture;
+  await settled(fixture);
   const before = effects.count;
-  await world.clock.advance(hour);
+  await fixture.clock.advance(hour);
   assert.equal(effects.count, before);
 });
 
 test("who updates critical annotations works with the object as it is afterwards", async () => {
-  await using world = new World();
-  await settled(world);
-  const id = (await world.managed())?.metadata.annotations?.[idAnnotation];
-  assert.deepEqual([...world.backend.crates.keys()], [id]);
+  await using fixture = new Fixture();
+  await settled(fixture);
+  const id = (await fixture.managed())?.metadata.annotations?.[idAnnotation];
+  assert.deepEqual([...fixture.backend.crates.keys()], [id]);
 });
 
 test("an external name that was removed comes back, and the finalizer is there once", async () => {
-  await using world = new World();
-  await settled(world);
-  await world.patch({ metadata: { annotations: { "crossplane.io/external-name": null } } });
-  await world.clock.advance(2 * minute);
-  const { metadata } = (await world.managed()) ?? {};
+  await using fixture = new Fixture();
+  await settled(fixture);
+  await fixture.patch({ metadata: { annotations: { "crossplane.io/external-name": null } } });
+  await fixture.clock.advance(2 * minute);
+  const { metadata } = (await fixture.managed()) ?? {};
   assert.equal(metadata?.annotations?.["crossplane.io/external-name"], "box");
   assert.deepEqual(metadata?.finalizers, [managedFinalizer]);
 });
 
 test("a critical annotation that is taken back is gone, and no other", async () => {
-  await using world = new World({
+  await using fixture = new Fixture({
     reconciler: {
       connect: async (_managed, { updateCriticalAnnotations }) => {
         await updateCriticalAnnotations({ [idAnnotation]: undefined });
@@ -199,10 +199,10 @@ test("a critical annotation that is taken back is gone, and no other", async () 
       },
     },
   });
-  world.start();
-  await world.create({ annotations: { [idAnnotation]: "crate-1", "example.org/note": "kept" } });
-  await world.clock.advance(minute);
-  assert.deepEqual((await world.managed())?.metadata.annotations, {
+  fixture.start();
+  await fixture.create({ annotations: { [idAnnotation]: "crate-1", "example.org/note": "kept" } });
+  await fixture.clock.advance(minute);
+  assert.deepEqual((await fixture.managed())?.metadata.annotations, {
     "crossplane.io/external-name": "box",
     "example.org/note": "kept",
   });

@@ -18,7 +18,7 @@ const runtimeWith = (clock: VirtualClock): Runtime => ({
 });
 
 /** A manager whose parts write into `log` what happens to them. */
-class World {
+class Fixture {
   readonly log: string[] = [];
   readonly clock = new VirtualClock();
   readonly stop = new AbortController();
@@ -121,25 +121,28 @@ class FakeElector {
 }
 
 test("parts start in order; on the way back the lease is given back as soon as no part of a term runs any more", async () => {
-  const world = new World();
-  const manager = world.manager({ connection: world.connection });
-  manager.own({ [Symbol.asyncDispose]: async () => void world.log.push("pool closed") });
-  manager.add(world.runnable("first"), world.cache("widgets"), world.runnable("second"));
-  manager.add(world.runnable("server", { runs: "process" }), world.runnable("memory", { runs: "process" }));
-  const running = manager.start({ signal: world.stop.signal });
-  assert.deepEqual(await world.news(), [
+  const fixture = new Fixture();
+  const manager = fixture.manager({ connection: fixture.connection });
+  manager.own({ [Symbol.asyncDispose]: async () => void fixture.log.push("pool closed") });
+  manager.add(fixture.runnable("first"), fixture.cache("widgets"), fixture.runnable("second"));
+  manager.add(
+    fixture.runnable("server", { runs: "process" }),
+    fixture.runnable("memory", { runs: "process" }),
+  );
+  const running = manager.start({ signal: fixture.stop.signal });
+  assert.deepEqual(await fixture.news(), [
     "election starts",
     "server starts",
     "memory starts",
     "widgets starts",
   ]);
-  world.elector.lead();
-  assert.deepEqual(await world.news(), [], "controllers run although a cache is empty");
-  world.caches[0]?.fill();
-  assert.deepEqual(await world.news(), ["widgets is filled", "first starts", "second starts"]);
-  world.stop.abort(new Error("SIGTERM"));
+  fixture.elector.lead();
+  assert.deepEqual(await fixture.news(), [], "controllers run although a cache is empty");
+  fixture.caches[0]?.fill();
+  assert.deepEqual(await fixture.news(), ["widgets is filled", "first starts", "second starts"]);
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
-  assert.deepEqual(await world.news(), [
+  assert.deepEqual(await fixture.news(), [
     "first ends",
     "second ends",
     "lease given back",
@@ -152,115 +155,115 @@ test("parts start in order; on the way back the lease is given back as soon as n
 });
 
 test("without a lease the parts of a term run at once", async () => {
-  const world = new World();
-  const manager = world.manager();
-  manager.add(world.runnable("controller"));
-  const running = manager.start({ signal: world.stop.signal });
-  assert.deepEqual(await world.news(), ["controller starts"]);
-  world.stop.abort(new Error("SIGTERM"));
+  const fixture = new Fixture();
+  const manager = fixture.manager();
+  manager.add(fixture.runnable("controller"));
+  const running = manager.start({ signal: fixture.stop.signal });
+  assert.deepEqual(await fixture.news(), ["controller starts"]);
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("a lost lease stops the parts of the term and no others, and the next term starts them again", async () => {
-  const world = new World();
-  const manager = world.manager({ connection: world.connection });
-  manager.add(world.runnable("controller"), world.runnable("server", { runs: "process" }));
-  const running = manager.start({ signal: world.stop.signal });
-  const lose = world.elector.lead();
-  assert.deepEqual(await world.news(), ["election starts", "server starts", "controller starts"]);
+  const fixture = new Fixture();
+  const manager = fixture.manager({ connection: fixture.connection });
+  manager.add(fixture.runnable("controller"), fixture.runnable("server", { runs: "process" }));
+  const running = manager.start({ signal: fixture.stop.signal });
+  const lose = fixture.elector.lead();
+  assert.deepEqual(await fixture.news(), ["election starts", "server starts", "controller starts"]);
   lose();
   // Before the next term begins, the last reconcile of this one has ended.
-  world.elector.lead();
-  assert.deepEqual(await world.news(), ["controller ends", "controller starts"]);
-  world.stop.abort(new Error("SIGTERM"));
+  fixture.elector.lead();
+  assert.deepEqual(await fixture.news(), ["controller ends", "controller starts"]);
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("a part that is done leaves the others alone", async () => {
-  const world = new World();
-  const manager = world.manager();
-  manager.add(world.runnable("short", { start: async () => void world.log.push("short is done") }));
-  manager.add(world.runnable("controller"));
-  const running = manager.start({ signal: world.stop.signal });
-  await world.clock.advance(60_000);
-  assert.deepEqual(await world.news(), ["short is done", "controller starts"]);
-  world.stop.abort(new Error("SIGTERM"));
+  const fixture = new Fixture();
+  const manager = fixture.manager();
+  manager.add(fixture.runnable("short", { start: async () => void fixture.log.push("short is done") }));
+  manager.add(fixture.runnable("controller"));
+  const running = manager.start({ signal: fixture.stop.signal });
+  await fixture.clock.advance(60_000);
+  assert.deepEqual(await fixture.news(), ["short is done", "controller starts"]);
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 for (const runs of ["term", "process"] as const) {
   test(`a part of the ${runs} that fails ends the process in order, with its error`, async () => {
-    const world = new World();
-    const manager = world.manager({ connection: world.connection });
+    const fixture = new Fixture();
+    const manager = fixture.manager({ connection: fixture.connection });
     const failure = Promise.withResolvers<void>();
-    manager.add(world.runnable("fragile", { runs, start: () => failure.promise }));
-    manager.add(world.runnable("controller"));
-    const running = manager.start({ signal: world.stop.signal });
-    world.elector.lead();
-    await world.news();
+    manager.add(fixture.runnable("fragile", { runs, start: () => failure.promise }));
+    manager.add(fixture.runnable("controller"));
+    const running = manager.start({ signal: fixture.stop.signal });
+    fixture.elector.lead();
+    await fixture.news();
     failure.reject(new Error("broken"));
     await assert.rejects(running, /broken/);
-    assert.deepEqual(await world.news(), ["controller ends", "lease given back", "connection closed"]);
+    assert.deepEqual(await fixture.news(), ["controller ends", "lease given back", "connection closed"]);
   });
 }
 
 test("a part that may be restarted is, after waits that grow, and the others do not notice", async () => {
-  const world = new World();
-  const manager = world.manager();
+  const fixture = new Fixture();
+  const manager = fixture.manager();
   const starts: number[] = [];
-  manager.add(world.runnable("controller"));
+  manager.add(fixture.runnable("controller"));
   manager.add({
     name: "agent",
     onFailure: "restart",
     async start() {
-      starts.push(world.clock.monotonic());
+      starts.push(fixture.clock.monotonic());
       throw new Error("no access");
     },
   });
-  const running = manager.start({ signal: world.stop.signal });
-  await world.clock.advance(60_000);
+  const running = manager.start({ signal: fixture.stop.signal });
+  await fixture.clock.advance(60_000);
   const waits = starts.slice(1).map((at, index) => at - (starts[index] ?? 0));
   assert.deepEqual(waits.slice(0, 4), [300, 500, 900, 1700]);
   assert.ok(waits.every((wait) => wait <= 10_000));
-  assert.deepEqual(await world.news(), ["controller starts"]);
-  world.stop.abort(new Error("SIGTERM"));
+  assert.deepEqual(await fixture.news(), ["controller starts"]);
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("after a minute of work the waits before a restart begin again", async () => {
-  const world = new World();
-  const manager = world.manager();
+  const fixture = new Fixture();
+  const manager = fixture.manager();
   const starts: number[] = [];
   manager.add({
     name: "agent",
     onFailure: "restart",
     async start() {
-      starts.push(world.clock.monotonic());
-      if (starts.length === 5) await world.clock.sleep(61_000);
+      starts.push(fixture.clock.monotonic());
+      if (starts.length === 5) await fixture.clock.sleep(61_000);
       throw new Error("lost");
     },
   });
-  const running = manager.start({ signal: world.stop.signal });
-  await world.clock.advance(66_000);
+  const running = manager.start({ signal: fixture.stop.signal });
+  await fixture.clock.advance(66_000);
   assert.equal((starts[5] ?? 0) - (starts[4] ?? 0), 61_300);
-  world.stop.abort(new Error("SIGTERM"));
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("stopping before the caches are filled starts no part of a term", async () => {
-  const world = new World();
-  const manager = world.manager();
-  manager.add(world.cache("widgets"), world.runnable("controller"));
-  const running = manager.start({ signal: world.stop.signal });
-  await world.news();
-  world.stop.abort(new Error("SIGTERM"));
+  const fixture = new Fixture();
+  const manager = fixture.manager();
+  manager.add(fixture.cache("widgets"), fixture.runnable("controller"));
+  const running = manager.start({ signal: fixture.stop.signal });
+  await fixture.news();
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
-  assert.deepEqual(await world.news(), ["widgets closes"]);
+  assert.deepEqual(await fixture.news(), ["widgets closes"]);
 });
 
 test("what goes wrong while a part stops does not fail the process", async () => {
-  const world = new World();
-  const manager = world.manager();
+  const fixture = new Fixture();
+  const manager = fixture.manager();
   manager.add({
     name: "clumsy",
     async start({ signal }) {
@@ -268,23 +271,23 @@ test("what goes wrong while a part stops does not fail the process", async () =>
       throw new Error("interrupted");
     },
   });
-  const running = manager.start({ signal: world.stop.signal });
-  await world.news();
-  world.stop.abort(new Error("SIGTERM"));
+  const running = manager.start({ signal: fixture.stop.signal });
+  await fixture.news();
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("probes answer before anything else starts, and name the runnables that are not ready", async () => {
-  const world = new World();
+  const fixture = new Fixture();
   const listening = Promise.withResolvers<number>();
-  const manager = world.manager({
-    connection: world.connection,
+  const manager = fixture.manager({
+    connection: fixture.connection,
     probes: { host: "127.0.0.1", port: 0 },
     onListening: listening.resolve,
   });
   let problem: string | undefined = "no provider";
-  manager.add(world.cache("widgets"), world.runnable("agent", { problem: () => problem }));
-  const running = manager.start({ signal: world.stop.signal });
+  manager.add(fixture.cache("widgets"), fixture.runnable("agent", { problem: () => problem }));
+  const running = manager.start({ signal: fixture.stop.signal });
   const base = `http://127.0.0.1:${await listening.promise}`;
   const ready = async (): Promise<unknown> => (await fetch(`${base}/readyz`)).json();
   assert.deepEqual(await (await fetch(`${base}/healthz`)).json(), { leaderElection: "ok" });
@@ -294,38 +297,38 @@ test("probes answer before anything else starts, and name the runnables that are
     caches: "the cache of widgets is not up to date",
     agent: "no provider",
   });
-  world.caches[0]?.fill();
+  fixture.caches[0]?.fill();
   problem = undefined;
   assert.deepEqual(await ready(), { leaderElection: "ok", shutdown: "ok", caches: "ok", agent: "ok" });
-  world.stop.abort(new Error("SIGTERM"));
+  fixture.stop.abort(new Error("SIGTERM"));
   await running;
 });
 
 test("a process that stops is not ready any more while it still answers those who wait", async () => {
-  const world = new World();
+  const fixture = new Fixture();
   const listening = Promise.withResolvers<number>();
   const probes = { host: "127.0.0.1", port: 0 };
-  const manager = world.manager({ connection: world.connection, probes, onListening: listening.resolve });
+  const manager = fixture.manager({ connection: fixture.connection, probes, onListening: listening.resolve });
   const answered = Promise.withResolvers<void>();
   const answer = async ({ signal }: { readonly signal: AbortSignal }): Promise<void> => {
     await aborted(signal);
     await answered.promise;
-    world.log.push("the last one is answered");
+    fixture.log.push("the last one is answered");
   };
-  manager.add(world.cache("widgets"), world.runnable("server", { runs: "process", start: answer }));
-  const running = manager.start({ signal: world.stop.signal });
-  world.caches[0]?.fill();
+  manager.add(fixture.cache("widgets"), fixture.runnable("server", { runs: "process", start: answer }));
+  const running = manager.start({ signal: fixture.stop.signal });
+  fixture.caches[0]?.fill();
   const base = `http://127.0.0.1:${await listening.promise}`;
   assert.equal((await fetch(`${base}/readyz`)).status, 200);
-  await world.news();
-  world.stop.abort(new Error("SIGTERM"));
+  await fixture.news();
+  fixture.stop.abort(new Error("SIGTERM"));
   const unready = await fetch(`${base}/readyz`);
   assert.equal(unready.status, 500);
   assert.match(await unready.text(), /"shutdown":"the process is stopping"/);
-  assert.deepEqual(await world.news(), ["lease given back"]);
+  assert.deepEqual(await fixture.news(), ["lease given back"]);
   answered.resolve();
   await running;
-  assert.deepEqual(await world.news(), ["the last one is answered", "widgets closes", "connection closed"]);
+  assert.deepEqual(await fixture.news(), ["the last one is answered", "widgets closes", "connection closed"]);
 });
 
 test("a port that is taken is said clearly, and nothing has started", async () => {
@@ -333,10 +336,10 @@ test("a port that is taken is said clearly, and nothing has started", async () =
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const world = new World();
-  const manager = world.manager({ connection: world.connection, probes: { host: "127.0.0.1", port } });
-  manager.add(world.runnable("controller"));
-  await assert.rejects(manager.start({ signal: world.stop.signal }), (error) => {
+  const fixture = new Fixture();
+  const manager = fixture.manager({ connection: fixture.connection, probes: { host: "127.0.0.1", port } });
+  manager.add(fixture.runnable("controller"));
+  await assert.rejects(manager.start({ signal: fixture.stop.signal }), (error) => {
     assert.ok(error instanceof ListenError);
     assert.match(
       error.message,
@@ -346,7 +349,7 @@ test("a port that is taken is said clearly, and nothing has started", async () =
     );
     return true;
   });
-  assert.deepEqual(await world.news(), ["connection closed"]);
+  assert.deepEqual(await fixture.news(), ["connection closed"]);
   await new Promise((resolve) => other.close(resolve));
 });
 

@@ -6,16 +6,16 @@ import { backups, bindings, instances, nano, restores } from "../../claim-kinds.
 import { Claims, sql } from "../../claims.ts";
 import { type ChainResult, leadsTo } from "./judge.ts";
 import type { ChainPlan, Step } from "./plan.ts";
-import { claimNamespace, type World } from "./world.ts";
+import { claimNamespace, type Fixture } from "./fixture.ts";
 
 const patience = { said: 600_000, gone: 600_000 };
 /** So long the restored rows are watched. */
 const keepMs = 3_000;
 
 /** Ends also when something is lost; says what. */
-export async function runChain(world: World, plan: ChainPlan): Promise<ChainResult> {
+export async function runChain(fixture: Fixture, plan: ChainPlan): Promise<ChainResult> {
   const began = performance.now();
-  const chain = new Chain(world, plan);
+  const chain = new Chain(fixture, plan);
   try {
     await chain.run();
   } catch (error) {
@@ -24,23 +24,23 @@ export async function runChain(world: World, plan: ChainPlan): Promise<ChainResu
     await chain.end();
   }
   const { lost, database } = chain;
-  const formerIds = formerIdsOf(world, plan.name);
+  const formerIds = formerIdsOf(fixture, plan.name);
   return { name: plan.name, database, formerIds, lost, seconds: (performance.now() - began) / 1000 };
 }
 
 class Chain {
   readonly lost: string[] = [];
   database: string | undefined;
-  readonly #world: World;
+  readonly #fixture: Fixture;
   readonly #plan: ChainPlan;
   readonly #claims: Claims;
   readonly #secretName: string;
   readonly #strikes: Promise<void>[] = [];
 
-  constructor(world: World, plan: ChainPlan) {
-    this.#world = world;
+  constructor(fixture: Fixture, plan: ChainPlan) {
+    this.#fixture = fixture;
     this.#plan = plan;
-    this.#claims = new Claims(world.client, claimNamespace, patience);
+    this.#claims = new Claims(fixture.client, claimNamespace, patience);
     this.#secretName = `${plan.name}-creds`;
   }
 
@@ -84,14 +84,14 @@ class Chain {
     const { name } = this.#plan;
     const types = Object.values(made).map(([type]) => type);
     // At once and in the wrong order: who needs whom is the provider's to know.
-    for (const type of types) await this.#world.client.delete(type, { namespace: claimNamespace, name });
+    for (const type of types) await this.#fixture.client.delete(type, { namespace: claimNamespace, name });
     this.#strike("delete");
     for (const type of types) await this.#claims.gone(type, name);
   }
 
   #strike(step: Step): void {
     for (const kill of this.#plan.kills.filter((one) => one.step === step)) {
-      const struck = sleep(kill.afterMs).then(() => this.#world.killer.strike(kill));
+      const struck = sleep(kill.afterMs).then(() => this.#fixture.killer.strike(kill));
       // It is awaited at the end, and may fail before that.
       struck.catch(() => undefined);
       this.#strikes.push(struck);
@@ -108,7 +108,7 @@ class Chain {
 
   /** Whoever mounts the Secret does not wait for Ready. */
   #lookAtSecrets(): void {
-    const uris = this.#world.secrets.of(this.#secretName).map((secret) => secretText(secret, "uri"));
+    const uris = this.#fixture.secrets.of(this.#secretName).map((secret) => secretText(secret, "uri"));
     const strange = uris.filter((uri) => !leadsTo(uri, this.database)).length;
     if (strange > 0) this.lost.push(`${strange} of ${uris.length} states of the Secret led elsewhere`);
   }
@@ -129,7 +129,7 @@ const made = {
 } as const;
 
 /** Several creates in a row may have lost their answers; the managed resource names one at a time. */
-function formerIdsOf({ instances: managed }: World, claim: string): readonly string[] {
+function formerIdsOf({ instances: managed }: Fixture, claim: string): readonly string[] {
   const states = managed.where(({ metadata }) => metadata.labels?.[claimNameLabel] === claim);
   const ids = states.map(
     ({ metadata }) => metadata.annotations?.["anynines.crossplane.io/former-instance-id"],

@@ -10,12 +10,12 @@ import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, type ResourceType, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { backups, bindings, compositeOf, instances, restores } from "../../claim-kinds.ts";
-import { claimNamespace, type World } from "./world.ts";
+import { claimNamespace, type Fixture } from "./fixture.ts";
 
 const restMs = 180_000;
 
 /** Returns what does not go by itself in three minutes. */
-export async function leftOver({ client, ledger }: World): Promise<readonly string[]> {
+export async function leftOver({ client, ledger }: Fixture): Promise<readonly string[]> {
   let left: readonly string[] = [];
   const isEmpty = async (): Promise<boolean> => {
     const held: readonly (readonly string[])[] = Object.values(await ledger.holdings());

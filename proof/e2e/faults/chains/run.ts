@@ -3,7 +3,7 @@ import { runChain } from "./chain.ts";
 import { type ChainResult, judge, type Verdict } from "./judge.ts";
 import { leftOver } from "./left-over.ts";
 import { type ChainPlan, type Program, programs } from "./plan.ts";
-import type { World } from "./world.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** Figures of one run. */
 export interface RunResult extends Verdict {
@@ -18,7 +18,7 @@ export interface RunResult extends Verdict {
 
 /** Runs `atOnce` chains at a time; `onEnd` hears of each. */
 export async function runChains(
-  world: World,
+  fixture: Fixture,
   plans: readonly ChainPlan[],
   options: { readonly atOnce: number; readonly onEnd?: (result: ChainResult) => void },
 ): Promise<RunResult> {
@@ -27,16 +27,16 @@ export async function runChains(
   const waiting = plans.values();
   const work = async (): Promise<void> => {
     for (const plan of waiting) {
-      const result = await runChain(world, plan);
+      const result = await runChain(fixture, plan);
       chains.push(result);
       options.onEnd?.(result);
     }
   };
   await Promise.all(Array.from({ length: options.atOnce }, work));
-  const orphaned = await leftOver(world);
-  const { kills, missed } = world.killer;
+  const orphaned = await leftOver(fixture);
+  const { kills, missed } = fixture.killer;
   const seconds = (performance.now() - began) / 1000;
-  return { ...judge(chains, await world.ledger.entries()), chains, orphaned, kills, missed, seconds };
+  return { ...judge(chains, await fixture.ledger.entries()), chains, orphaned, kills, missed, seconds };
 }
 
 /** Of all programs. */

@@ -6,7 +6,7 @@ import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
 import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
-import { databaseObject, databases, tenants } from "../../security/bound-world.ts";
+import { databaseObject, databases, tenants } from "../../security/bound-fixture.ts";
 
 /** Who acts with what. */
 export interface Actors {

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { numberAt, textAt, valueAt } from "@klutch/kube-core";
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
 import type { AgentRun } from "./agent-slot.ts";
-import { tenants } from "../../security/bound-world.ts";
+import { tenants } from "../../security/bound-fixture.ts";
 
 /** Arguments of the API server; the policy is written into the folder. */
 export async function auditArguments(folder: string, logFile: string): Promise<readonly string[]> {

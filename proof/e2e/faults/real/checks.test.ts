@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serviceNamespaceName } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import { tenants } from "../../security/bound-world.ts";
+import { tenants } from "../../security/bound-fixture.ts";
 import { type AuditedWrite, thief, writesWithoutLease } from "./audit.ts";
 import { Ledger } from "./ledger.ts";
 import { ClaimWatch, UpstreamWatch } from "./observer.ts";

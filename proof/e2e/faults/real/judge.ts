@@ -24,8 +24,8 @@ import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { versionOf } from "./actors.ts";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
-import { databases, databasesName, tenants } from "../../security/bound-world.ts";
-import type { World } from "./world.ts";
+import { databases, databasesName, tenants } from "../../security/bound-fixture.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** Both clusters at one time, read past all faults. */
 export interface Reading {
@@ -37,7 +37,7 @@ export interface Reading {
 }
 
 /** Reads both clusters. */
-export async function read({ sides }: World): Promise<Reading> {
+export async function read({ sides }: Fixture): Promise<Reading> {
   const { client: consumer } = sides.consumer;
   const { client: provider } = sides.provider;
   const places = claimNamespaces.map((one) => serviceNamespaceName(tenants.a, one));

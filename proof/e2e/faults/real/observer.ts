@@ -5,11 +5,11 @@ import { ApiError, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, keyOf, numberAt, textAt } from "@klutch/kube-core";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
-import { databases, tenants } from "../../security/bound-world.ts";
-import type { World } from "./world.ts";
+import { databases, tenants } from "../../security/bound-fixture.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** Starts watching; dispose it to stop. */
-export function observe({ sides }: World, ledger: Ledger): AsyncDisposable {
+export function observe({ sides }: Fixture, ledger: Ledger): AsyncDisposable {
   const stop = new AbortController();
   const claims = new ClaimWatch(ledger);
   const upstreams = new UpstreamWatch(ledger);

@@ -10,7 +10,7 @@ import { judge, leftovers, read } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { observe } from "./observer.ts";
 import { type Action, formatPlan, type Plan, quietActions } from "./plan.ts";
-import { freeLease, type World } from "./world.ts";
+import { freeLease, type Fixture } from "./fixture.ts";
 
 /** Figures of a seed that went well. Times in milliseconds. */
 export interface SeedResult {
@@ -32,8 +32,8 @@ const settleLimitMs = 60_000;
 /** Longer than a leader's renew deadline: a robbed one must have stopped before the next one starts. */
 const theftSeconds = 11;
 
-/** Runs the plan in the world. Throws with plan, protocol and the agents' last words when a promise is broken. */
-export async function runSeed(world: World, plan: Plan): Promise<SeedResult> {
+/** Runs the plan in the fixture. Throws with plan, protocol and the agents' last words when a promise is broken. */
+export async function runSeed(fixture: Fixture, plan: Plan): Promise<SeedResult> {
   const ledger = new Ledger(plan.seed);
   const started = performance.now();
   const protocol: string[] = [];
@@ -42,12 +42,12 @@ export async function runSeed(world: World, plan: Plan): Promise<SeedResult> {
       `${new Date().toISOString().slice(11, 23)} +${Math.round(performance.now() - started)} ${text}`,
     );
   };
-  const run = new SeedRun(world, plan, ledger, say);
+  const run = new SeedRun(fixture, plan, ledger, say);
   try {
     return { ...(await run.all()), protocol };
   } catch (error) {
     const logs = await Promise.all(
-      world.agents.map(async (agent, index) => {
+      fixture.agents.map(async (agent, index) => {
         return `agent ${"ab"[index]}: ${await agent.health()}\n${agent.log(150)}`;
       }),
     );
@@ -59,44 +59,44 @@ export async function runSeed(world: World, plan: Plan): Promise<SeedResult> {
 }
 
 class SeedRun {
-  readonly #world: World;
+  readonly #fixture: Fixture;
   readonly #plan: Plan;
   readonly #ledger: Ledger;
   readonly #say: (text: string) => void;
   readonly #actors: Actors;
   readonly #background = new Set<Promise<void>>();
 
-  constructor(world: World, plan: Plan, ledger: Ledger, say: (text: string) => void) {
-    this.#world = world;
+  constructor(fixture: Fixture, plan: Plan, ledger: Ledger, say: (text: string) => void) {
+    this.#fixture = fixture;
     this.#plan = plan;
     this.#ledger = ledger;
     this.#say = say;
-    const { consumer, provider } = world.sides;
+    const { consumer, provider } = fixture.sides;
     this.#actors = { plan, ledger, consumer: consumer.client, provider: provider.client, say };
   }
 
   async all(): Promise<Omit<SeedResult, "protocol">> {
-    const { sides, agents, runs } = this.#world;
+    const { sides, agents, runs } = this.#fixture;
     const logs = [sides.consumer.auditLog, sides.provider.auditLog] as const;
     const from = await Promise.all(logs.map(auditPosition));
     const endsBefore = agents.reduce((sum, { ends }) => sum + ends, 0);
-    this.#world.route(this.#plan);
-    await freeLease(this.#world);
+    this.#fixture.route(this.#plan);
+    await freeLease(this.#fixture);
     await agents[0].start();
     const times = [performance.now()];
     {
-      await using _observing = observe(this.#world, this.#ledger);
+      await using _observing = observe(this.#fixture, this.#ledger);
       const { actions } = this.#plan;
       for (const action of actions.slice(0, quietActions)) await this.#act(action);
-      await this.#until("the first claims", async () => judge(await read(this.#world), this.#ledger));
+      await this.#until("the first claims", async () => judge(await read(this.#fixture), this.#ledger));
       for (const action of actions.slice(quietActions)) await this.#act(action);
       await this.#peace();
       times.push(performance.now());
-      await this.#until("convergence", async () => judge(await read(this.#world), this.#ledger));
+      await this.#until("convergence", async () => judge(await read(this.#fixture), this.#ledger));
       times.push(performance.now());
       await this.#until("nothing to be left", async () => {
         await this.#deleteAll();
-        return leftovers(await read(this.#world));
+        return leftovers(await read(this.#fixture));
       });
       times.push(performance.now());
     }
@@ -118,9 +118,9 @@ class SeedRun {
     };
   }
 
-  /** Leaves the world ready for the next seed, however this one ended. */
+  /** Leaves the fixture ready for the next seed, however this one ended. */
   async end(): Promise<void> {
-    const { sides, agents } = this.#world;
+    const { sides, agents } = this.#fixture;
     for (const { wire } of Object.values(sides)) wire.heal();
     await Promise.allSettled(this.#background);
     await Promise.all(agents.map((agent) => agent.stop()));
@@ -136,8 +136,8 @@ class SeedRun {
   }
 
   async #fault({ do: kind, cluster, forMs, dice }: Action): Promise<void> {
-    const side = this.#world.sides[cluster];
-    const [first, second] = this.#world.agents;
+    const side = this.#fixture.sides[cluster];
+    const [first, second] = this.#fixture.agents;
     const { wire, watchProxy } = side;
     const isHttp = this.#plan.route[cluster] === "http";
     const faults: Readonly<Partial<Record<Action["do"], () => void | Promise<void>>>> = {
@@ -171,7 +171,7 @@ class SeedRun {
       stopSecond: () => (dice < 0.5 ? second.kill() : second.stop()),
       takeLease: () => this.#takeLease(),
       isolateAgent: () => {
-        const { wire: toLease } = this.#world.sides.consumer;
+        const { wire: toLease } = this.#fixture.sides.consumer;
         toLease.isolate(first.identity);
         this.#later(forMs, () => toLease.isolate(undefined));
       },
@@ -184,7 +184,7 @@ class SeedRun {
   async #takeLease(): Promise<void> {
     const ref = { namespace: consumerNamespace, name: consumerNamespace };
     const spec = { holderIdentity: thief, leaseDurationSeconds: theftSeconds };
-    await this.#world.sides.consumer.client.mergePatch(leases, ref, { spec }).catch((error: unknown) => {
+    await this.#fixture.sides.consumer.client.mergePatch(leases, ref, { spec }).catch((error: unknown) => {
       if (!(error instanceof ApiError || error instanceof TransportError)) throw error;
       this.#say(`the lease was not taken: ${error.message}`);
     });
@@ -200,7 +200,7 @@ class SeedRun {
 
   /** Ends every fault. */
   async #peace(): Promise<void> {
-    const { sides, agents } = this.#world;
+    const { sides, agents } = this.#fixture;
     await Promise.all(this.#background);
     for (const { wire } of Object.values(sides)) wire.heal();
     await Promise.all(Object.values(sides).map((side) => side.untilUp()));
@@ -212,7 +212,7 @@ class SeedRun {
     let last: readonly string[] = [];
     const isOver = async (): Promise<boolean> => {
       if (this.#ledger.problems.length > 0) return true;
-      await finishDeletions(this.#world.sides.provider.client);
+      await finishDeletions(this.#fixture.sides.provider.client);
       last = await problems();
       return last.length === 0;
     };
@@ -226,7 +226,7 @@ class SeedRun {
   }
 
   async #deleteAll(): Promise<void> {
-    const { claims, sources } = await read(this.#world);
+    const { claims, sources } = await read(this.#fixture);
     const alive = (object: DynamicObject): boolean => object.metadata.deletionTimestamp === undefined;
     for (const claim of claims.filter(alive)) await deleteClaim(this.#actors, claim);
     for (const { metadata } of sources.filter(alive)) {

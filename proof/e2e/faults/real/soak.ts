@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { planOf } from "./plan.ts";
 import { runSeed, type SeedResult } from "./run-seed.ts";
-import { startWorld } from "./world.ts";
+import { startFixture } from "./fixture.ts";
 
 const options = {
   seeds: { type: "string", default: "20" },
@@ -33,10 +33,10 @@ async function main(): Promise<number> {
   const from = wholeNumber("from", values.from);
   const actions = wholeNumber("actions", values.actions);
   const failed: number[] = [];
-  await using world = await startWorld();
+  await using fixture = await startFixture();
   for (let seed = from; seed < from + seeds; seed++) {
     try {
-      const result = await runSeed(world, planOf(seed, { actions, long: values.long }));
+      const result = await runSeed(fixture, planOf(seed, { actions, long: values.long }));
       if (values.verbose) console.log(result.protocol.join("\n"));
       console.log(lineOf(seed, result));
     } catch (error) {

@@ -29,13 +29,13 @@ const configMap = (name: string, data: Record<string, string> = {}, labels?: Rec
   data,
 });
 
-interface World {
+interface Fixture {
   readonly clock: VirtualClock;
   readonly server: ApiServerModel;
   readonly client: KubeClient;
 }
 
-function world(faults?: FaultSource, options: { writeGuard?: WriteGuard } = {}): World {
+function fixture(faults?: FaultSource, options: { writeGuard?: WriteGuard } = {}): Fixture {
   const clock = new VirtualClock();
   const server = new ApiServerModel({ clock, uidSeed: 1 });
   return { clock, server, client: server.client({ clusterName: "model", faults, ...options }) };
@@ -70,7 +70,7 @@ const summary = (events: readonly WatchEvent<KubeObject>[]): string[] =>
   );
 
 test("a watch of a selector shows an object that begins to match as added and one that stops as deleted", async () => {
-  const { clock, client } = world();
+  const { clock, client } = fixture();
   const { events } = record(client, { resourceVersion: "0", labelSelector: "app=x" });
   await clock.advance(0);
   await client.create(configMaps, configMap("a"));
@@ -92,7 +92,7 @@ test("a watch of a selector shows an object that begins to match as added and on
 });
 
 test("a streaming list ends with its bookmark, and more bookmarks come every minute until the server ends the watch", async () => {
-  const { clock, client } = world();
+  const { clock, client } = fixture();
   await client.create(configMaps, configMap("a"));
   const { events, end } = record(client, { sendInitialEvents: true, timeoutSeconds: 200 });
   await clock.advance(150_000);
@@ -103,7 +103,7 @@ test("a streaming list ends with its bookmark, and more bookmarks come every min
 });
 
 test("a watch resumes from a version without a gap, and is answered 410 once that is compacted", async () => {
-  const { clock, server, client } = world();
+  const { clock, server, client } = fixture();
   const { resourceVersion } = await client.list(configMaps);
   await client.create(configMaps, configMap("a"));
   await client.delete(configMaps, at("a"));
@@ -121,7 +121,7 @@ test("a watch resumes from a version without a gap, and is answered 410 once tha
 });
 
 test("pages show the state of the first page, and expire with the history", async () => {
-  const { server, client } = world();
+  const { server, client } = fixture();
   for (const name of ["a", "b", "c", "d"]) await client.create(configMaps, configMap(name));
   const first = await client.list<KubeObject>(configMaps, { limit: 2 });
   await client.delete(configMaps, at("c"));
@@ -143,7 +143,7 @@ test("pages show the state of the first page, and expire with the history", asyn
 });
 
 test("what a client gets is frozen, and what it sent can change without the store noticing", async () => {
-  const { client } = world();
+  const { client } = fixture();
   const sent = configMap("a", { k: "v" });
   const answer = await client.create<KubeObject>(configMaps, sent);
   sent.data["k"] = "changed";
@@ -152,7 +152,7 @@ test("what a client gets is frozen, and what it sent can change without the stor
 });
 
 test("a definition serves its resource, and takes it away when its last object is released", async () => {
-  const { client } = world();
+  const { client } = fixture();
   await assert.rejects(client.list(widgets), isNotFound);
   assert.equal(await discoverResource(client, { group: widgets.group, kind: "Widget" }), undefined);
   await client.create(crds, definitionOf(widgets));
@@ -171,7 +171,7 @@ test("a definition serves its resource, and takes it away when its last object i
 });
 
 test("a deleted namespace goes when its last object is released, and garbage goes with its owner", async () => {
-  const { server, client } = world();
+  const { server, client } = fixture();
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "n" } });
   const held = { ...configMap("a"), metadata: { name: "a", namespace: "n", finalizers: ["k.dev/f"] } };
   await client.create(configMaps, held);
@@ -215,7 +215,7 @@ test("a finalizer that comes while a delete is carried out does not keep the obj
 });
 
 test("a lost answer has taken effect, a lost request has not, and a refusal has neither effect nor doubt", async () => {
-  const { client } = world(
+  const { client } = fixture(
     scripted([{ kind: "lost-answer" }, { kind: "lost-request" }, { kind: "error", status: 500 }]),
   );
   const isReset = (error: unknown): boolean => error instanceof TransportError && error.code === "Reset";
@@ -233,7 +233,7 @@ test("a request takes its latency both ways, waits as long as a 429 asks, and gi
     [undefined, { kind: "error", status: 429, retryAfterMs: 2_000 }, undefined, { kind: "partition" }],
     10,
   );
-  const { clock, client } = world(faults);
+  const { clock, client } = fixture(faults);
   await clock.resolve(client.list(configMaps));
   assert.equal(clock.monotonic(), 20);
   await clock.resolve(client.list(configMaps));
@@ -242,13 +242,13 @@ test("a request takes its latency both ways, waits as long as a 429 asks, and gi
   await assert.rejects(clock.resolve(client.list(configMaps)), { code: "Timeout" });
   assert.equal(clock.monotonic() - before, 10_000);
   const throttled = scripted(Array.from({ length: 5 }, () => ({ kind: "error", status: 429 }) as const));
-  const other = world(throttled);
+  const other = fixture(throttled);
   await assert.rejects(other.clock.resolve(other.client.list(configMaps)), isTooManyRequests);
 });
 
 test("a partition silences a watch without closing it until the idle limit, and requests time out until it heals", async () => {
   const faults = seededFaults(1, { latencyMs: 2 });
-  const { clock, server, client } = world(faults);
+  const { clock, server, client } = fixture(faults);
   const admin = server.client({ clusterName: "admin" });
   const { events, end } = record(client, { resourceVersion: "0", idleTimeoutMs: 90_000 });
   await clock.advance(10);
@@ -273,7 +273,7 @@ test("a watch event is delayed, doubled or the end of its connection, but never 
     "deliver",
   ] as const;
   const script = [...deliveries];
-  const { clock, client } = world({ ...scripted([]), onWatchEvent: () => script.shift() ?? "deliver" });
+  const { clock, client } = fixture({ ...scripted([]), onWatchEvent: () => script.shift() ?? "deliver" });
   const { events, end } = record(client, { resourceVersion: "0" });
   await clock.advance(0);
   for (const name of ["a", "b", "c", "d", "e", "f"]) await client.create(configMaps, configMap(name));
@@ -285,7 +285,7 @@ test("a watch event is delayed, doubled or the end of its connection, but never 
 });
 
 test("the connection breaks for everybody when the server restarts, and a signal ends a watch with its reason", async () => {
-  const { clock, server, client } = world();
+  const { clock, server, client } = fixture();
   const broken = record(client, { resourceVersion: "0" });
   await clock.advance(0);
   server.disconnect();
@@ -305,7 +305,7 @@ test("the guard is asked before each write, and losing the right cuts writes tha
     },
     signal: controller.signal,
   };
-  const { clock, client } = world(scripted([], 10), { writeGuard: guard });
+  const { clock, client } = fixture(scripted([], 10), { writeGuard: guard });
   const write = assert.rejects(client.create(configMaps, configMap("a")), /lost/);
   clock.schedule(5, () => controller.abort(new Error("lost")));
   await clock.advance(5);
@@ -317,7 +317,7 @@ test("the guard is asked before each write, and losing the right cuts writes tha
 test("the same seeds give the same history, and other seeds another one", async () => {
   const history = async (seed: number): Promise<string> => {
     const rates = { error: 0.1, lostAnswer: 0.1, lostRequest: 0.1, watchDrop: 0.1, watchDelay: 0.2 };
-    const { clock, server, client } = world(seededFaults(seed, rates));
+    const { clock, server, client } = fixture(seededFaults(seed, rates));
     const { events } = record(client, { resourceVersion: "0" });
     const outcomes: string[] = [];
     const work = ["a", "b", "c", "d"].map(async (name) => {
@@ -342,7 +342,7 @@ test("the same seeds give the same history, and other seeds another one", async 
 
 test("stopped faults let everything through, and a conflict of two managers names the owner", async () => {
   const faults = seededFaults(3, { error: 1, watchDrop: 1 });
-  const { clock, client } = world(faults);
+  const { clock, client } = fixture(faults);
   await assert.rejects(clock.resolve(client.get(configMaps, at("a"))));
   faults.stop();
   const apply = (fieldManager: string, value: string) =>

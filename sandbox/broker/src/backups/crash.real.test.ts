@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { waitFor } from "@klutch/kube-testing";
 import { type BrokerProcess, leftIn, startProcess } from "../testing/crash.ts";
-import { databaseOf, login, nano, query, startWorld } from "../testing/world.ts";
+import { databaseOf, login, nano, query, startFixture } from "../testing/fixture.ts";
 import type { BrokerConfig } from "../config.ts";
 
 /** The server, and a broker that makes instances and bindings; those with backups are processes that die. */
-const world = await startWorld();
-after(() => world[Symbol.asyncDispose]());
+const fixture = await startFixture();
+after(() => fixture[Symbol.asyncDispose]());
 const root = await mkdtemp(join(tmpdir(), "klutch-crash-"));
 after(() => rm(root, { recursive: true, force: true }));
 
@@ -20,12 +20,12 @@ async function scene(id: string): Promise<{
   readonly config: BrokerConfig;
   readonly left: () => Promise<readonly string[]>;
 }> {
-  await world.provisioned(id);
-  const uri = await world.bound(id, `${id}-1`);
+  await fixture.provisioned(id);
+  const uri = await fixture.bound(id, `${id}-1`);
   await query(uri, "create table t (a int)", "insert into t values (1)");
   const folder = join(root, id);
   const backups = { folder, retention: { days: 14, minCount: 3 } };
-  return { uri, config: { ...world.config, backups }, left: () => leftIn(folder, world.adminUrl) };
+  return { uri, config: { ...fixture.config, backups }, left: () => leftIn(folder, fixture.adminUrl) };
 }
 
 /** States of all backups, once none is open. */
@@ -197,7 +197,7 @@ test("killed while pg_restore runs, the next process restores once, from an empt
 async function sessionsOfDumps(database: string): Promise<void> {
   await waitFor("a session of the dump", async () => {
     const found = await query(
-      world.adminUrl,
+      fixture.adminUrl,
       `select 1 from pg_stat_activity where datname = '${database}' and application_name = 'klutch-backup'
          and (wait_event_type = 'Lock' or wait_event = 'PgSleep')`,
     );

@@ -11,16 +11,16 @@ import {
   isRestoreRunning,
 } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
-import { startBackupWorld } from "../testing/backups.ts";
+import { startBackupFixture } from "../testing/backups.ts";
 import { adminDatabase } from "../store.ts";
-import { auth, nano, query } from "../testing/world.ts";
+import { auth, nano, query } from "../testing/fixture.ts";
 
 /** Steps at which the work waits, each with what lets it go on. */
 const held = new Map<string, Promise<void>>();
-const backups = await startBackupWorld({ onStep: (step) => held.get(step) });
+const backups = await startBackupFixture({ onStep: (step) => held.get(step) });
 after(() => backups[Symbol.asyncDispose]());
-const { world, backedUp, restored, folder } = backups;
-const { provisioned, bound } = world;
+const { fixture, backedUp, restored, folder } = backups;
+const { provisioned, bound } = fixture;
 const manager = (): BackupManagerClient => backups.manager();
 
 /** Holds the work at the step until it is disposed. */
@@ -154,10 +154,10 @@ test("while a backup or restore runs, what would disturb it is refused, and the 
     await assert.rejects(manager().deleteBackup(here), isLocked);
     const ids = { ...nano, instanceId: "busy" };
     for (const call of [
-      () => world.osb.bind({ ...ids, bindingId: "busy-2" }),
-      () => world.osb.unbind({ ...ids, bindingId: "busy-1" }),
-      () => world.osb.update({ ...ids, parameters: { work_mem: "8MB" } }),
-      () => world.osb.deprovision(ids),
+      () => fixture.osb.bind({ ...ids, bindingId: "busy-2" }),
+      () => fixture.osb.unbind({ ...ids, bindingId: "busy-1" }),
+      () => fixture.osb.update({ ...ids, parameters: { work_mem: "8MB" } }),
+      () => fixture.osb.deprovision(ids),
     ])
       await assert.rejects(call(), /another operation on instance busy is in progress/);
     const { state } = await manager().getRestore({ instanceId: "busy", restoreId });
@@ -172,7 +172,7 @@ test("while a backup or restore runs, what would disturb it is refused, and the 
 test("an instance that is not ready is not backed up, and the words say why", async () => {
   await provisioned("young");
   await query(
-    world.adminOf(adminDatabase),
+    fixture.adminOf(adminDatabase),
     "update public.instances set state = 'in progress' where id = 'young'",
   );
   await assert.rejects(
@@ -180,7 +180,7 @@ test("an instance that is not ready is not backed up, and the words say why", as
     error(422, "InvalidStatusError", /^instance young is not ready: provision is running$/),
   );
   await query(
-    world.adminOf(adminDatabase),
+    fixture.adminOf(adminDatabase),
     "update public.instances set state = 'failed', description = '' where id = 'young'",
   );
   await assert.rejects(
@@ -194,7 +194,7 @@ test("wrong input is refused with what would be right", async () => {
   const headers = {
     authorization: `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString("base64")}`,
   };
-  const url = `${world.brokerUrl}/backup-manager`;
+  const url = `${fixture.brokerUrl}/backup-manager`;
   const answer = async (method: string, path: string, body?: string): Promise<unknown> => {
     const response = await fetch(`${url}${path}`, {
       method,
@@ -247,10 +247,10 @@ test("what is too old is deleted with its file, but not the newest ones, and an 
   await provisioned("old");
   const ids = [await backedUp("old"), await backedUp("old"), await backedUp("old")];
   await query(
-    world.adminOf(adminDatabase),
+    fixture.adminOf(adminDatabase),
     "update public.backups set finished_at = now() - interval '15 days' where instance_id = 'old'",
   );
-  await world.restart();
+  await fixture.restart();
   await waitFor("the retention", async () => {
     const states = (await manager().listBackups("old")).map(({ state }) => state);
     return states.join(" ") === "deleted deleted done";
@@ -260,15 +260,15 @@ test("what is too old is deleted with its file, but not the newest ones, and an 
   assert.deepEqual(await files(), [`${ids[2]}.backup`]);
   // Records of what is gone do not grow for ever.
   await query(
-    world.adminOf(adminDatabase),
+    fixture.adminOf(adminDatabase),
     `update public.backups set finished_at = now() - interval '105 days' where id = ${ids[0]}`,
   );
-  await world.restart();
+  await fixture.restart();
   const remembered = async (): Promise<readonly number[]> =>
     (await manager().listBackups("old")).map(({ id }) => id);
   await waitFor("the record to be gone", async () => (await remembered()).length === 2);
   assert.deepEqual(await remembered(), ids.slice(1));
-  await world.deprovisioned("old");
+  await fixture.deprovisioned("old");
   assert.deepEqual(await files(), []);
   await assert.rejects(manager().listBackups("old"), isGone);
 });
@@ -280,10 +280,10 @@ test("an instance is deprovisioned in the middle of its backup, and nothing of i
     using _backup = hold("backup written");
     ({ backupId: id } = await manager().createBackup("cut"));
     await waitFor("the file", async () => (await readdir(folder)).includes(`${id}.partial`));
-    await world.osb.deprovision({ ...nano, instanceId: "cut" });
+    await fixture.osb.deprovision({ ...nano, instanceId: "cut" });
   }
   await waitFor("the instance to be gone", async () =>
-    world.osb.lastOperation({ instanceId: "cut" }).then(
+    fixture.osb.lastOperation({ instanceId: "cut" }).then(
       () => false,
       () => true,
     ),
@@ -295,20 +295,20 @@ test("an instance is deprovisioned in the middle of its backup, and nothing of i
 });
 
 test("where pg_dump is missing a backup is refused with what to install, and everything else goes on", async () => {
-  await using without = await startBackupWorld({ postgresPrograms: "/nowhere" });
-  await without.world.provisioned("plain");
-  await query(await without.world.bound("plain", "plain-1"), "select 1");
+  await using without = await startBackupFixture({ postgresPrograms: "/nowhere" });
+  await without.fixture.provisioned("plain");
+  await query(await without.fixture.bound("plain", "plain-1"), "select 1");
   const words =
     /^PostgreSQL cannot be backed up or restored here: pg_dump and pg_restore are missing; install /;
   await assert.rejects(without.manager().createBackup("plain"), error(422, "NotPossible", words));
   assert.deepEqual(await without.manager().listBackups("plain"), []);
-  await without.world.deprovisioned("plain");
+  await without.fixture.deprovisioned("plain");
 });
 
 /** The API's clients do not read it; people do. */
 async function messageOf(instanceId: string, restoreId: number): Promise<string> {
   const rows = await query(
-    world.adminOf(adminDatabase),
+    fixture.adminOf(adminDatabase),
     `select message from public.restores where instance_id = '${instanceId}' and id = ${restoreId}`,
   );
   return JSON.stringify(rows);

@@ -4,11 +4,20 @@ import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { silentLogger } from "@klutch/telemetry";
 import { startBroker } from "../broker.ts";
-import { databaseOf, inDatabase, login, nano, planOf, query, startWorld, userOf } from "../testing/world.ts";
+import {
+  databaseOf,
+  inDatabase,
+  login,
+  nano,
+  planOf,
+  query,
+  startFixture,
+  userOf,
+} from "../testing/fixture.ts";
 
-const world = await startWorld();
-after(() => world[Symbol.asyncDispose]());
-const { provisioned, bound, unbind, deprovisioned, adminUrl } = world;
+const fixture = await startFixture();
+after(() => fixture[Symbol.asyncDispose]());
+const { provisioned, bound, unbind, deprovisioned, adminUrl } = fixture;
 
 test("a tenant gets into no other database of the server, template1 least of all", async () => {
   await provisioned("doors");
@@ -86,8 +95,8 @@ test("a tenant still makes schemas, tables, types, functions and trusted extensi
     "create publication mine for table t",
   );
   await query(await bound("free", "free-2"), "insert into app.t values (1)", "drop schema public cascade");
-  await world.osb.update({ ...planOf("postgresql-single-small"), instanceId: "free" });
-  await world.finished("free");
+  await fixture.osb.update({ ...planOf("postgresql-single-small"), instanceId: "free" });
+  await fixture.finished("free");
   await query(first, "select a from app.t", "create schema public", "create table t (a int)");
 });
 
@@ -154,7 +163,7 @@ test("the server's log never shows a binding's password, whatever the server log
   await provisioned("quiet");
   const uri = await bound("quiet", "quiet-1");
   await query(uri, "select 'the tenant was here'");
-  const log = await readFile(world.serverLog, "utf8");
+  const log = await readFile(fixture.serverLog, "utf8");
   assert.ok(log.includes("the tenant was here"));
   assert.ok(!log.includes(new URL(uri).password));
   await query(adminUrl, "alter system reset log_statement");
@@ -165,7 +174,7 @@ test("a database that is gone from the server is not made again, empty, when the
   await provisioned("gone");
   const uri = await bound("gone", "gone-1");
   await query(adminUrl, `drop database "${databaseOf(uri)}" with (force)`);
-  await world.restart();
+  await fixture.restart();
   assert.deepEqual(
     await query(adminUrl, `select 1 from pg_database where datname = '${databaseOf(uri)}'`),
     [],
@@ -180,8 +189,8 @@ test("temporary files of a session are limited by the plan, whatever the paramet
     [2_000_000_000, "1000MB"],
     [2048, "2MB"],
   ] as const) {
-    await world.osb.update({ ...nano, instanceId: "files", parameters: { temp_file_limit: wanted } });
-    await world.finished("files");
+    await fixture.osb.update({ ...nano, instanceId: "files", parameters: { temp_file_limit: wanted } });
+    await fixture.finished("files");
     assert.deepEqual(await query(uri, "show temp_file_limit"), [{ temp_file_limit: shown }]);
   }
 });
@@ -189,9 +198,9 @@ test("temporary files of a session are limited by the plan, whatever the paramet
 test("the state of an older broker is refused with what to do, and is not changed", async () => {
   const own = inDatabase(adminUrl, "klutch_broker");
   await query(own, "comment on schema public is 'klutch broker 1'");
-  const refused = startBroker(world.config, silentLogger);
+  const refused = startBroker(fixture.config, silentLogger);
   await assert.rejects(refused, /made by an older broker.*`npm run sandbox -- --reset`/);
   await query(own, "comment on schema public is 'klutch broker 2'");
-  await world.restart();
+  await fixture.restart();
   await query(await bound("doors", "doors-2"), "select 1");
 });

@@ -8,11 +8,11 @@ import { waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import type { BackupConfig } from "../backups/worker.ts";
 import type { BrokerConfig } from "../config.ts";
-import { auth, type BrokerWorld, startWorld } from "./world.ts";
+import { auth, type BrokerFixture, startFixture } from "./fixture.ts";
 
 /** A broker and its backup manager. */
-export interface BackupWorld extends AsyncDisposable {
-  readonly world: BrokerWorld;
+export interface BackupFixture extends AsyncDisposable {
+  readonly fixture: BrokerFixture;
   readonly folder: string;
   /** Returns the client of the broker that runs now. */
   readonly manager: () => BackupManagerClient;
@@ -22,28 +22,28 @@ export interface BackupWorld extends AsyncDisposable {
   readonly restored: (instanceId: string, backupId: number) => Promise<void>;
 }
 
-export async function startBackupWorld({
+export async function startBackupFixture({
   onStep,
   ...config
-}: Pick<BackupConfig, "onStep"> & Pick<BrokerConfig, "postgresPrograms"> = {}): Promise<BackupWorld> {
+}: Pick<BackupConfig, "onStep"> & Pick<BrokerConfig, "postgresPrograms"> = {}): Promise<BackupFixture> {
   const stack = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), "klutch-backups-"));
   stack.defer(() => rm(root, { recursive: true, force: true }));
   const folder = join(root, "files");
   const backups = { folder, retention: { days: 14, minCount: 1 }, onStep };
-  const world = stack.use(await startWorld({ ...config, backups }));
+  const fixture = stack.use(await startFixture({ ...config, backups }));
   const clients = new Map<string, BackupManagerClient>();
   stack.defer(async () => {
     for (const client of clients.values()) await client[Symbol.asyncDispose]();
   });
   const manager = (): BackupManagerClient => {
-    const url = `${world.brokerUrl}/backup-manager`;
+    const url = `${fixture.brokerUrl}/backup-manager`;
     const client = clients.get(url) ?? clientOf(url);
     clients.set(url, client);
     return client;
   };
   return {
-    world,
+    fixture,
     folder,
     manager,
     backedUp: (instanceId) => backedUp(manager(), instanceId),

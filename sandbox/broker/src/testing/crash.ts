@@ -8,7 +8,7 @@ import type { BackupManagerClient } from "@klutch/backup-manager";
 import { createOsbClient, type OsbClient } from "@klutch/osb";
 import type { BrokerConfig } from "../config.ts";
 import { clientOf } from "./backups.ts";
-import { auth, query } from "./world.ts";
+import { auth, query } from "./fixture.ts";
 
 /** A broker in a process of its own. */
 export interface BrokerProcess extends AsyncDisposable {

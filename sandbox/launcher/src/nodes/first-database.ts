@@ -2,7 +2,7 @@
 import { klutchVersion } from "@klutch/api";
 import { typed } from "../demo/person.ts";
 import { applyAll, shippedManifests } from "../objects.ts";
-import type { NodeWorld } from "./world.ts";
+import type { NodeSandbox } from "./node-sandbox.ts";
 
 const words = "Hello from a Pod of app cluster A";
 const script = `export KUBECONFIG="$APP_CLUSTER" pod=orders-application
@@ -11,7 +11,7 @@ kubectl logs "$pod"
 kubectl delete pod "$pod"`;
 
 /** Writes into the database, and returns what it reads from there. Throws with what the program said. */
-export async function useFirstDatabase({ clusters, work, person }: NodeWorld): Promise<string> {
+export async function useFirstDatabase({ clusters, work, person }: NodeSandbox): Promise<string> {
   const image = `${person["REGISTRY"]}/broker:${klutchVersion}`;
   await applyAll(clusters.appA.client, await shippedManifests("orders-application", { IMAGE: image }));
   const printed = await typed(script, work, person);
@@ -21,7 +21,7 @@ export async function useFirstDatabase({ clusters, work, person }: NodeWorld): P
 }
 
 /** Deletes the claims of the page: the demo starts and ends with none. */
-export async function giveBack({ work, person }: NodeWorld): Promise<void> {
+export async function giveBack({ work, person }: NodeSandbox): Promise<void> {
   const remove = 'kubectl --kubeconfig "$APP_CLUSTER" delete --timeout=5m';
   // The login first: an instance stays while it has one.
   await typed(`${remove} servicebindings/orders-app && ${remove} postgresqlinstances/orders`, work, person);

@@ -8,7 +8,7 @@ import { typed } from "../demo/person.ts";
 import { applyAll, readManifests, shippedManifests, waitForConditions } from "../objects.ts";
 import { blocksIn } from "../page.ts";
 import type { Progress } from "../progress.ts";
-import { broker, type NodeWorld } from "./world.ts";
+import { broker, type NodeSandbox } from "./node-sandbox.ts";
 
 const page = "docs/install.md";
 /** Heading under which the page builds the release, which includes the plugin. */
@@ -19,22 +19,22 @@ const pluginHeading = "Install the plugin";
 const brokerHeading = "3. A service broker";
 
 /** Runs the page, from empty clusters to the first ready claim. Throws with the output of a failed command. */
-export async function followInstallPage(world: NodeWorld, progress: Progress): Promise<void> {
+export async function followInstallPage(sandbox: NodeSandbox, progress: Progress): Promise<void> {
   const blocks = await blocksIn(page);
   for (const part of [imagesHeading, brokerHeading])
     if (!blocks.some(({ heading }) => heading === part)) throw new Error(`${page} has no part "${part}"`);
   for (const { heading, language, text } of blocks) {
     if (language !== "sh") throw new Error(`${page} has a block of ${language} under "${heading}"`);
     if (heading === brokerHeading)
-      await progress.step("the sandbox's broker, in a Pod of the control plane", () => bringAlong(world));
-    await progress.step(`${page}: ${heading}`, () => typed(text, world.work, world.person));
+      await progress.step("the sandbox's broker, in a Pod of the control plane", () => bringAlong(sandbox));
+    await progress.step(`${page}: ${heading}`, () => typed(text, sandbox.work, sandbox.person));
     if (heading === imagesHeading)
-      await progress.step(`${pluginPage}: ${pluginHeading}`, () => installExecutables(world));
+      await progress.step(`${pluginPage}: ${pluginHeading}`, () => installExecutables(sandbox));
   }
 }
 
 /** Installs the plugin by the lines for it, and `klutch`, which they say is installed in the same way. Throws when one does not run. */
-async function installExecutables({ work, person }: NodeWorld): Promise<void> {
+async function installExecutables({ work, person }: NodeSandbox): Promise<void> {
   const block = (await blocksIn(pluginPage)).find(({ heading }) => heading === pluginHeading);
   if (block === undefined) throw new Error(`${pluginPage} has no commands under "${pluginHeading}"`);
   const lines = block.text.replaceAll(/^\$ /gm, "");
@@ -43,7 +43,7 @@ async function installExecutables({ work, person }: NodeWorld): Promise<void> {
 }
 
 /** Prepares the page's prerequisites once the backend exists: access from outside, and the broker of the bundle for trying Klutch out. */
-async function bringAlong({ clusters, work, secrets }: NodeWorld): Promise<void> {
+async function bringAlong({ clusters, work, secrets }: NodeSandbox): Promise<void> {
   const { client, node, folder } = clusters.controlPlane;
   const { name, namespace, user } = broker;
   const data = join(folder, name);

@@ -13,7 +13,7 @@ import { configureProvider } from "../services/packages.ts";
 import { giveBack, useFirstDatabase } from "./first-database.ts";
 import { followInstallPage } from "./install.ts";
 import { memoryTable } from "./memory.ts";
-import { broker, clusterCount, type NodeWorld, startNodeWorld } from "./world.ts";
+import { broker, clusterCount, type NodeSandbox, startNodeSandbox } from "./node-sandbox.ts";
 
 const engines = ["kubectl", "helm", "crane", "crossplane", "dex"] as const;
 
@@ -36,30 +36,32 @@ export async function runOnNodes(
       await resolveClusterPrograms(options);
     },
   );
-  await using world = await startNodeWorld(progress, new Date());
+  await using sandbox = await startNodeSandbox(progress, new Date());
   const begun = progress.elapsed();
-  await followInstallPage(world, progress);
+  await followInstallPage(sandbox, progress);
   const tookSeconds = (progress.elapsed() - begun).toFixed(0);
   progress.say(`from empty clusters to the first claim that is Ready: ${tookSeconds} s`);
-  const said = await progress.step("an application in a Pod of app cluster A", () => useFirstDatabase(world));
+  const said = await progress.step("an application in a Pod of app cluster A", () =>
+    useFirstDatabase(sandbox),
+  );
   progress.say(`its database says: ${said}`);
-  await progress.step("give the first database back", () => giveBack(world));
-  if (config.demo && !signal.aborted) await demonstrate(world, progress, signal);
-  for (const cluster of Object.values(world.clusters)) {
+  await progress.step("give the first database back", () => giveBack(sandbox));
+  if (config.demo && !signal.aborted) await demonstrate(sandbox, progress, signal);
+  for (const cluster of Object.values(sandbox.clusters)) {
     progress.say(`memory of ${cluster.name}:`);
     for (const line of await memoryTable(cluster)) progress.say(line);
   }
   if (!config.exit) {
     const next = "Ctrl-C ends every process, and nothing is kept.";
-    console.log(report({ ...world, authorities: world.person["AUTHORITIES"], next }));
+    console.log(report({ ...sandbox, authorities: sandbox.person["AUTHORITIES"], next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");
 }
 
 /** The page offers as little as it needs; the demo wants all services, and backups. */
-async function demonstrate(world: NodeWorld, progress: Progress, signal: AbortSignal): Promise<void> {
-  const { clusters, cli, folder, backendUrl, person, secrets } = world;
+async function demonstrate(sandbox: NodeSandbox, progress: Progress, signal: AbortSignal): Promise<void> {
+  const { clusters, cli, folder, backendUrl, person, secrets } = sandbox;
   const { client } = clusters.controlPlane;
   const servers = await obtainDataServers(progress, signal);
   await offerApis(client, [legacy]);

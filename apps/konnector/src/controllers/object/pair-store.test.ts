@@ -7,10 +7,10 @@ import { type PairPlan, plainView, type StatusView, type Step } from "@klutch/sy
 import {
   type Answer,
   type Answers,
-  createPairWorld,
+  createPairFixture,
   type Deed,
-  type PairWorld,
-} from "./testing/pair-world.ts";
+  type PairFixture,
+} from "./testing/pair-fixture.ts";
 
 const name = fc.constantFrom("a", "a", "a", "b");
 const value = fc.integer({ min: 0, max: 2 });
@@ -68,7 +68,7 @@ const history = fc.array(fc.record({ deed, reconciles: fc.constantFrom(0, 1, 1, 
  * be there already. The naive store repeats an apply of which the server keeps something else than was sent, when others change the
  * object.
  */
-async function assertSamePlans(world: PairWorld, { fast, naive }: Answers): Promise<void> {
+async function assertSamePlans(fixture: PairFixture, { fast, naive }: Answers): Promise<void> {
   if (fast.observed === "unknown" || fast.observed === "gone") {
     assert.equal(naive.observed, fast.observed);
     return;
@@ -81,7 +81,7 @@ async function assertSamePlans(world: PairWorld, { fast, naive }: Answers): Prom
   const oneApplies = different.some((step) => step.do === "applyProvider");
   for (const step of different) {
     if (step.do === "writeStatus" && oneApplies) continue;
-    const isVain = step.do === "applyProvider" && (await world.changesNothing(step));
+    const isVain = step.do === "applyProvider" && (await fixture.changesNothing(step));
     assert.ok(
       isVain,
       `only the ${onlyFast.includes(step) ? "fast" : "naive"} store: ${JSON.stringify(step)}`,
@@ -92,11 +92,11 @@ async function assertSamePlans(world: PairWorld, { fast, naive }: Answers): Prom
   assert.deepEqual(common(fast.plan, onlyFast), common(naive.plan, onlyNaive));
 }
 
-async function reconcile(world: PairWorld, claim: string): Promise<number> {
-  const answers = await world.ask(claim);
-  await assertSamePlans(world, answers);
-  await world.execute(answers);
-  await world.catchUp();
+async function reconcile(fixture: PairFixture, claim: string): Promise<number> {
+  const answers = await fixture.ask(claim);
+  await assertSamePlans(fixture, answers);
+  await fixture.execute(answers);
+  await fixture.catchUp();
   return answers.fast.plan.steps.length;
 }
 
@@ -114,24 +114,24 @@ const views = {
   "numbers mean nothing": { ...seeing, isIgnored: true },
 } as const satisfies Readonly<Record<string, StatusView>>;
 
-const worlds = Object.entries(views).flatMap(([what, view]) =>
+const fixtures = Object.entries(views).flatMap(([what, view]) =>
   [true, false].map((isNamespaced) => ({ what, view, isNamespaced })),
 );
-for (const { what, view, isNamespaced } of worlds) {
+for (const { what, view, isNamespaced } of fixtures) {
   const scope = isNamespaced ? "namespaced" : "cluster-scoped";
   test(`both stores lead to the same plans, and to an end (${scope}, ${what})`, async () => {
     await fc.assert(
       fc.asyncProperty(history, async (deeds) => {
-        await using world = await createPairWorld(isNamespaced, view);
-        await world.carryOut({ do: "apply", name: "a", spec: { size: 1, note: "Y" } });
+        await using fixture = await createPairFixture(isNamespaced, view);
+        await fixture.carryOut({ do: "apply", name: "a", spec: { size: 1, note: "Y" } });
         for (const { deed, reconciles } of deeds) {
-          await world.carryOut(deed);
+          await fixture.carryOut(deed);
           for (let count = 0; count < reconciles; count++)
-            await reconcile(world, "name" in deed ? deed.name : "a");
+            await reconcile(fixture, "name" in deed ? deed.name : "a");
         }
         let left = 1;
         for (let round = 0; round < 12 && left > 0; round++)
-          left = (await reconcile(world, "a")) + (await reconcile(world, "b"));
+          left = (await reconcile(fixture, "a")) + (await reconcile(fixture, "b"));
         assert.equal(left, 0, "there is always something to write");
       }),
       { numRuns: 40 },

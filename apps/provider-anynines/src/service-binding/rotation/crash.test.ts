@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EffectFault, effectFaults } from "@klutch/kube-testing";
 import fc from "fast-check";
-import { BindingWorld } from "../../testing/binding-world.ts";
+import { BindingFixture } from "../../testing/binding-fixture.ts";
 import { bothScopes, type TestKinds } from "../../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
@@ -16,30 +16,30 @@ interface BrokerKind {
 }
 
 /** A binding, two rotations, the end of the old logins, one more rotation, and the end of all in its middle. */
-async function live(world: BindingWorld, kind: BrokerKind): Promise<void> {
-  const { broker, clock } = world;
+async function live(fixture: BindingFixture, kind: BrokerKind): Promise<void> {
+  const { broker, clock } = fixture;
   Object.assign(broker, kind);
-  await world.add({ rotateGraceSeconds: graceMs / 1_000 });
-  world.start();
+  await fixture.add({ rotateGraceSeconds: graceMs / 1_000 });
+  fixture.start();
   await clock.advance(enoughMs);
-  const first = await world.password();
+  const first = await fixture.password();
   assert.notEqual(first, undefined);
-  world.isWatched = true;
+  fixture.isWatched = true;
   for (const rotate of ["1", "2"]) {
-    await world.edit({ rotate });
+    await fixture.edit({ rotate });
     await clock.advance(enoughMs);
-    assert.equal((await world.rotation())["request"], rotate);
+    assert.equal((await fixture.rotation())["request"], rotate);
   }
   await clock.advance(graceMs);
-  assert.deepEqual([...broker.logins.values()], [await world.password()], "one login is left");
-  assert.notEqual(await world.password(), first);
-  assert.deepEqual(world.broken, [], "logins in the Secret that did not work");
-  await world.edit({ rotate: "3" });
+  assert.deepEqual([...broker.logins.values()], [await fixture.password()], "one login is left");
+  assert.notEqual(await fixture.password(), first);
+  assert.deepEqual(fixture.broken, [], "logins in the Secret that did not work");
+  await fixture.edit({ rotate: "3" });
   await clock.advance(100);
-  await world.delete();
+  await fixture.delete();
   await clock.advance(enoughMs);
-  assert.equal(await world.binding(), undefined, "the binding");
-  assert.equal(await world.password(), undefined, "the Secret");
+  assert.equal(await fixture.binding(), undefined, "the binding");
+  assert.equal(await fixture.password(), undefined, "the Secret");
   assert.deepEqual([...broker.logins.keys()], [], "logins that no one knows");
   const ids = new Set(broker.binds.map(({ bindingId }) => bindingId));
   assert.ok(ids.size <= 4, `${ids.size} ids for four versions`);
@@ -49,11 +49,11 @@ async function liveWith(
   plan: ReadonlyMap<number, EffectFault>,
   kind: BrokerKind,
   scope: TestKinds,
-): Promise<BindingWorld> {
-  const world = new BindingWorld(plan, scope);
-  await using _ = world;
-  await live(world, kind);
-  return world;
+): Promise<BindingFixture> {
+  const fixture = new BindingFixture(plan, scope);
+  await using _ = fixture;
+  await live(fixture, kind);
+  return fixture;
 }
 
 const kinds = [
@@ -64,8 +64,8 @@ const kinds = [
 
 const cases = bothScopes.flatMap((scope) => kinds.map((kind) => [scope, ...kind] as const));
 
-// Before any test: two worlds at once wait for each other at each step of their clocks.
-const undisturbed: (readonly [(typeof cases)[number], BindingWorld])[] = [];
+// Before any test: two fixtures at once wait for each other at each step of their clocks.
+const undisturbed: (readonly [(typeof cases)[number], BindingFixture])[] = [];
 for (const one of cases) {
   const [scope, , kind] = one;
   undisturbed.push([one, await liveWith(new Map(), kind, scope)]);
@@ -82,8 +82,8 @@ for (const [[scope, how, kind], { effects }] of undisturbed) {
       for (const fault of effectFaults) {
         const where = `${fault} at effect ${index + 1}, ${what}`;
         try {
-          const world = await liveWith(new Map([[index + 1, fault]]), kind, scope);
-          assert.equal(world.starts, fault === "crash" ? 2 : 1, where);
+          const fixture = await liveWith(new Map([[index + 1, fault]]), kind, scope);
+          assert.equal(fixture.starts, fault === "crash" ? 2 : 1, where);
         } catch (cause) {
           throw new Error(where, { cause });
         }

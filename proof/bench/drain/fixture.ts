@@ -8,16 +8,16 @@ import { ownProgram, resolveEngine } from "@klutch/engines";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
 import { type NodeCluster, openNodeNetwork, startNodeClusters, startNodeRegistry } from "@klutch/nodes";
 import { pushLayout } from "@klutch/oci";
-import { logIn, offerDatabases, tenants } from "../../e2e/security/bound-world.ts";
-import { temporaryFolder } from "../harness/world.ts";
-import type { LivingWorld } from "../../e2e/upgrade/living-claims.ts";
+import { logIn, offerDatabases, tenants } from "../../e2e/security/bound-fixture.ts";
+import { temporaryFolder } from "../harness/fixture.ts";
+import type { LivingFixture } from "../../e2e/upgrade/living-claims.ts";
 
 const run = promisify(execFile);
 const tree = join(import.meta.dirname, "..", "..", "..");
 const images = ["backend", "konnector"];
 
 /** Starts it: a tenant has logged in, nothing is bound. */
-export async function startDrainWorld(): Promise<LivingWorld & AsyncDisposable> {
+export async function startDrainFixture(): Promise<LivingFixture & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder("klutch-drain-")).path;
   const network = stack.use(await openNodeNetwork());

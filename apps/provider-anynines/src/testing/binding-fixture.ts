@@ -24,7 +24,7 @@ const secretRef = { namespace: "team", name: "b-creds" };
 const labels = { "crossplane.io/claim-name": "db", "crossplane.io/claim-namespace": "team" };
 
 /** Processes run until it is disposed. */
-export class BindingWorld implements AsyncDisposable {
+export class BindingFixture implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly broker: MemoryBindings = new MemoryBindings();
   readonly effects: Effects;

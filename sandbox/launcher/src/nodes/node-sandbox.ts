@@ -32,7 +32,7 @@ export const broker = {
 } as const;
 
 /** A person with empty clusters. Disposing ends and removes everything. */
-export interface NodeWorld extends AsyncDisposable {
+export interface NodeSandbox extends AsyncDisposable {
   /** Kubeconfigs and commands. */
   readonly folder: string;
   /** Folder in which the person types. It has the parts of a checkout that the page names. */
@@ -49,7 +49,7 @@ export interface NodeWorld extends AsyncDisposable {
 }
 
 /** Starts it. Throws `NodeError` Unfit, before anything starts, when this machine cannot have nodes. */
-export async function startNodeWorld(progress: Progress, now: Date): Promise<NodeWorld> {
+export async function startNodeSandbox(progress: Progress, now: Date): Promise<NodeSandbox> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "klutch-on-nodes-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));

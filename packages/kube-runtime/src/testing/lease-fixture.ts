@@ -26,8 +26,8 @@ export class Process {
   readonly #run: Promise<void>;
   readonly #clock: VirtualClock;
 
-  constructor(world: World, identity: string, faults?: FaultSource) {
-    this.#clock = world.clock;
+  constructor(fixture: Fixture, identity: string, faults?: FaultSource) {
+    this.#clock = fixture.clock;
     const source: FaultSource = faults ?? {
       onRequest: ({ verb }) => {
         this.sent.set(verb, (this.sent.get(verb) ?? 0) + 1);
@@ -38,9 +38,9 @@ export class Process {
     };
     this.elector = new LeaderElector({
       ...place,
-      client: world.server.client({ clusterName: identity, faults: source }),
+      client: fixture.server.client({ clusterName: identity, faults: source }),
       identity,
-      clock: world.clock,
+      clock: fixture.clock,
       logger: recordingLogger(this.lines),
     });
     this.#run = this.elector.run({ signal: this.#stop.signal });
@@ -60,7 +60,7 @@ export class Process {
 }
 
 /** A model of one API server in virtual time, and its administrator. */
-export class World {
+export class Fixture {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: ApiServerModel = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
   readonly admin: KubeClient;

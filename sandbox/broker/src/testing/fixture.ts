@@ -13,7 +13,7 @@ import { postgresql } from "../catalog.ts";
 export const auth = { kind: "basic", username: "u", password: "p" } as const;
 
 /** Each test file has one; the server and its data go when it is disposed. */
-export interface BrokerWorld extends AsyncDisposable {
+export interface BrokerFixture extends AsyncDisposable {
   readonly osb: OsbClient;
   readonly brokerUrl: string;
   /** Of the server's superuser. */
@@ -49,9 +49,9 @@ export const place: { readonly organizationGuid: string; readonly spaceGuid: str
   spaceGuid: "s",
 };
 
-export async function startWorld(
+export async function startFixture(
   options: { readonly logger?: Logger } & Pick<BrokerConfig, "backups" | "postgresPrograms"> = {},
-): Promise<BrokerWorld> {
+): Promise<BrokerFixture> {
   const stack = new AsyncDisposableStack();
   const postgres = stack.use(await startPostgres());
   const config: BrokerConfig = {

@@ -22,7 +22,7 @@ import { countedKubeconfig } from "../harness/accounts.ts";
 import { buildBundle } from "../harness/agent-process.ts";
 import { BenchApi } from "../harness/api.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
-import { temporaryFolder } from "../harness/world.ts";
+import { temporaryFolder } from "../harness/fixture.ts";
 
 const namespace = "bench";
 const configName = "postgresql-service-broker";
@@ -32,7 +32,7 @@ const serviceName = "a9s-postgresql17";
 const planName = "postgresql-single-nano";
 
 /** What the measurements work with. */
-export interface World extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   readonly cluster: TestCluster;
   readonly api: BenchApi;
   /** The broker's own database. */
@@ -47,7 +47,7 @@ export interface World extends AsyncDisposable {
 }
 
 /** Starts all but the provider. */
-export async function startWorld(): Promise<World> {
+export async function startFixture(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder("klutch-bench-instances-")).path;
   const cluster = stack.use(await startCluster({ name: "provider", fsync: true }));
@@ -145,7 +145,7 @@ export function instanceObject(name: string, id?: string): DynamicObject {
 }
 
 /** Puts instances into the broker's store, as they are after their database was made. */
-export async function seedStore({ store, plans }: World, ids: readonly string[]): Promise<void> {
+export async function seedStore({ store, plans }: Fixture, ids: readonly string[]): Promise<void> {
   const text = `insert into public.instances (id, plan_id, parameters, operation, state)
     select id, $2, '{}', 'provision', 'succeeded' from unnest($1::text[]) as id`;
   await store.query(text, [ids, plans.get(planName)]);

@@ -35,9 +35,9 @@ import {
   databaseObject,
   databases,
   databasesName,
-  startBoundWorldIn,
+  startBoundFixtureIn,
   tenants,
-} from "../../security/bound-world.ts";
+} from "../../security/bound-fixture.ts";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
 import { claimNamespaces, type ClusterName, type Plan } from "./plan.ts";
@@ -61,7 +61,7 @@ export interface Side extends AsyncDisposable {
 }
 
 /** What the seeds share. */
-export interface World extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   readonly sides: Readonly<Record<ClusterName, Side>>;
   readonly runs: AgentRuns;
   /** The one that always runs, and one that comes and goes. */
@@ -76,24 +76,24 @@ const apiReadyMs = 20_000;
 const servedWithin = { timeoutMs: 60_000 };
 
 /** Starts everything; the API is bound and served, and the namespaces of claims are known upstream. The agents are stopped again. */
-export async function startWorld(): Promise<World> {
+export async function startFixture(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "klutch-faults-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const logOf = (cluster: string): string => join(folder, `${cluster}-audit.log`);
-  const world = stack.use(
-    await startBoundWorldIn(
+  const fixture = stack.use(
+    await startBoundFixtureIn(
       async ({ name = "" }) =>
         startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, logOf(name)) }),
       "Namespaced",
     ),
   );
   const runs = new AgentRuns();
-  const consumer = stack.use(await startSide(world.appCluster, logOf("app-cluster"), runs));
-  const provider = stack.use(await startSide(world.controlPlane, logOf("control-plane"), runs));
+  const consumer = stack.use(await startSide(fixture.appCluster, logOf("app-cluster"), runs));
+  const provider = stack.use(await startSide(fixture.controlPlane, logOf("control-plane"), runs));
   // The plugin waits for this kind, which a konnector installs; the first one starts after the plugin, whose connections are of no agent.
   await installKinds(consumer.cluster.client, bindCrds.filter(isOfBindings));
-  await bindDatabases(world, provider.wire.url);
+  await bindDatabases(fixture, provider.wire.url);
   const agents = await startAgents(stack, consumer, folder, runs);
   await agents[0].start();
   await useNamespaces(consumer.client, provider.client).catch((error: unknown) => {
@@ -101,7 +101,7 @@ export async function startWorld(): Promise<World> {
   });
   await agents[0].stop();
   // What it made stays, and there is nothing left for it to do.
-  await world.backend.stop();
+  await fixture.backend.stop();
   const sides = { consumer, provider };
   const owned = stack.move();
   return {
@@ -208,7 +208,7 @@ async function startAgents(
 }
 
 /** Lets the next agent lead at once. */
-export async function freeLease({ sides }: World): Promise<void> {
+export async function freeLease({ sides }: Fixture): Promise<void> {
   const ref = { namespace: consumerNamespace, name: consumerNamespace };
   await sides.consumer.client.delete(leases, ref);
 }

@@ -1,10 +1,10 @@
 /**
- * One call that creates at a time for each instance, also while the watch does not show yet what this process has just written. What a lost
- * answer made could not be told from what another call made otherwise.
+ * Lets one creating call run at a time for each instance, even while the watch does not show yet what this process has just written. Otherwise
+ * no one could tell the result of a lost answer from the result of another call.
  */
 import { NotYetError } from "@klutch/crossplane";
 
-/** A managed resource that wants its turn. */
+/** A managed resource that wants to call. */
 export interface Applicant {
   /** Such as `Backup one`. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Applicant {
 const waitMs = 5_000;
 
 /** The calls that run in this process, by key. */
-export class Turns {
+export class InstanceLocks {
   readonly #holders = new Map<string, Pick<Applicant, "name" | "uid">>();
   readonly #isThere: (uid: string) => boolean;
 
@@ -30,10 +30,10 @@ export class Turns {
   }
 
   /**
-   * Runs `work` when it is the applicant's turn, else throws `NotYetError`. Afterwards the applicant keeps its turn as long as `work` says
-   * that its call is open.
+   * Runs `work` while the applicant holds the lock of its instance. Throws `NotYetError` while another one holds it. Afterwards the applicant
+   * keeps the lock as long as `isStillOpen` says that its call is open.
    */
-  async take<T>(applicant: Applicant, work: () => Promise<T>, isStillOpen: () => boolean): Promise<T> {
+  async hold<T>(applicant: Applicant, work: () => Promise<T>, isStillOpen: () => boolean): Promise<T> {
     const { key, name, uid } = applicant;
     const other = this.#otherThan(applicant);
     if (other !== undefined) {
@@ -50,8 +50,8 @@ export class Turns {
     }
   }
 
-  /** Its call is not open any more, though the end of its turn may have been missed. */
-  leave(uid: string): void {
+  /** Releases the locks of a managed resource whose call has ended. */
+  release(uid: string): void {
     for (const [key, holder] of this.#holders) if (holder.uid === uid) this.#holders.delete(key);
   }
 

@@ -95,14 +95,14 @@ export interface StartedProgram {
 }
 
 /** What may be of another release. */
-export interface BoundWorldOptions {
+export interface BoundFixtureOptions {
   /** Kinds of the control plane. Default: those of this tree. */
   readonly crds?: readonly KubeObject[] | undefined;
   readonly backend?: StartedProgram | undefined;
 }
 
 /** What the tests work with. */
-export interface BoundWorld<Cluster extends TestCluster = TestCluster> extends AsyncDisposable {
+export interface BoundFixture<Cluster extends TestCluster = TestCluster> extends AsyncDisposable {
   readonly appCluster: Cluster;
   readonly controlPlane: Cluster;
   /** `kubectl bind …` in the app cluster as its administrator. */
@@ -121,18 +121,18 @@ export interface BoundWorld<Cluster extends TestCluster = TestCluster> extends A
   readonly kubeconfigFile: (tenant: string, server?: string) => Promise<string>;
 }
 
-/** The part of a world that binding needs. */
-export interface BindingWorld extends Pick<BoundWorld, "kubectlBind" | "kubeconfigFile"> {
+/** The part of a fixture that binding needs. */
+export interface BindingFixture extends Pick<BoundFixture, "kubectlBind" | "kubeconfigFile"> {
   readonly appCluster: Pick<TestCluster, "dataDir">;
 }
 
 /** Tenant A binds the API with the plugin; app cluster and konnector reach the control plane at `server`. */
-export async function bindDatabases(world: BindingWorld, server?: string): Promise<void> {
-  const manifest = join(world.appCluster.dataDir, "request.yaml");
+export async function bindDatabases(fixture: BindingFixture, server?: string): Promise<void> {
+  const manifest = join(fixture.appCluster.dataDir, "request.yaml");
   await writeFile(manifest, formatYaml(exportRequest()));
-  const remote = await world.kubeconfigFile(tenants.a, server);
+  const remote = await fixture.kubeconfigFile(tenants.a, server);
   const flags = ["--accept-permissions", "--skip-konnector"];
-  await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
+  await fixture.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
 
 const tree = join(import.meta.dirname, "..", "..", "..");
@@ -152,24 +152,27 @@ const template: DynamicObject = {
 };
 
 /** Installs everything in two leased clusters and logs both tenants in; nothing is bound. */
-export async function startBoundWorld(scope: Scope, options: BoundWorldOptions = {}): Promise<BoundWorld> {
-  return startBoundWorldIn(leaseCluster, scope, options);
+export async function startBoundFixture(
+  scope: Scope,
+  options: BoundFixtureOptions = {},
+): Promise<BoundFixture> {
+  return startBoundFixtureIn(leaseCluster, scope, options);
 }
 
 /** Does the same in two clusters whose servers the test ends and starts again. */
-export async function startOwnBoundWorld(
+export async function startOwnBoundFixture(
   scope: Scope,
-  options: BoundWorldOptions = {},
-): Promise<BoundWorld<OwnCluster>> {
-  return startBoundWorldIn(startCluster, scope, options);
+  options: BoundFixtureOptions = {},
+): Promise<BoundFixture<OwnCluster>> {
+  return startBoundFixtureIn(startCluster, scope, options);
 }
 
 /** Does the same in two clusters that `makeCluster` makes. */
-export async function startBoundWorldIn<Cluster extends TestCluster>(
+export async function startBoundFixtureIn<Cluster extends TestCluster>(
   makeCluster: (options: LeaseOptions) => Promise<Cluster>,
   scope: Scope,
-  options: BoundWorldOptions = {},
-): Promise<BoundWorld<Cluster>> {
+  options: BoundFixtureOptions = {},
+): Promise<BoundFixture<Cluster>> {
   await using stack = new AsyncDisposableStack();
   const [appCluster, controlPlane] = await Promise.all([
     makeCluster({ name: "app-cluster" }),

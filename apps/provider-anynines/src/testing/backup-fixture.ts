@@ -31,7 +31,7 @@ import { memoryBrokers } from "./memory-broker.ts";
 const managerConfig = "postgresql-backup-manager";
 
 /** Everything that one test needs; processes run until it is disposed. */
-export class BackupWorld implements AsyncDisposable {
+export class BackupFixture implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: ApiServerModel;
   readonly manager: MemoryManager;

@@ -40,7 +40,7 @@ export interface SeenCondition {
 }
 
 /** The provider itself runs only between `run` and the call of what it returns. */
-export interface World extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   readonly client: KubeClient;
   /** Kubeconfig of the control plane, as text. */
   readonly kubeconfig: string;
@@ -80,8 +80,8 @@ export const configName = "postgresql-service-broker";
 /** Name of the ProviderConfig of the same broker's backup manager. */
 export const managerConfigName = "postgresql-backup-manager";
 
-/** Options of a world. */
-export interface WorldOptions {
+/** Options of a fixture. */
+export interface FixtureOptions {
   /** True when the control plane has a controller manager, which collects garbage. Default false. */
   readonly controllerManager?: boolean | undefined;
   /** The scopes whose kinds are installed. Default: both. */
@@ -91,7 +91,7 @@ export interface WorldOptions {
 }
 
 /** Starts all; takes some seconds. */
-export async function startWorld(name: string, options: WorldOptions = {}): Promise<World> {
+export async function startFixture(name: string, options: FixtureOptions = {}): Promise<Fixture> {
   const { controllerManager = false, installed = scopes, throughFront = true } = options;
   await using starting = new AsyncDisposableStack();
   const cluster = starting.use(await leaseCluster({ name, controllerManager }));
@@ -183,7 +183,7 @@ export function config(
   };
 }
 
-function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {
+function observers(client: KubeClient): Pick<Fixture, "condition" | "gone" | "credentials" | "atProvider"> {
   const status = async (type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>> => {
     const { status: found } = await client.get<DynamicObject>(type, refIn(type, name));
     return recordAt(found);
@@ -292,6 +292,6 @@ function atManager(kind: string, name: string, forProvider: object): DynamicObje
 }
 
 /** Changes fields under `spec.forProvider`; null removes one. */
-export async function edit(world: World, name: string, forProvider: object): Promise<void> {
-  await world.client.mergePatch(serviceInstances, { name }, { spec: { forProvider } });
+export async function edit(fixture: Fixture, name: string, forProvider: object): Promise<void> {
+  await fixture.client.mergePatch(serviceInstances, { name }, { spec: { forProvider } });
 }

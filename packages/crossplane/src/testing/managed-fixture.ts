@@ -52,8 +52,8 @@ export type ReconcilerChanges = Partial<
   >
 >;
 
-/** Options of a world. */
-export interface WorldOptions {
+/** Options of a fixture. */
+export interface FixtureOptions {
   readonly effects?: Effects | undefined;
   /** Time that the backend takes to create and to delete. Default 0. */
   readonly takesMs?: number | undefined;
@@ -66,7 +66,7 @@ export interface WorldOptions {
 }
 
 /** Everything that one test needs; processes run until it is disposed. */
-export class World implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: ApiServerModel;
   readonly backend: Backend;
@@ -75,13 +75,13 @@ export class World implements AsyncDisposable {
   readonly user: KubeClient;
   /** Number of process starts. */
   starts = 0;
-  readonly #options: WorldOptions;
+  readonly #options: FixtureOptions;
   readonly #type: ResourceType;
   readonly #box: ObjectRef;
   #process: AsyncDisposable | undefined;
   readonly #ended: Promise<void>[] = [];
 
-  constructor(options: WorldOptions = {}) {
+  constructor(options: FixtureOptions = {}) {
     this.#options = options;
     const { namespaced = false } = options;
     this.#type = { ...crateType, namespaced };
@@ -243,9 +243,9 @@ export function external(calls: Partial<ExternalClient>): ExternalClient {
   };
 }
 
-/** A running world whose object has settled. */
-export async function settled(world: World, spec: object = {}): Promise<void> {
-  world.start();
-  await world.create({ spec });
-  await world.clock.advance(300_000);
+/** A running fixture whose object has settled. */
+export async function settled(fixture: Fixture, spec: object = {}): Promise<void> {
+  fixture.start();
+  await fixture.create({ spec });
+  await fixture.clock.advance(300_000);
 }

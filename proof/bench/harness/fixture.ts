@@ -36,10 +36,10 @@ import {
 } from "./tenant.ts";
 import { type WidgetKind, widgetKind } from "./widget.ts";
 
-/** What a world is made with. */
-export interface WorldOptions extends ExportOptions {
+/** What a fixture is made with. */
+export interface FixtureOptions extends ExportOptions {
   readonly agent: AgentSpec;
-  /** Whether the agent is started and has bound the first kind when the world is given back. Default true. */
+  /** Whether the agent is started and has bound the first kind when the fixture is given back. Default true. */
   readonly started?: boolean | undefined;
   /** How far the control plane is from the agent: milliseconds there and back. Default 0. */
   readonly wayMs?: number | undefined;
@@ -53,7 +53,7 @@ export interface Side {
 }
 
 /** What a benchmark works with. */
-export interface BenchWorld extends AsyncDisposable {
+export interface BenchFixture extends AsyncDisposable {
   readonly consumer: Side;
   readonly provider: Side;
   readonly agent: AgentProcess;
@@ -72,7 +72,7 @@ export function mirrorOf(namespace: string): string {
 }
 
 /** Starts everything. */
-export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld> {
+export async function startBenchFixture(options: FixtureOptions): Promise<BenchFixture> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder("klutch-bench-")).path;
   const [consumer, provider] = await startClusters(2, { name: "bench", fsync: true });
@@ -97,15 +97,15 @@ export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld
   const bind = (kind: WidgetKind): Promise<void> => bindKind(provider.client, consumer.client, kind, options);
   const problem = async (): Promise<string> =>
     `${await bindingProblem(consumer.client).catch(String)}\n${agent.log()}`;
-  const world = { consumer: consumerSide, provider: providerSide, agent, bind, problem };
+  const fixture = { consumer: consumerSide, provider: providerSide, agent, bind, problem };
   const first = widgetKind(0);
   await bind(first);
   if (options.started !== false) {
     await agent.start();
-    await untilServed(world, first);
+    await untilServed(fixture, first);
   }
   const owned = stack.move();
-  return { ...world, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...fixture, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Makes a folder that is removed with all that is in it. */
@@ -121,7 +121,7 @@ export async function createNamespaces(api: BenchApi, names: readonly string[]):
 
 /** Waits until the agent has made the kind's CRD in the app cluster and it is served. */
 export async function untilServed(
-  { consumer, agent, problem }: Pick<BenchWorld, "consumer" | "agent" | "problem">,
+  { consumer, agent, problem }: Pick<BenchFixture, "consumer" | "agent" | "problem">,
   { type }: WidgetKind,
 ): Promise<void> {
   const { client } = consumer.cluster;
@@ -136,7 +136,7 @@ export async function untilServed(
 }
 
 /** Deletes every lease that is not an API server's own, so that the next agent need not wait for the last one's to expire. */
-export async function freeLeases({ consumer: { cluster } }: BenchWorld): Promise<void> {
+export async function freeLeases({ consumer: { cluster } }: BenchFixture): Promise<void> {
   for await (const lease of cluster.client.listAll<KubeObject>(leases))
     if (lease.metadata.name?.startsWith("apiserver-") !== true)
       await cluster.client.delete(leases, refOfObject(lease));

@@ -35,7 +35,7 @@ const postgresql = { apiGroup: postgresqls.group, kind: "PostgreSQL" } as const;
 export const nano = { version: 15, volumeSize: "3Gi", replicas: 1 } as const;
 
 /** Disposing it stops everything and removes the data. */
-export class World implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly cluster: TestCluster;
   readonly folder: string;
   #operator: RunningProcess | undefined;
@@ -46,15 +46,15 @@ export class World implements AsyncDisposable {
   }
 
   /** With a running operator and these namespaces. */
-  static async start(...names: readonly string[]): Promise<World> {
+  static async start(...names: readonly string[]): Promise<Fixture> {
     const cluster = await leaseCluster();
-    const world = new World(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    const fixture = new Fixture(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
     for (const name of names) await cluster.client.create(namespaces, namespaceObject(name));
     // Nothing that it does needs other rights than those that it is installed with.
     const kubeconfig = await installedAccount(cluster.config, operatorManifests({ image: "none" }));
-    await writeFile(join(world.folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
-    await world.startOperator();
-    return world;
+    await writeFile(join(fixture.folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
+    await fixture.startOperator();
+    return fixture;
   }
 
   /** With further flags, if there are any. */

@@ -3,7 +3,7 @@ import { after } from "node:test";
 import type { APIServiceExportSpec, PermissionClaim } from "@klutch/api";
 import { type Pair, pairOf } from "./pair.ts";
 import { exportCrd, grantClusterWide, installCrd, prepareTenant } from "./provider-side.ts";
-import { startWorld, type TestApi, type World } from "./world.ts";
+import { startFixture, type TestApi, type Fixture } from "./fixture.ts";
 
 /** An API with what its export says of it. */
 export interface ExportedApi extends TestApi {
@@ -14,7 +14,7 @@ export interface ExportedApi extends TestApi {
 }
 
 /** The state in which the file's tests begin. */
-export interface TenantWorldOptions {
+export interface TenantFixtureOptions {
   /** Installed on the provider, open to the tenant, and exported to it. */
   readonly exported?: readonly ExportedApi[] | undefined;
   /** Installed on the provider and open to the tenant, not exported. */
@@ -28,7 +28,7 @@ export interface TenantWorldOptions {
 }
 
 /** Two clusters with a tenant, and the short questions about them. */
-export interface TenantWorld extends Pick<World, "consumer" | "provider">, Pair {
+export interface TenantFixture extends Pick<Fixture, "consumer" | "provider">, Pair {
   /** The tenant's, as it is in its Secret on the provider. */
   readonly kubeconfig: string;
   /** Ended after the file's last test, the last one first, and the clusters after all of them. */
@@ -36,11 +36,11 @@ export interface TenantWorld extends Pick<World, "consumer" | "provider">, Pair 
 }
 
 /** Starts it for the test file that calls this at its top; it ends with the file. */
-export async function startTenantWorld(options: TenantWorldOptions = {}): Promise<TenantWorld> {
+export async function startTenantFixture(options: TenantFixtureOptions = {}): Promise<TenantFixture> {
   const { exported = [], installed = [], open = [], clusterWide = false, backend = false } = options;
   const cleanup = new AsyncDisposableStack();
   after(() => cleanup.disposeAsync());
-  const { consumer, provider } = cleanup.use(await startWorld({ backend }));
+  const { consumer, provider } = cleanup.use(await startFixture({ backend }));
   const apis = [...exported, ...installed];
   for (const { crd } of apis) await installCrd(provider, crd);
   const kubeconfig = await prepareTenant(provider, [...apis.map(({ type }) => type.plural), ...open]);

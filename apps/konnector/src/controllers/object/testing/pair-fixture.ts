@@ -29,7 +29,7 @@ import { PairPlaces } from "../pair-places.ts";
 import type { PairObservation, PairStore, StoreCaches } from "../pair-store.ts";
 import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
 
-/** One event of the test world. */
+/** One event of the test fixture. */
 export type Deed =
   | ObjectDeed
   | { readonly do: "restart" }
@@ -61,14 +61,14 @@ const nothing: PairPlan = { steps: [] };
 const mapped: Mapping = { state: "ready", providerNamespace: places.mirror };
 
 /** Starts it, with caches that are filled. */
-export async function createPairWorld(namespaced: boolean, view: StatusView): Promise<PairWorld> {
-  const world = new PairWorld(await startPairServers(namespaced, view));
-  await world.catchUp();
-  return world;
+export async function createPairFixture(namespaced: boolean, view: StatusView): Promise<PairFixture> {
+  const fixture = new PairFixture(await startPairServers(namespaced, view));
+  await fixture.catchUp();
+  return fixture;
 }
 
-/** Made by `createPairWorld`. */
-export class PairWorld implements AsyncDisposable {
+/** Made by `createPairFixture`. */
+export class PairFixture implements AsyncDisposable {
   readonly #servers: PairServers;
   readonly #consumer: InformerHandle<BoundDigest>;
   readonly #provider: InformerHandle<BoundDigest>;

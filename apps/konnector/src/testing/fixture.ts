@@ -38,13 +38,13 @@ import { runAgent } from "../konnector.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
 /** The clusters and helpers that the tests use. */
-export interface World extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;
 }
 
 /** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
-export async function startWorld(options: { readonly backend?: boolean } = {}): Promise<World> {
+export async function startFixture(options: { readonly backend?: boolean } = {}): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const [consumer, provider] = await leaseClusters(2);
   if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
@@ -83,7 +83,7 @@ export interface StartOptions {
 
 /** Starts one; disposing it stops it in order. */
 export async function startKonnector(
-  { consumer }: Pick<World, "consumer">,
+  { consumer }: Pick<Fixture, "consumer">,
   options: StartOptions = {},
 ): Promise<RunningKonnector> {
   const stop = new AbortController();
@@ -172,7 +172,7 @@ async function install({ client }: TestCluster, manifests: readonly Manifest[]):
 
 /** Does what the plugin does in the app cluster: Secret, rights and binding. */
 export async function bindApi(
-  { consumer }: Pick<World, "consumer">,
+  { consumer }: Pick<Fixture, "consumer">,
   name: string,
   kubeconfig: string,
   claims: readonly AnsweredPermissionClaim[] = [],
@@ -188,7 +188,7 @@ export async function bindApi(
 
 /** Gives the agent the rights in the app cluster that go with a binding. */
 export async function grantApi(
-  { consumer }: Pick<World, "consumer">,
+  { consumer }: Pick<Fixture, "consumer">,
   name: string,
   claims: readonly AnsweredPermissionClaim[] = [],
 ): Promise<void> {
@@ -199,7 +199,7 @@ export async function grantApi(
 
 /** Creates just the binding. */
 export async function createBinding(
-  { consumer }: Pick<World, "consumer">,
+  { consumer }: Pick<Fixture, "consumer">,
   name: string,
   claims: readonly AnsweredPermissionClaim[] = [],
   secretName = "kubeconfig-test",

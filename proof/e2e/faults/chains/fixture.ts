@@ -16,7 +16,7 @@ import type { Program } from "./plan.ts";
 export const claimNamespace = "chains";
 
 /** What the chains share. */
-export interface World extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   /** Of the control plane. */
   readonly client: KubeClient;
   readonly killer: Killer;
@@ -36,7 +36,7 @@ const logFiles: Readonly<Record<Program, string>> = {
 };
 
 /** Starts everything in a temporary folder. */
-export async function startWorld(): Promise<World> {
+export async function startFixture(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const sandbox = stack.use(await startOwnSandbox("chains"));
   const { folder } = sandbox;
