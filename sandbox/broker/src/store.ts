@@ -11,7 +11,7 @@ export const adminDatabase = "klutch_broker";
 const version = "klutch broker 2";
 
 /** The operation of an instance; `none` when it is at rest. */
-export type Operation = "none" | "provision" | "update" | "deprovision";
+export type Operation = "provision" | "update" | "deprovision";
 
 /** An instance, with the state of its last operation. */
 export interface Instance {
