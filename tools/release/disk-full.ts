@@ -22,8 +22,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Makes a folder or a file anew by `write`, which is told where to; the folder that it is in is made, too. What stood there stays until the
- * new one is whole, and nothing else is left when `write` fails. Throws `ReleaseError` when the disk is full, else what `write` throws.
+ * Replaces a folder or a file by what `write` puts at the path it gets; missing parent folders are made. The old one stays until the
+ * new one is whole, and a failing `write` leaves nothing else behind. Throws `ReleaseError` when the disk is full, else what `write` throws.
  */
 export async function replace(target: string, write: (path: string) => Promise<void>): Promise<void> {
   const partial = `${target}.partial`;

@@ -6,7 +6,7 @@ const checksumAt = optionalHeader + 64;
 const certificatesAt = optionalHeader + 112 + 4 * 8;
 
 /**
- * Returns the program without the signature of whoever built it, which would not be of what it becomes: an unsigned program is better than one with
+ * Returns the program without its builder's signature, which would no longer match: an unsigned program is better than one with
  * a wrong signature. Throws when it is no 64-bit PE file, or its signature is not its end. (Microsoft's PE format)
  */
 export function withoutCertificates(program: Uint8Array): Uint8Array {

@@ -109,7 +109,7 @@ async function assertPinnedNode(): Promise<void> {
     );
 }
 
-/** Signs what is not for Linux by the signer, else what is for macOS ad hoc. */
+/** Signs programs for macOS and Windows by the signer; without one, signs those for macOS ad hoc. */
 async function sign(path: string, { platform, signExecutables }: ExecutableParts): Promise<void> {
   if (platform.os === "linux") return;
   const name = platformName(platform);

@@ -45,7 +45,7 @@ export const releaseFlags = {
 
 const allArchitectures: readonly Architecture[] = ["amd64", "arm64"];
 
-/** Reads this process's arguments. Throws for a flag or a value that there is none of, and for a signer without anything to sign. */
+/** Reads this process's arguments. Throws for an unknown flag or value, and for a signer that has nothing to sign. */
 export function readReleaseOptions(say: (line: string) => void): ReleaseOptions {
   const { values } = parseArgs({ options: releaseFlags });
   const { architecture, image, executable, "sign-command": signer } = values;

@@ -1,4 +1,4 @@
-/** Says how an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
+/** Says how an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; the publisher of a release signs it. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { repositoryRoot } from "../root.ts";

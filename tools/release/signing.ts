@@ -1,4 +1,4 @@
-/** Runs the programs that sign, which whoever releases names: keys are no business of this tool. */
+/** Runs the signing programs that the publisher of a release names; this tool never sees a key. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { ReleaseError } from "./errors.ts";

@@ -85,7 +85,7 @@ test("files on servers have a process each, and those that take longest start fi
   assert.deepEqual(processesFor([...files.real, whole]), [[whole], [...files.real]]);
 });
 
-test("what took longest starts first; what is not known yet starts before it, in its own order", () => {
+test("batches that took longest start first; new ones start before them, in their own order", () => {
   const known = new Map([
     ["short.test.ts", 3],
     ["slow.test.ts", 70],

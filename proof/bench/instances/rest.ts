@@ -6,7 +6,7 @@ import type { Fixture } from "./fixture.ts";
 
 const sampleEveryMs = 5_000;
 
-/** Watches for so many seconds and tells, line by line: calls of the broker and of the API server, memory, and time of one processor. */
+/** Watches for `seconds` seconds, and prints line by line: calls of the broker and of the API server, memory, and time of one processor. */
 export async function measureRest(
   fixture: Fixture,
   seconds: number,

@@ -8,7 +8,7 @@ const perCluster = { memory: 1_500, disk: 2_000 };
 const neededControllers = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 
 /**
- * Returns everything that this machine lacks for so many clusters of one node each, in one text; undefined when they can be started. Takes
+ * Returns everything that this machine lacks for `clusters` clusters of one node each, in one text; undefined when they can start. Takes
  * well below a second and changes nothing, so it is asked before anything is obtained or started, and by tests that are skipped without it.
  */
 export async function whyNoNodes(

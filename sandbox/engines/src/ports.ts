@@ -31,7 +31,7 @@ export interface ReservedPorts extends AsyncDisposable {
   readonly ports: readonly number[];
 }
 
-/** Reserves `count` ports for this process. Throws when there are not so many. */
+/** Reserves `count` ports for this process. Throws when fewer are free. */
 export async function reservePorts(count: number, options: PortOptions = {}): Promise<ReservedPorts> {
   const { range = usualRange, address, except = new Set() } = options;
   const portCount = range.last - range.first + 1;

@@ -23,7 +23,7 @@ import type { BackupStore } from "./store.ts";
 export interface BackupConfig {
   /** Folder of the files, of this broker only. */
   readonly folder: string;
-  /** Backups are kept so many days, and the newest ones of each instance however old they are. */
+  /** Keeps backups for `days`, and the newest `minCount` of each instance whatever their age. */
   readonly retention: Readonly<Record<"days" | "minCount", number>>;
   /** Called after each step; tests end the process there. */
   readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
