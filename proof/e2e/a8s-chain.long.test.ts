@@ -97,9 +97,7 @@ for (const generation of generations) {
   const restores = claimResource("Restore", generation);
   const by = (composition: string): object => choiceOf(generation, composition);
 
-  test(`an instance of a8s in ${generation.group} is ready when its database is, and rows that were destroyed come back`, {
-    timeout: 400_000,
-  }, async (t) => {
+  test(`an instance of a8s in ${generation.group} is ready when its database is, and rows that were destroyed come back`, async (t) => {
     const parameters = { maxConnections: 30, statementTimeout: 7000 };
     const spec = { service: "a9s-postgresql13", plan: "postgresql-single-nano", parameters };
     await demo.create(instances, "orders", { ...spec, ...by("a8s-postgresql") });
@@ -140,7 +138,7 @@ for (const generation of generations) {
   });
 }
 
-test("a claim of a replica plan is ready when its standbys follow", { timeout: 200_000 }, async () => {
+test("a claim of a replica plan is ready when its standbys follow", async () => {
   const spec = { service: "a9s-postgresql13", plan: "postgresql-replica-nano" };
   await demo.create(legacyInstances, "many", { ...spec, ...choiceOf(legacy, "a8s-postgresql") });
   const claim = await demo.ready(legacyInstances, "many");

@@ -13,26 +13,19 @@ import {
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 
-/** Limits the waits for a claim, in milliseconds. */
-export interface Patience {
-  /** Until it says what it should. */
-  readonly said: number;
-  /** Until it is gone. */
-  readonly gone: number;
-}
-
 const intervalMs = 100;
 
 /** The claims of a namespace. */
 export class Claims {
   readonly #client: KubeClient;
   readonly #namespace: string;
-  readonly #patience: Patience;
+  readonly #timeoutMs: number;
 
-  constructor(client: KubeClient, namespace: string, patience: Patience = { said: 150_000, gone: 90_000 }) {
+  /** `timeoutMs` limits each wait for a claim. A loaded machine is slow, so only what hangs takes that long. */
+  constructor(client: KubeClient, namespace: string, timeoutMs = 240_000) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#patience = patience;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Makes one. */
@@ -69,7 +62,7 @@ export class Claims {
         if (claim !== undefined && isMeant(claim)) return claim;
         throw new Error(JSON.stringify(claim?.status));
       },
-      { timeoutMs: this.#patience.said, intervalMs },
+      { timeoutMs: this.#timeoutMs, intervalMs },
     );
   }
 
@@ -101,7 +94,7 @@ export class Claims {
       if (found === undefined) return true;
       throw new Error(JSON.stringify(conditionsOf(found)));
     };
-    const options = { timeoutMs: this.#patience.gone, intervalMs };
+    const options = { timeoutMs: this.#timeoutMs, intervalMs };
     await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, options);
   }
 

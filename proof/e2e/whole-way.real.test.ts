@@ -51,9 +51,7 @@ async function leftovers(): Promise<readonly string[]> {
     .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
 }
 
-test("from nothing to rows that a restore brought back, for each service, and back to nothing", {
-  timeout: 300_000,
-}, async () => {
+test("from nothing to rows that a restore brought back, for each service, and back to nothing", async () => {
   const sandbox = start("--exit");
   await sandbox.exited;
   const text = sandbox.printed();
@@ -100,9 +98,7 @@ function assertChain(text: string, title: string): void {
   );
 }
 
-test("a second start takes up the kept state: bindings work, a bad claim is refused, each kind is shown as it is, Ctrl-C ends every process", {
-  timeout: 300_000,
-}, async () => {
+test("a second start takes up the kept state: bindings work, a bad claim is refused, each kind is shown as it is, Ctrl-C ends every process", async () => {
   const sandbox = start("--no-demo");
   try {
     await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
@@ -127,7 +123,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
 
 /** A bad claim is refused, and a good one works; while it has credentials they are nowhere but in their Secret. */
 async function assertClaimsWork(appA: KubeClient, printed: () => string): Promise<void> {
-  const demo = new Claims(appA, "demo", { said: 90_000, gone: 60_000 });
+  const demo = new Claims(appA, "demo");
   await assert.rejects(demo.create(instances, "too-big", { ...nano, plan: "postgresql-huge" }), (error) => {
     assert.ok(isInvalid(error), String(error));
     assert.match(error.message, /Unsupported plan used for postgresql/);

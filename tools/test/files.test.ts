@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { repositoryRoot } from "../root.ts";
 import { allTestFiles, batchesOf, byKind, chooseTestFiles, processesFor } from "./files.ts";
 import { chooseParts, filesOf, longParts } from "./long-parts.ts";
-import { longestFirst } from "./seconds.ts";
+import { inLanes } from "./stage.ts";
 
 const files = byKind([
   "apps/konnector/src/main.test.ts",
@@ -80,19 +80,32 @@ test("batches hold every pure file once, and files that compute for long have on
   assert.ok(batches.every(({ length }) => length <= 24));
 });
 
-test("files on servers have a process each, and those that take longest start first", () => {
-  const whole = "proof/e2e/whole-way.real.test.ts";
-  assert.deepEqual(processesFor([...files.real, whole]), [[whole], [...files.real]]);
+test("files on servers have a process each; whole installations have a queue of their own, and the longest start first", () => {
+  const whole = ["proof/e2e/faults/real/faults.real.test.ts", "proof/e2e/whole-way.real.test.ts"];
+  const slow = "sandbox/broker/src/backups/crash.real.test.ts";
+  assert.deepEqual(processesFor([...files.real, ...whole, slow]), {
+    whole: [[whole[1]], [whole[0]]],
+    other: [[slow], [...files.real]],
+  });
 });
 
-test("batches that took longest start first; new ones start before them, in their own order", () => {
-  const known = new Map([
-    ["short.test.ts", 3],
-    ["slow.test.ts", 70],
-  ]);
-  const batches = [["new.test.ts"], ["short.test.ts", "other.test.ts"], ["slow.test.ts"], ["newer.test.ts"]];
-  assert.deepEqual(
-    longestFirst(batches, known).map(([first]) => first),
-    ["new.test.ts", "newer.test.ts", "slow.test.ts", "short.test.ts"],
+test("lanes work on each item of shared queues once, and turn to the next queue when one is empty", async () => {
+  const [whole, other] = [
+    ["a", "b"],
+    ["1", "2", "3"],
+  ];
+  const order: string[] = [];
+  const results = await inLanes(
+    [
+      [whole, other],
+      [other, whole],
+    ],
+    async (item) => {
+      order.push(item);
+      await new Promise(setImmediate);
+      return item;
+    },
   );
+  assert.deepEqual(order, ["a", "1", "b", "2", "3"]);
+  assert.deepEqual(results.toSorted(), ["1", "2", "3", "a", "b"]);
 });

@@ -1,7 +1,9 @@
 /** Finds the test files and tells their kinds apart by name. */
 import { globSync } from "node:fs";
 import { repositoryRoot } from "../root.ts";
-import type { Batch } from "./seconds.ts";
+
+/** Files that one process runs, one after the other: loading the same modules for each of hundreds of small files takes longer than the tests. */
+export type Batch = readonly string[];
 
 /** Paths relative to the repository root, sorted. */
 export interface TestFiles {
@@ -81,8 +83,20 @@ export function batchesOf(files: readonly string[]): readonly Batch[] {
   return [...[...alone].map((file) => [file]), ...batches];
 }
 
-/** Makes a process of each file on servers. Those with a whole sandbox take longest, so they start first and the others fill the gaps. */
-export function processesFor(files: readonly string[]): readonly Batch[] {
+/** Parts of the paths of files on servers that take longest, in the order in which they start. */
+const slowOnServers = ["e2e/whole-way", "e2e/scenarios", "backups/crash.real"];
+
+/** Makes a process of each file on servers; `whole` are those that start whole installations, `other` the rest, both with the longest first. */
+export function processesFor(
+  files: readonly string[],
+): Readonly<Record<"whole" | "other", readonly Batch[]>> {
+  const rank = (file: string): number => slowOnServers.findLastIndex((part) => file.includes(part));
+  const ordered = files.toSorted(
+    (left, right) => Number(rank(left) < 0) - Number(rank(right) < 0) || rank(left) - rank(right),
+  );
   const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
-  return [...files.filter(isWhole), ...files.filter((file) => !isWhole(file))].map((file) => [file]);
+  return {
+    whole: ordered.filter(isWhole).map((file) => [file]),
+    other: ordered.filter((file) => !isWhole(file)).map((file) => [file]),
+  };
 }

@@ -24,11 +24,11 @@ export const longParts: readonly LongPart[] = [
     tests:
       "the agents in virtual time under 3,000 seeds of faults, a hostile provider and a lying app cluster",
     programs: [
-      `${seeds} 2000 --from 1001`,
+      `${seeds} 2000 --from 41`,
       `${seeds} 300 --from 1001 --naive-store`,
-      `${seeds} 300 --from 1001 --hostile`,
+      `${seeds} 300 --from 9 --hostile`,
       `${seeds} 100 --from 2001 --hostile --keep-exports`,
-      `${seeds} 300 --from 1001 --liar`,
+      `${seeds} 300 --from 11 --liar`,
     ],
   },
   {

@@ -11,7 +11,7 @@ import { repositoryRoot } from "../root.ts";
 import { allTestFiles } from "./files.ts";
 import { chooseParts, filesOf, type LongPart } from "./long-parts.ts";
 import { runReal } from "./real.ts";
-import { inTurns, printSummary, type StageResult } from "./stage.ts";
+import { inLanes, lanesOf, printSummary, type StageResult } from "./stage.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -37,7 +37,8 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);
     const files = filesOf(part, allTestFiles().long);
     if (files.length > 0) results.push(await runReal(part.name, files));
-    results.push(...(await inTurns(part.programs ?? [], availableParallelism(), runProgram)));
+    const programs = [...(part.programs ?? []).entries()];
+    results.push(...(await inLanes(lanesOf(availableParallelism(), programs), runProgram)));
     const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
     console.log(`#### ${part.name} done; ${failed.length} failed so far.`);
   }
@@ -45,7 +46,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Runs a program whose exit code is the verdict, and prints its lines with its number, because others print at the same time. */
-async function runProgram(name: string, index: number): Promise<StageResult> {
+async function runProgram([index, name]: readonly [number, string]): Promise<StageResult> {
   const say = (line: string): void => console.log(`${index + 1}| ${line}`);
   say(`== ${name}`);
   const started = performance.now();

@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { inspect } from "node:util";
 import { allTestFiles, batchesOf, chooseTestFiles } from "./files.ts";
-import { printSummary, runStage, type StageResult } from "./stage.ts";
+import { lanesOf, printSummary, runStage, type StageResult } from "./stage.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -19,11 +19,9 @@ async function main(filters: readonly string[]): Promise<number> {
   if (unmatched.length > 0) return 2;
   const onServers = [...real, ...long];
   // Tests on servers mostly wait. Pure tests compute, and fill the time in between.
-  const concurrency = availableParallelism();
+  const lanes = lanesOf(availableParallelism(), batchesOf(pure));
   const stages = [
-    ...(pure.length > 0
-      ? [runStage("checks and pure tests", batchesOf(pure), { concurrency, isPatient: true })]
-      : []),
+    ...(pure.length > 0 ? [runStage("checks and pure tests", lanes, { isPatient: true })] : []),
     ...(onServers.length > 0 ? [runOnServers(onServers)] : []),
   ];
   return printSummary(await Promise.all(stages));

@@ -11,11 +11,16 @@ export async function runReal(name: string, files: readonly string[]): Promise<S
   await ensureEngines(files);
   if (files.some((file) => file.includes("browser"))) ensureChromium();
   await using pool = await ClusterPool.open();
-  const result = await runStage(name, processesFor(files), {
-    // Tests on servers mostly wait, so two more than there are cores keep the cores busy.
-    concurrency: availableParallelism() + 2,
-    env: { [poolVariable]: pool.socket },
-  });
+  const { whole, other } = processesFor(files);
+  const lanes = [
+    // A whole installation has a dozen servers of its own: more of them at once than there are cores only wait for each other.
+    ...Array.from({ length: availableParallelism() }, () => [whole, other]),
+    // Other tests mostly wait for a server, so two more of them keep the cores busy.
+    ...Array.from({ length: 2 }, () => [other, whole]),
+  ];
+  // Servers of tests collect their garbage less often: it saves time, and their memory does not matter.
+  const env = { [poolVariable]: pool.socket, GOGC: "400" };
+  const result = await runStage(name, lanes, { env });
   const { started, lent } = pool.counts;
   if (lent > 0) console.log(`${lent} leases of ${started} clusters.`);
   return result;

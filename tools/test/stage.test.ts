@@ -19,7 +19,7 @@ async function outputOf(files: Readonly<Record<string, string>>): Promise<string
   }
   const stage = new URL("stage.ts", import.meta.url).href;
   const program = `const { printSummary, runStage } = await import(${JSON.stringify(stage)});
-const result = await runStage("sample", [${JSON.stringify(paths)}], { concurrency: 1, isPatient: true });
+const result = await runStage("sample", [[[${JSON.stringify(paths)}]]], { isPatient: true });
 console.log(result.records.map(({ name, outcome }) => outcome + " " + name.split("/").at(-1)).toSorted().join());
 process.exitCode = printSummary([result]);`;
   const entry = join(folder, "program.mjs");

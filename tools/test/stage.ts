@@ -6,8 +6,8 @@ import { run } from "node:test";
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 import { repositoryRoot } from "../root.ts";
+import type { Batch } from "./files.ts";
 import { startedByVariable } from "./processes.ts";
-import { type Batch, lastSeconds, longestFirst, rememberSeconds } from "./seconds.ts";
 import { endWhenOverdue, type Progress, type WatchLimits } from "./watch.ts";
 
 /** One finished test. A file that fails outside of its tests, or cannot be loaded, counts as one failed test. */
@@ -28,8 +28,6 @@ export interface StageResult {
 
 /** Options of `runStage`. */
 export interface StageOptions {
-  /** Limits how many processes run tests at the same time. */
-  readonly concurrency: number;
   readonly limits?: WatchLimits | undefined;
   /** Lets processes of other stages go first when there are too few cores. Default: false. */
   readonly isPatient?: boolean | undefined;
@@ -37,38 +35,29 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A single test that hangs fails after this time; generous, because cold caches of a loaded machine are slow. */
-const testTimeoutMs = 240_000;
+/** A single test that hangs fails after this time: no test has a limit of its own, because a loaded machine is slow. */
+const testTimeoutMs = 600_000;
 
 /** Longer than the longest test gives itself, so that a test that hangs is named by itself first. */
-const usualLimits: WatchLimits = { silentMs: 600_000, endingMs: 180_000, pollMs: 2_000 };
+const usualLimits: WatchLimits = { silentMs: 900_000, endingMs: 180_000, pollMs: 2_000 };
 
-/** Runs the batches, those first that took longest the last time, and returns a record for each test. */
+/** Runs the batches in lanes, as `inLanes` does, and returns a record for each test. */
 export async function runStage(
   name: string,
-  batches: readonly Batch[],
-  options: StageOptions,
+  lanes: readonly Lane<Batch>[],
+  options: StageOptions = {},
 ): Promise<StageResult> {
-  console.log(`\n== ${name}: ${batches.flat().length} files`);
+  console.log(`\n== ${name}: ${new Set(lanes.flat(3)).size} files`);
   const started = performance.now();
   // Node's runner of each batch listens to this process.
   process.setMaxListeners(0);
   const reports = await mkdtemp(join(tmpdir(), "klutch-test-"));
   try {
-    const ordered = longestFirst(batches, lastSeconds());
-    const runs = await inTurns(ordered, options.concurrency, async (batch) => {
-      const begun = performance.now();
-      return { batch, records: await runBatch(batch, reports, options), seconds: secondsSince(begun) };
-    });
-    rememberSeconds(runs.map(({ batch, seconds }) => [batch, seconds]));
-    return { name, records: runs.flatMap(({ records }) => records), seconds: secondsSince(started) };
+    const records = await inLanes(lanes, (batch) => runBatch(batch, reports, options));
+    return { name, records: records.flat(), seconds: (performance.now() - started) / 1000 };
   } finally {
     await rm(reports, { recursive: true, force: true });
   }
-}
-
-function secondsSince(milliseconds: number): number {
-  return (performance.now() - milliseconds) / 1000;
 }
 
 async function runBatch(
@@ -165,18 +154,25 @@ function printFiles(records: readonly TestRecord[], processMs: number | undefine
   }
 }
 
-/** Calls `work` for each item, `width` at a time, and returns the results in the items' order. */
-export async function inTurns<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item, index: number) => Promise<Result>,
+/** The queues that a lane empties, one after the other. Lanes may share a queue: it is known by its identity. */
+export type Lane<Item> = readonly (readonly Item[])[];
+
+/** Returns lanes that share one queue; `width` is their number. */
+export function lanesOf<Item>(width: number, queue: readonly Item[]): readonly Lane<Item>[] {
+  return Array.from({ length: width }, () => [queue]);
+}
+
+/** Calls `work` once for each item of each queue. A lane works on one item at a time; the results come in the order in which they end. */
+export async function inLanes<Item, Result>(
+  lanes: readonly Lane<Item>[],
+  work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
+  const waiting = new Map(lanes.flat().map((queue) => [queue, queue.values()]));
   const results: Result[] = [];
-  const waiting = items.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of waiting) results[index] = await work(item, index);
+  const runLane = async (lane: Lane<Item>): Promise<void> => {
+    for (const queue of lane) for (const item of waiting.get(queue) ?? []) results.push(await work(item));
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(lanes.map(runLane));
   return results;
 }
 

@@ -63,7 +63,7 @@ test("files that would keep the runner for ever are ended by name, with everythi
   t.after(async () => endAll((await startedIds()).map((id) => ({ id, command: "sleep" }))));
   const stage = new URL("stage.ts", import.meta.url).href;
   const program = `const { runStage } = await import(${JSON.stringify(stage)});
-const result = await runStage("hanging", ${JSON.stringify(files.map((file) => [file]))}, ${JSON.stringify({ concurrency: 4, limits })});
+const result = await runStage("hanging", ${JSON.stringify(files.map((file) => [[[file]]]))}, ${JSON.stringify({ limits })});
 console.log(JSON.stringify(result.records.map(({ file, outcome }) => outcome + " " + file)));`;
   const entry = join(folder, "program.mjs");
   await writeFile(entry, program);

@@ -42,9 +42,9 @@ test("whatever a claim says, its object has the claim's name and namespace and t
       for (const field of ["apiVersion", "kind"])
         assert.equal(valueAt(manifest, field), valueAt(wanted, field));
     }),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   );
-  assert.ok(composed > 200, `only ${composed} were composed`);
+  assert.ok(composed > 60, `only ${composed} were composed`);
 });
 
 test("never is another kind composed over a composed resource that exists", () => {

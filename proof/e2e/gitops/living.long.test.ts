@@ -172,9 +172,7 @@ function assertRefusalSaid(all: readonly Judged[]): void {
   assert.equal(refused?.flux.status, "Failed");
 }
 
-test("at each step of a living instance kstatus, Argo CD and Flux say what is so: new, edited, refused, deleted", {
-  timeout: 300_000,
-}, async (t) => {
+test("at each step of a living instance kstatus, Argo CD and Flux say what is so: new, edited, refused, deleted", async (t) => {
   await make(instances, "judged", nano);
   await becomes(instances, "judged", "Available");
   await patch("judged", { plan: "postgresql-single-small" });
@@ -194,7 +192,7 @@ test("at each step of a living instance kstatus, Argo CD and Flux say what is so
   assert.equal(steps(all, "flux").at(-1), "InProgress");
 });
 
-test("a claim that the broker refuses is healthy once it is put right", { timeout: 300_000 }, async (t) => {
+test("a claim that the broker refuses is healthy once it is put right", async (t) => {
   await make(instances, "wrong", { ...nano, ...refusedParameters });
   await isRefused("wrong");
   await patch("wrong", { parameters: null });
@@ -205,9 +203,7 @@ test("a claim that the broker refuses is healthy once it is put right", { timeou
   assert.deepEqual(steps(all, "kstatus"), ["InProgress", "Current", "Terminating"]);
 });
 
-test("a backup and a restore are healthy when they are done, and not before; no mark of a tool goes up", {
-  timeout: 300_000,
-}, async (t) => {
+test("a backup and a restore are healthy when they are done, and not before; no mark of a tool goes up", async (t) => {
   await make(instances, "kept", nano, marks);
   await becomes(instances, "kept", "Available");
   await assertNoMarksUpstream("kept");

@@ -29,8 +29,6 @@ const namespacedRestores = claimResource("Restore", v2);
 const toOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
 const ofMonday = { backupRef: "monday", serviceInstanceType: "postgresql" };
 
-const patience = { said: 120_000, gone: 90_000 };
-
 const hasOwnStatus = (claim: DynamicObject): boolean =>
   numberAt(claim, "status", "observedGeneration") === claim.metadata.generation;
 
@@ -52,11 +50,9 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       return items.filter(isMeant).length;
     }
 
-    test("on the control plane, a namespaced instance and its binding become ready, with the Secret beside them", {
-      timeout: 300_000,
-    }, async () => {
+    test("on the control plane, a namespaced instance and its binding become ready, with the Secret beside them", async () => {
       await controlPlane.create(namespaces, namespaceObject("team"));
-      const team = new Claims(controlPlane, "team", patience);
+      const team = new Claims(controlPlane, "team");
       await team.create(namespacedInstances, "orders", nano);
       await team.create(namespacedBindings, "app", toOrders);
       const instance = await team.ready(namespacedInstances, "orders");
@@ -78,14 +74,12 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       await team.delete(namespacedInstances, "orders");
     });
 
-    test("in an app cluster, two claims of one name have different data, and one goes without the other", {
-      timeout: 500_000,
-    }, async () => {
+    test("in an app cluster, two claims of one name have different data, and one goes without the other", async () => {
       for (const type of [namespacedInstances, namespacedBindings, namespacedBackups, namespacedRestores])
         await sandbox.bind(`${type.plural}.${type.group}`);
       await assertShownWithoutMachinery(appA);
       await appA.create(namespaces, namespaceObject("demo"));
-      const demo = new Claims(appA, "demo", patience);
+      const demo = new Claims(appA, "demo");
       await demo.create(instances, "orders", nano);
       await demo.create(namespacedInstances, "orders", nano);
       // Their Secrets are named after them, so bindings of one namespace have different names.

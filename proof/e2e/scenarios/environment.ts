@@ -27,7 +27,6 @@ const label = "klutch.anynines.com/service-namespace";
 const bigger = { spec: { plan: "postgresql-single-small" } };
 /** Stands for namespaces without an EnvironmentConfig. */
 const fixed = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75/1bf71cf3-9017-4846-bffc-b9b31872bfaf";
-const patience = { said: 120_000, gone: 20_000 };
 
 /** Declares the tests. `sent` lists what the broker was sent about each instance. */
 export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
@@ -41,7 +40,7 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
         await client.create(namespaces, namespaceObject(name));
     });
 
-    const claimsIn = (namespace: string): Claims => new Claims(client, namespace, patience);
+    const claimsIn = (namespace: string): Claims => new Claims(client, namespace);
 
     async function describe(name: string, namespace: string, organization: string, space: unknown) {
       await client.create(environments, {
@@ -69,9 +68,7 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
       return sent.get((await managedOf(namespace, name))?.metadata.uid ?? "");
     }
 
-    test("each service namespace has its organisation and space at the broker, and nothing in a claim chooses another", {
-      timeout: 200_000,
-    }, async () => {
+    test("each service namespace has its organisation and space at the broker, and nothing in a claim chooses another", async () => {
       await describe("a", "tenant-a", "org-a", "space-a");
       await describe("b", "tenant-b", "org-b", "space-b");
       const lies = { [label]: "tenant-b", "crossplane.io/claim-namespace": "tenant-b" };
@@ -88,9 +85,7 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
       }
     });
 
-    test("an instance keeps what it was made with when the EnvironmentConfig changes; the next one has the new ones", {
-      timeout: 200_000,
-    }, async () => {
+    test("an instance keeps what it was made with when the EnvironmentConfig changes; the next one has the new ones", async () => {
       const data = { organizationGuid: "org-x", spaceGuid: "space-x" };
       await client.mergePatch(environments, { name: "a" }, { data });
       await describe("c", "tenant-c", "org-c", "space-c");
@@ -116,9 +111,7 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
       }
     });
 
-    test("while two EnvironmentConfigs are for one namespace nothing is made there and the claim says why; what exists goes on", {
-      timeout: 300_000,
-    }, async () => {
+    test("while two EnvironmentConfigs are for one namespace nothing is made there and the claim says why; what exists goes on", async () => {
       const claims = claimsIn("tenant-d");
       await describe("d", "tenant-d", "org-d", "space-d");
       await claims.create(instances, "living", nano);

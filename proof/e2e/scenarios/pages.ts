@@ -13,9 +13,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
   suite("pages that are typed word for word", () => {
     const { kubeconfigs } = cliFilesIn(sandbox.folder);
 
-    test("a service is added by one table, bound, backed up, restored, and taken away", {
-      timeout: 480_000,
-    }, async () => {
+    test("a service is added by one table, bound, backed up, restored, and taken away", async () => {
       const person = await personAt(sandbox, "service", {
         KUBECONFIG: kubeconfigs.controlPlane,
         APP_CLUSTER: kubeconfigs.appA,
@@ -46,9 +44,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
       assert.match(missing, /name: example-service-broker/);
     });
 
-    test("a developer gets from a bound cluster to a connected application, and gives the database back", {
-      timeout: 240_000,
-    }, async () => {
+    test("a developer gets from a bound cluster to a connected application, and gives the database back", async () => {
       const psql = await resolveDebian("postgresql-15");
       const variables = { ...psql.env, KUBECONFIG: kubeconfigs.appA };
       const person = await personAt(sandbox, "database", variables, dirname(psql.path("psql")));
@@ -70,9 +66,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
 
 /** Declares the test after which app cluster A has no konnector any more. */
 export function removalByWord(sandbox: OwnSandbox): void {
-  test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
-    timeout: 240_000,
-  }, async () => {
+  test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", async () => {
     const [block] = await blocksIn("docs/remove.md");
     assert.ok(block);
     const { kubeconfigs } = cliFilesIn(sandbox.folder);

@@ -18,7 +18,6 @@ import type { OwnSandbox } from "../own-sandbox.ts";
 
 const ready = "klutch.anynines.com/Ready";
 const synced = "klutch.anynines.com/Synced";
-const patience = { said: 20_000, gone: 60_000 };
 
 /** Declares the tests, which want PostgreSQL instances and bindings bound to app cluster A. */
 export function wordsForDevelopers(sandbox: OwnSandbox): void {
@@ -30,7 +29,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       appA = await sandbox.client("app-a");
       controlPlane = await sandbox.client("control-plane");
       await appA.create(namespaces, namespaceObject("words"));
-      claims = new Claims(appA, "words", patience);
+      claims = new Claims(appA, "words");
     });
 
     /** The claims upstream, once the namespace of this one is known there. */
@@ -40,7 +39,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
         const found = items.find(({ metadata }) => metadata.name === name);
         return found?.metadata.namespace;
       });
-      return new Claims(controlPlane, namespace, patience);
+      return new Claims(controlPlane, namespace);
     }
 
     /** The message of a Warning event that a person of the app cluster sees about the object. */
@@ -56,9 +55,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       });
     }
 
-    test("a refusal stands in the claim with the field to change, and what is put right is ready", {
-      timeout: 120_000,
-    }, async (t) => {
+    test("a refusal stands in the claim with the field to change, and what is put right is ready", async (t) => {
       const refusal =
         /^create failed: InvalidParameters: parameters\.wal_level_logical is not supported by this broker; possible: [a-z_, ]+; change spec\.parameters\.walLevelLogical$/;
       const began = performance.now();
@@ -83,9 +80,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       await claims.delete(instances, "refused");
     });
 
-    test("a binding says what it waits for, then names its Secret and the keys; an instance that is deleted first names the binding", {
-      timeout: 180_000,
-    }, async () => {
+    test("a binding says what it waits for, then names its Secret and the keys; an instance that is deleted first names the binding", async () => {
       await claims.create(bindings, "reader", { instanceRef: "held", serviceInstanceType: "postgresql" });
       const upstream = await upstreamOf(bindings, "reader");
       assert.match(
@@ -112,10 +107,8 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       await claims.gone(instances, "held");
     });
 
-    test("the mark of a spec comes back with the answer about that spec, also when the spec changes", {
-      timeout: 120_000,
-    }, async () => {
-      const marked = new Claims(controlPlane, "default", patience);
+    test("the mark of a spec comes back with the answer about that spec, also when the spec changes", async () => {
+      const marked = new Claims(controlPlane, "default");
       const mark = (digest: string): object => ({
         annotations: { "klutch.anynines.com/spec-digest": digest },
       });

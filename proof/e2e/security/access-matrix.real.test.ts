@@ -99,9 +99,7 @@ const cells: Cell[] = [];
 const samples = { asked: 0, allowed: 0 };
 
 for (const scope of ["Namespaced", "Cluster"] as const) {
-  test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, {
-    timeout: 180_000,
-  }, async () => {
+  test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, async () => {
     await using fixture = await startBoundFixture(scope);
     const readRights = async (phase: Phase): Promise<void> => {
       await lookAt(fixture.appCluster, "app cluster", [anyone, konnector], scope, phase);

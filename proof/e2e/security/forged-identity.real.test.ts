@@ -36,9 +36,7 @@ const names = {
 };
 const user = `system:serviceaccount:${member}:${binderName}`;
 
-test("a member with the names of others is refused everything, before and after the backend judged what it forged", {
-  timeout: 180_000,
-}, async () => {
+test("a member with the names of others is refused everything, before and after the backend judged what it forged", async () => {
   await using fixture = await startBoundFixture("Namespaced");
   const { client } = fixture.controlPlane;
   await logIn(client, neighbour);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** How long and how often. */
 export interface WaitOptions {
-  /** Default 20 000. */
+  /** Default 60 000: on a loaded machine everything is slow, and only what never comes takes this long. */
   readonly timeoutMs?: number | undefined;
   /** Default 50. */
   readonly intervalMs?: number | undefined;
@@ -18,7 +18,7 @@ export async function waitFor<T>(
   probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
   options: WaitOptions = {},
 ): Promise<T> {
-  const timeoutMs = options.timeoutMs ?? 20_000;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const deadline = performance.now() + timeoutMs;
   let last: unknown;
   for (;;) {

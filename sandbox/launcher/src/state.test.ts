@@ -68,7 +68,7 @@ test("a state file that cannot be read is an error that says what to do", async 
   }
 });
 
-test("a kept port that another program has taken is named", { timeout: 60_000 }, async () => {
+test("a kept port that another program has taken is named", async () => {
   const folder = join(root, "taken");
   const first = new AsyncDisposableStack();
   const { ports } = await openState(folder, false, first);

@@ -93,9 +93,7 @@ async function logIn(page: Page, port: number): Promise<void> {
 }
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`a person logs in, sees the APIs and binds one with the keyboard alone (${colorScheme})`, {
-    timeout: 120_000,
-  }, async () => {
+  test(`a person logs in, sees the APIs and binds one with the keyboard alone (${colorScheme})`, async () => {
     await using receiver = await plugin();
     const context = await browser.newContext({
       colorScheme,
@@ -132,9 +130,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("the strict policy lets the form reach the plugin, and the page fits a phone", {
-  timeout: 120_000,
-}, async () => {
+test("the strict policy lets the form reach the plugin, and the page fits a phone", async () => {
   await using receiver = await plugin();
   const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
   const page = await context.newPage();
@@ -148,9 +144,7 @@ test("the strict policy lets the form reach the plugin, and the page fits a phon
   await context.close();
 });
 
-test("an error page says what happened and passes the accessibility check", {
-  timeout: 120_000,
-}, async () => {
+test("an error page says what happened and passes the accessibility check", async () => {
   const context = await browser.newContext({ bypassCSP: true, viewport: { width: 900, height: 500 } });
   const page = await context.newPage();
   await page.goto(`${fixture.url}/authorize?s=a&c=b&u=https://evil.example.com/`);

@@ -8,7 +8,7 @@ import { type ChainResult, leadsTo } from "./judge.ts";
 import type { ChainPlan, Step } from "./plan.ts";
 import { claimNamespace, type Fixture } from "./fixture.ts";
 
-const patience = { said: 600_000, gone: 600_000 };
+const claimTimeoutMs = 600_000;
 /** So long the restored rows are watched. */
 const keepMs = 3_000;
 
@@ -40,7 +40,7 @@ class Chain {
   constructor(fixture: Fixture, plan: ChainPlan) {
     this.#fixture = fixture;
     this.#plan = plan;
-    this.#claims = new Claims(fixture.client, claimNamespace, patience);
+    this.#claims = new Claims(fixture.client, claimNamespace, claimTimeoutMs);
     this.#secretName = `${plan.name}-creds`;
   }
 
