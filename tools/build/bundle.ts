@@ -18,7 +18,7 @@ const tablesInside: Plugin = {
   },
 };
 
-/** Packages of the CommonJS kind call `require`, which a module does not have by itself. The name is nobody else's. */
+/** Packages of the CommonJS kind call `require`, which a module does not have by itself. The name is not used elsewhere. */
 const banner =
   'import { createRequire as bannerRequire } from "node:module"; const require = bannerRequire(import.meta.url);';
 

@@ -38,7 +38,7 @@ const bindingSchema: JsonSchema = {
   },
 };
 
-/** In the order of values.yaml; images come from `registry`. */
+/** Returns the values in the order of values.yaml; images come from `registry`. */
 export const appClusterValues = (registry: Registry): ValueTable => [
   ...firstValues("konnector", registry, consumerNamespace),
   ...rows({

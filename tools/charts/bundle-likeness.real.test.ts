@@ -47,7 +47,7 @@ const release = await Promise.all([
 const chart = [...release[0], ...parseYamlDocuments(release[1]).filter(isRecord)];
 const bundle = parseYamlDocuments(bundleText("install", bundleObjects().install)).filter(isRecord);
 
-/** Of everything that Helm installs. */
+/** Labels of everything that Helm installs. */
 const helms = ["instance", "managed-by", "version"].map((key) => `app.kubernetes.io/${key}`);
 const labels = (path: string): readonly string[] =>
   [...helms, "helm.sh/chart"].map((key) => `${path}.${key}`);
@@ -60,7 +60,7 @@ const fromSettings = (name: string): readonly string[] => [
   `${container}.env[${name}].valueFrom.configMapKeyRef.name`,
 ];
 
-/** By the object's kind, what the two say differently on purpose. */
+/** Intended differences, by the object's kind. */
 const named: Readonly<Record<string, readonly string[]>> = {
   Deployment: [
     ...labels("metadata.labels"),
@@ -82,7 +82,7 @@ const named: Readonly<Record<string, readonly string[]>> = {
   Provider: ["metadata.annotations.helm.sh/resource-policy"],
 };
 
-test("what chart and bundle both have is the same, field by field, but for what is named", () => {
+test("objects of both chart and bundle are the same, field by field, but for the named differences", () => {
   for (const object of bundle) {
     const other = chart.find((each) => nameOf(each) === nameOf(object));
     if (other === undefined) continue;
@@ -91,7 +91,7 @@ test("what chart and bundle both have is the same, field by field, but for what 
   }
 });
 
-test("what only one of them has is named, too", () => {
+test("objects of only one of them are named, too", () => {
   const names = (objects: readonly object[]): readonly string[] => objects.map(nameOf);
   const without = (left: readonly object[], right: readonly object[]): readonly string[] =>
     names(left)

@@ -1,4 +1,4 @@
-/** What a chart is. */
+/** Defines the type of a chart. */
 import { klutchVersion, type Registry } from "@klutch/api";
 import type { CustomResourceDefinition } from "@klutch/schema";
 import type { ValueTable } from "./value.ts";
@@ -6,7 +6,7 @@ import type { ValueTable } from "./value.ts";
 /** Folder of all charts. */
 export const chartsFolder = "deploy/charts";
 
-/** On the kinds that charts and bundles install: the release they came with. */
+/** Annotation with the release of the kinds that charts and bundles install. */
 export const releaseAnnotation = "klutch.anynines.com/release";
 
 /** The kind as it came with this release, so that a chart can tell it from an older one. */
@@ -21,7 +21,7 @@ export interface ChartDefinition {
   readonly description: string;
   /** The namespace that its objects are in. */
   readonly namespace: string;
-  /** Where its images are had, and the chart itself. */
+  /** Registry of its images, and of the chart itself. */
   readonly registry: Registry;
   readonly values: ValueTable;
   /** Printed templates by their paths in the chart. */

@@ -27,7 +27,7 @@ for (const { name, values } of charts) {
   });
 }
 
-/** Not for a Pod, or as the program has it. */
+/** Flags without a value: not for a Pod, or left at the program's default. */
 const leftOut: Readonly<Record<string, readonly string[]>> = {
   klutch: ["kubeconfig"],
   "klutch-konnector": [

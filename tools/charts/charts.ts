@@ -39,7 +39,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
   return new Map(files);
 }
 
-/** Returns what is printed of a chart, by its path in there. */
+/** Returns the printed files of a chart, by their paths in it. */
 export function printedFiles(chart: ChartDefinition): Readonly<Record<string, string>> {
   const { name, description, namespace, values, templates } = chart;
   const all = {
@@ -107,7 +107,7 @@ function appClusterChart(registry: Registry): ChartDefinition {
   const [, ...rest] = konnectorManifests({ image: "" });
   const rbac = rest.filter(({ kind }) => kind !== "Deployment");
   const deployment = rest.find(({ kind }) => kind === "Deployment") ?? {};
-  // The policy without what it allows, which follows from what is bound.
+  // The policy with placeholders for its allowed kinds, which follow from the bindings.
   const policy = konnectorPolicyOf({ apis: "%APIS%", claims: "%CLAIMS%", secretTypes: "%TYPES%" });
   return {
     name: "klutch-konnector",

@@ -61,7 +61,7 @@ const exportsKind = `${apiServiceExports.plural}.${apiServiceExports.group}`;
 const backend = { namespace: backendPolicyName, name: backendPolicyName };
 const providers = packageType("Provider", "providers");
 
-/** Beside those of values. */
+/** A binding that the plugin made, beside those of the values. */
 const boundByPlugin: APIServiceBinding = {
   apiVersion: apiVersionOf(apiServiceBindings),
   kind: apiServiceBindings.kind,
@@ -134,7 +134,7 @@ test("the API server takes every object of every variant", async () => {
   await assert.rejects(apply([{ ...rendered[0], misspelled: true }], { dryRun: true }), /misspelled/);
 });
 
-test("who installed by the bundle goes on with the chart: the same Deployment, with the Secret that it has", async () => {
+test("a user who installed by the bundle continues with the chart: the same Deployment, with the Secret that it has", async () => {
   const file = join(helm.folder, "bundle.yaml");
   await writeFile(file, bundleText("install", bundleObjects().install));
   await run(kubectl, ["apply", "-f", file], { env: kubectlEnvironment });
@@ -147,7 +147,7 @@ test("who installed by the bundle goes on with the chart: the same Deployment, w
   };
   await assert.rejects(install("klutch", chartPath("klutch"), values), /invalid ownership metadata/);
   await install("klutch", chartPath("klutch"), values, "--take-ownership");
-  // Helm merges the list of variables with the one that is there.
+  // Helm merges the list of variables with the existing one.
   const left = Object.keys(backendSettings).map((name) => `${name}-`);
   const unset = ["set", "env", "--namespace", backendPolicyName, `deployment/${backendPolicyName}`, ...left];
   await run(kubectl, unset, { env: kubectlEnvironment });
@@ -169,7 +169,7 @@ test("who installed by the bundle goes on with the chart: the same Deployment, w
 test("kinds come first and only go forward; a rollback takes the rest back; removing leaves kinds and packages", async () => {
   const values = { ...minimal.klutch, packages: { enabled: true } };
   const [old, current] = [await olderChart(), chartPath("klutch")];
-  // As an agent makes the kind, or somebody's kubectl.
+  // Imitates a kind that an agent or a person's kubectl made.
   const bindingKind = { name: apiServiceBindingCrd.metadata.name };
   const unmarked = { metadata: { annotations: { [releaseAnnotation]: null } } };
   await client.mergePatch(customResourceDefinitions, bindingKind, unmarked);
@@ -227,7 +227,7 @@ test("kinds of a newer release are refused by name: by the chart, and by the API
   await assert.rejects(upgradeKinds(chartPath("klutch")), refused);
 });
 
-/** How many columns `kubectl get` shows of an export. The older chart's kinds have none. */
+/** Counts the columns that `kubectl get` shows of an export. The older chart's kinds have none. */
 async function columns(): Promise<number> {
   const crd = await client.get<DynamicObject>(customResourceDefinitions, { name: exportsKind });
   return recordsAt(recordsAt(crd.spec, "versions")[0], "additionalPrinterColumns").length;
@@ -239,7 +239,7 @@ async function imageTag(): Promise<string | undefined> {
   return textAt(container, "image")?.split(":").at(-1);
 }
 
-/** As the refusal and the chart's page say. */
+/** Applies the chart's kinds, as the refusal and the chart's page advise. */
 async function upgradeKinds(chart: string): Promise<void> {
   await apply(parseYamlDocuments(await helm.run("show", "crds", chart)).filter(isRecord));
 }

@@ -148,7 +148,7 @@ const packages = rows({
   ),
 });
 
-/** In the order of values.yaml; images come from `registry`. */
+/** Returns the values in the order of values.yaml; images come from `registry`. */
 export const controlPlaneValues = (registry: Registry): ValueTable => [
   ...firstValues("backend", registry, backendName),
   ...rows({ replicas: wholeNumber("How many Pods answer; one of them controls.", 2) }),

@@ -35,7 +35,7 @@ test("Pods of both charts become ready and stay so through an upgrade and a roll
     const chart = [name, chartPath(name), ...atHome[name], "--create-namespace", ...wait];
     return helm.run("upgrade", "--install", ...chart, "-f", await helm.values(values));
   };
-  /** How many Pods are ready, and of those how many have the annotation `a`. */
+  /** Counts the ready Pods, and those of them that have the annotation `a`. */
   const readyPods = async (namespace: string): Promise<readonly [number, number]> => {
     const { items } = await cluster.client.list<DynamicObject>(pods, { namespace });
     const ready = items.filter(
@@ -45,7 +45,7 @@ test("Pods of both charts become ready and stay so through an upgrade and a roll
     return [ready.length, marked.length];
   };
 
-  // Without a login, because no identity provider is there.
+  // No identity provider is there, so the values have no login.
   const values = { apiServer: minimal.klutch.apiServer, controlPlaneMode: true };
   await Promise.all([install("klutch-konnector", {}), install("klutch", values)]);
   assert.deepEqual(await readyPods(consumerNamespace), [2, 0]);

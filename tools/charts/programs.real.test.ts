@@ -21,7 +21,7 @@ const secrets: Readonly<Record<string, string>> = { "client-secret": "hidden", "
 const containerOf = (objects: readonly Rendered[]): Rendered =>
   recordsAt(objectOf(objects, "Deployment"), "spec", "template", "spec", "containers")[0] ?? {};
 
-/** As a kubelet would make it; a Secret may lack a key that is optional. */
+/** Returns the environment that a kubelet would make; a Secret may lack a key that is optional. */
 function environmentOf(objects: readonly Rendered[]): Readonly<Record<string, string>> {
   const variables = recordsAt(containerOf(objects), "env").flatMap((each) => {
     const field = pod[textAt(each, "valueFrom", "fieldRef", "fieldPath") ?? ""];

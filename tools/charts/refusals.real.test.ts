@@ -135,7 +135,7 @@ const controlPlane: readonly Case[] = [
     /^image\.digest: is "sha256:12", must be sha256: and 64/m,
   ],
   ["image tag with a space", { image: { tag: "v1 6" } }, /^image\.tag: is "v1 6", must be a tag/m],
-  // By the schema, in Helm's words.
+  // The schema refuses these, in Helm's words.
   ["no replicas", { replicas: 0 }, /replicas'?: minimum: got 0, want 1/],
   ["replicas as a text", { replicas: "two" }, /replicas'?: got string, want integer/],
   [
@@ -224,7 +224,7 @@ for (const [name, cases, base] of [
   ["klutch", controlPlane, valid],
   ["klutch-konnector", appCluster, {}],
 ] as const) {
-  test(`${name}: what is missing, misspelled or contradicts itself is refused by name`, async (t) => {
+  test(`${name}: missing, misspelled or contradictory values are refused by name`, async (t) => {
     await Promise.all(
       cases.map(([what, change, says]) =>
         t.test(what, async () => {

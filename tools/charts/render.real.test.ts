@@ -1,4 +1,4 @@
-/** What the charts render: the same as other ways to install, and what values ask for. */
+/** Tests that the charts render the same objects as other ways to install, and follow their values. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
@@ -35,7 +35,7 @@ const klutch = (values: object): Promise<readonly Rendered[]> =>
   helm.template(chartPath("klutch"), values, ...atHome.klutch);
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-/** By kind and name, so that the order says nothing. */
+/** Indexes objects by kind and name, because their order has no meaning. */
 const byName = (objects: readonly object[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     objects.map((each) => [`${textAt(each, "kind")} ${textAt(each, "metadata", "name")}`, plain(each)]),
@@ -109,7 +109,7 @@ test("a binding from values has the rights that the plugin would give it", async
   });
 });
 
-test("the konnector is confined as the plugin confines it, by what is bound and accepted", async () => {
+test("the konnector is confined as the plugin confines it, by its bindings and accepted claims", async () => {
   const types = {
     fieldSelectors: ["type=example.org/z,metadata.name=a", " type == b", "type==Opaque , type=A.b/c"],
   };
@@ -294,7 +294,7 @@ test("no login is asked for where only AppClusterBindings are served", async () 
   );
 });
 
-test("Pods of both charts run as nobody, write nothing and have no capabilities", async () => {
+test("Pods of both charts run as an unprivileged user, write nothing and have no capabilities", async () => {
   for (const objects of [await klutch(minimal.klutch), await konnector({})]) {
     const { securityContext } = podOf(objects);
     assert.equal(valueAt(securityContext, "runAsNonRoot"), true);

@@ -5,7 +5,7 @@ import { hasPath } from "./tree.ts";
 /** The page that holds the rules. */
 export const architecturePage = "docs/architecture.md";
 
-/** What the page says of imports. */
+/** Holds the page's rules for imports. */
 export interface Architecture {
   /** Names that the files of each part may import besides their own part: parts, third-party packages, and parts beside it by path. */
   readonly imports: ReadonlyMap<string, ReadonlySet<string>>;

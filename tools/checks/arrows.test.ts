@@ -10,7 +10,7 @@ test("the arrow check sees static, side-effect, dynamic and re-exporting imports
     'import type { b } from "two";',
     'export * from "three";',
     'import "four";',
-    // In two pieces, so that this file does not seem to import it.
+    // Split in two, so that this file does not seem to import it.
     `const c = await ${"import"}("five");`,
     'import {\n  d,\n} from "six";',
   ].join("\n");

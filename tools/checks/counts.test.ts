@@ -30,7 +30,7 @@ test("tests and the helpers beside them count as tests, and each part for itself
   ]);
 });
 
-test("what ships, the local fixture, proof and tools have totals of their own", () => {
+test("shipped code, the local fixture, proof and tools have totals of their own", () => {
   const table = countsTable(
     countLines([
       { path: "packages/a/a.ts", text: lines(100) },

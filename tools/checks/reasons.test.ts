@@ -27,7 +27,7 @@ test("types and reasons are found where conditions and events are made", () => {
   ]);
 });
 
-test("a word that stands in a constant of the file is found, and a name of something else is not", () => {
+test("a word in a constant of the file is found, and a name of something else is not", () => {
   const text = `
     const limits = "WithinLimits";
     falseCondition(limits, "TooMany", "Error", message);

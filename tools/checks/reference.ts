@@ -37,7 +37,7 @@ const isShipped = (path: string): boolean =>
 /** Finds words in the sources. */
 type FindWords = (files: readonly SourceFile[]) => readonly string[];
 
-/** What the page lacks. Few words mean that the patterns no longer fit the source. */
+/** Lists the words that the page lacks. Few words mean that the patterns no longer fit the source. */
 function missingIn(tree: Tree, path: string, find: FindWords): readonly string[] {
   const files = tree.files(isShipped);
   const count = find(files).length;
@@ -55,7 +55,7 @@ export function undocumented(page: string, files: readonly SourceFile[], find: F
     .toSorted();
 }
 
-/** Words that no row explains, and rows of words that no program says. */
+/** Lists words that no row explains, and rows of words that no program contains. */
 export function unexplained(page: string, files: readonly SourceFile[]): readonly string[] {
   const said = new Set(reasonsIn(files));
   const explained = explainedIn(page);

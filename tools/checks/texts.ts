@@ -1,4 +1,4 @@
-/** The rules about what may stand in a text: names of machines and registries, citations, and the manifests of the workspaces. */
+/** Checks what a text may contain: names of machines and registries, citations, and the manifests of the workspaces. */
 import { dirname, join } from "node:path";
 import type { Check } from "./check.ts";
 import type { SourceFile } from "./tree.ts";
@@ -98,7 +98,7 @@ export function linesAgainst(
 export function missingPages(files: readonly SourceFile[], paths: ReadonlySet<string>): readonly string[] {
   const exists = (name: string, folder: string): boolean => {
     if (/^designs\/\d{4}$/.test(name)) return [...paths].some((path) => path.startsWith(`${name}-`));
-    // What is printed here will lie there.
+    // Texts printed by this folder are written there.
     const places = folder === "tools/generate" ? ["docs", "docs/reference"] : [];
     // A reader will choose another name than the example's.
     const isExample = /(^|\/)example\.md$/.test(name);

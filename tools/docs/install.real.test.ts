@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-install-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** As a person sets them. */
+/** Variables as a person sets them. */
 const variables = {
   REGISTRY: "registry.example.org/klutch",
   BACKEND_HOST: "klutch.example.org",

@@ -5,7 +5,7 @@
 import type { MarkdownOptions, MarkdownRenderer } from "vitepress";
 import { anchorOf } from "./places.ts";
 
-/** Where a link leads: an address of the site or of the web. `isFile` marks what is no page, which the browser has to load itself. */
+/** Target of a link: an address of the site or of the web. `isFile` marks a target that is no page, which the browser has to load itself. */
 export interface LinkTarget {
   readonly address: string;
   readonly isFile: boolean;
@@ -14,7 +14,7 @@ export interface LinkTarget {
 /** Finds the target of a link on the page with this path in the repository; undefined: its text stands alone. */
 export type ResolveLink = (from: string, href: string) => LinkTarget | undefined;
 
-/** What VitePress passes along with a page; `pageOf` finds the page's path in it. */
+/** Environment that VitePress passes along with a page; `pageOf` finds the page's path in it. */
 type Environment = Readonly<Record<string, unknown>>;
 
 /** Options of VitePress' renderer with these rules. `pageOf` tells which page is being rendered. */

@@ -1,4 +1,4 @@
-/** Where each file of the repository is on the site, and in which order the pages stand in the navigation. */
+/** Maps each file of the repository to its place on the site, and orders the pages in the navigation. */
 import { dirname, join, relative } from "node:path/posix";
 
 /** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */

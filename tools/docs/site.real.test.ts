@@ -129,7 +129,7 @@ async function screenshot(page: Page, name: string): Promise<void> {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe-core finds, as readable lines. */
+/** Lists the violations that axe-core finds. */
 async function violations(page: Page): Promise<unknown> {
   await page.evaluate(axe);
   return page.evaluate(

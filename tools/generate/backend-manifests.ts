@@ -15,7 +15,7 @@ import {
 /** Name of everything of the backend, and of its namespace. */
 export const backendName: string = backendPolicyName;
 
-/** By these its Pods are found, for good: a Deployment's selector cannot be changed. */
+/** Labels that select its Pods, for good: a Deployment's selector cannot be changed. */
 export const backendLabels: Readonly<Record<string, string>> = { "app.kubernetes.io/name": backendName };
 
 /**
@@ -45,12 +45,12 @@ export const backendDeploymentBase: Manifest = {
   },
 };
 
-/** How its Pods are spread over nodes; the Pods themselves are not named. */
+/** Returns the constraints that spread its Pods over nodes; they do not name the Pods. */
 export function backendSpread(): readonly object[] {
   return [{ maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" }];
 }
 
-/** What its container asks for and may use. */
+/** Returns the requests and limits of its container. */
 export function backendResources(): object {
   return { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } };
 }
@@ -68,7 +68,7 @@ function container(): object {
     ],
     livenessProbe: httpProbe("/healthz", "probes"),
     readinessProbe: httpProbe("/readyz", "probes", 5),
-    // Until every proxy has heard that the Pod goes.
+    // Gives every proxy time to learn that the Pod ends.
     lifecycle: { preStop: { sleep: { seconds: 5 } } },
     resources: backendResources(),
     securityContext: restrictedContainer,

@@ -54,7 +54,7 @@ function rowsOf(
   ];
 }
 
-/** What lies below lists and maps, and how the path goes there. */
+/** Returns the type inside lists and maps, and the path's suffix for it. */
 function innermost(field: Json): { readonly inner: Json; readonly suffix: string } {
   for (const [key, mark] of [
     ["items", "[]"],
@@ -68,7 +68,7 @@ function innermost(field: Json): { readonly inner: Json; readonly suffix: string
   return { inner: field, suffix: "" };
 }
 
-/** Whether the two have the same fields; descriptions do not count. */
+/** Tells whether the two have the same fields; descriptions do not count. */
 function isSame(sample: Json, field: Json): boolean {
   const names = Object.keys(recordAt(sample, "properties"));
   if (names.length === 0) return false;

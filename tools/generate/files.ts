@@ -39,7 +39,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([...printedFiles()].filter(([path]) => isKept(path)));
 }
 
-/** Of the manifests of services, templates are applied from a checkout, and so are PostgreSQL's examples. Packages bring the others. */
+/** Keeps those manifests of services that are applied from a checkout: templates, and PostgreSQL's examples. Packages bring the others. */
 function isKept(path: string): boolean {
   return (
     !path.startsWith("configuration/") ||

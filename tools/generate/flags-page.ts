@@ -102,7 +102,7 @@ function row(title: string, fallback: string | undefined, text: string): readonl
   return [`\`${title}\``, fallback === undefined ? "" : `\`${fallback}\``, text];
 }
 
-/** Once for all commands, as the first that has them says it. */
+/** Lists them once for all commands, in the words of the first command that has them. */
 function connectionSection({ options, commands }: CommandDescription): readonly string[] {
   const connecting = [options, ...commands.map((command) => command.options)].find((some) =>
     some.some(({ connects }) => connects),

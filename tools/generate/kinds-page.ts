@@ -100,7 +100,7 @@ function kindSection({ title, facts, description, schema, like }: Kind): readonl
   const own = rows.filter((row) => !others.some((other) => isDeepStrictEqual(row, other)));
   const names = new Set(rows.map(({ field }) => bare(field)));
   const missing = others.map(({ field }) => bare(field)).filter((field) => !names.has(field));
-  // What lies below a field that is missing is not said again.
+  // Lists a missing field without the fields below it.
   const topmost = missing.filter((field) => !missing.some((other) => field.startsWith(`${other}.`)));
   return [
     ...head,
@@ -140,7 +140,7 @@ function schemaAt(plural: string, ...path: readonly string[]): unknown {
 
 const claim = schemaAt("apiserviceexporttemplates", "spec", "permissionClaims", "[]");
 
-/** What several kinds have, or what is too long to stand among a kind's own fields. */
+/** Shapes that several kinds share, or that are too long to be listed among a kind's own fields. */
 const sharedShapes: readonly (Shape & { readonly text: string })[] = [
   {
     title: "Permission claim",

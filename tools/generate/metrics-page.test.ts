@@ -1,4 +1,4 @@
-/** The rules of `promtool check metrics` (Prometheus' promlint), over what is declared. */
+/** Applies the rules of `promtool check metrics` (Prometheus' promlint) to all declared metrics. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MetricDeclaration } from "@klutch/telemetry";

@@ -48,7 +48,7 @@ async function linkPackages(folder: string): Promise<void> {
     // Its links are relative (`../../packages/sync`), so a copy of them leads into the copy.
     if (name === "@klutch")
       await cp(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true });
-    // What runs have remembered stays as it is.
+    // Caches of earlier runs stay as they are.
     else if (name !== ".cache") await symlink(join(from, name), join(to, name));
   }
 }

@@ -10,7 +10,7 @@ import { runTests } from "./run-tests.ts";
 
 /** A hang is never called one sooner, so that a busy machine does not catch mutants. */
 const leastSilentMs = 60_000;
-/** For runs without a mutant, and for those on servers, whose hanging files `npm test` ends after ten minutes by itself. */
+/** Limit for runs without a mutant, and for those on servers, whose hanging files `npm test` ends after ten minutes by itself. */
 const verifySilentMs = 900_000;
 
 /** Says where and how to judge mutants. */

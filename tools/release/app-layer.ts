@@ -9,7 +9,7 @@ import { type LockedPackage, lockedPackages, packageFolders } from "./lock-file.
 /** A program that is not in any layer yet. */
 export interface ProgramFiles {
   readonly program: Uint8Array;
-  /** Our licence, and those of what is bundled. */
+  /** Our licence, and those of the bundled packages. */
   readonly licences: readonly FileEntry[];
   readonly packages: readonly LockedPackage[];
 }

@@ -1,4 +1,4 @@
-/** What a build refuses, and that nothing half-made stays. */
+/** Tests that a build refuses bad input, and leaves nothing half-made. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -29,7 +29,7 @@ const main = join(import.meta.dirname, "main.ts");
 const build = (...args: readonly string[]): Promise<unknown> =>
   run(process.execPath, [main, "--out", join(folder, "none"), ...args]);
 
-test("an architecture or an image that there is none of is refused before anything is built", async () => {
+test("an unknown architecture or image is refused before anything is built", async () => {
   await assert.rejects(
     build("--architecture", "riscv64"),
     /--architecture: is "riscv64", expected one of amd64, arm64/,
@@ -126,7 +126,7 @@ test("on a full disk the error says where, and what was there before is as it wa
   assert.equal(await readFile(join(disk, "packages", "broker", "index.json"), "utf8"), before);
 });
 
-test("what cannot be written leaves nothing beside it; what can takes the old one's place", async () => {
+test("a failed write leaves nothing beside the file; a successful one replaces it", async () => {
   const target = join(folder, "file");
   await replaceFile(target, "old");
   const fault = new Error("half");
@@ -141,7 +141,7 @@ test("what cannot be written leaves nothing beside it; what can takes the old on
   assert.ok(!(await readdir(folder)).includes("file.partial"));
 });
 
-test("each image is signed before it stands in its place, and not at all when its signature fails", async () => {
+test("each image is signed before it is put in its place, and not at all when its signature fails", async () => {
   const program = join(folder, "sign");
   const out = join(folder, "signed");
   const write = (script: string): Promise<void> => writeFile(program, `#!/bin/sh\n${script}\n`);
@@ -163,7 +163,7 @@ test("each image is signed before it stands in its place, and not at all when it
   assert.deepEqual(await readdir(join(out, "packages")), []);
 });
 
-test("a signer that cannot be run, and one that says nothing, are named with their flag and what is not signed", async () => {
+test("a signer that cannot be run, and one that says nothing, are named with their flag and the unsigned file", async () => {
   const signed = "the executable for darwin/arm64";
   for (const [program, reason] of [
     [join(folder, "no-such"), "ENOENT"],

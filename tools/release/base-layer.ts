@@ -49,7 +49,7 @@ const accounts: readonly FileEntry[] = Object.entries({
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }).map(([path, text]) => ({ path, content: Buffer.from(text) }));
 
-/** Where Node is in an image. */
+/** Path of Node in an image. */
 export const nodePath = "usr/bin/node";
 
 /** Builds the layer with npm's Node in `folder`. Throws `ReleaseError` when it is another than the lock file names. */

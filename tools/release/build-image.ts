@@ -23,7 +23,7 @@ import { spdxDocument } from "./sbom.ts";
 export interface BuiltImage {
   readonly architecture: Architecture;
   readonly image: Image;
-  /** What it is made of (SPDX), and how it was made (SLSA provenance). */
+  /** Its contents (SPDX), and how it was built (SLSA provenance). */
   readonly referrers: readonly Referrer[];
 }
 
@@ -77,7 +77,7 @@ function runtimeOf({ app, env = {} }: ProgramDefinition): ImageParts["config"] {
     Entrypoint: [`/${nodePath}`, `/${programPath(app)}`],
     User: `${runtimeUser}:${runtimeUser}`,
     WorkingDir: "/",
-    // Whoever runs it as another user has no home in its accounts.
+    // A user chosen at run time has no home in the image's accounts.
     Env: ["PATH=/usr/bin:/bin", "HOME=/tmp", "NODE_ENV=production", ...own],
   };
 }

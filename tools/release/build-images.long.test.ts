@@ -116,7 +116,7 @@ test("a registry takes the images, its tools find them whole, and Crossplane fin
   }
 });
 
-/** As Crossplane does: the first layer that is marked, and in it the file of that name. */
+/** Reads a package as Crossplane does: the first marked layer, and in it the file of that name. */
 async function assertPackage(crane: string, reference: string, documents: number): Promise<void> {
   const { stdout } = await run(crane, ["manifest", "--platform", "linux/amd64", reference]);
   const layers = recordsAt(JSON.parse(stdout), "layers");
@@ -133,7 +133,7 @@ async function assertPackage(crane: string, reference: string, documents: number
   assert.equal(text.split(/^---$/m).length, documents);
 }
 
-test("a program runs without a shell and as nobody, and its documents say what is in it", {
+test("a program runs without a shell and as an unprivileged user, and its documents list its contents", {
   skip,
 }, async (t) => {
   const image = imageOf("konnector");
@@ -159,7 +159,7 @@ test("a program runs without a shell and as nobody, and its documents say what i
   await assert.rejects(run("chroot", [...program, "--no-such-flag"], { env }), /no-such-flag/);
 });
 
-/** What Crossplane 2.3 sets in the Pods of packages besides names of the package's own. It gives no arguments. */
+/** Variables that Crossplane 2.3 sets in the Pods of packages besides names of the package's own. It gives no arguments. */
 const environmentOfPackages = {
   "function-klutch": { TLS_SERVER_CERTS_DIR: "/tls/server", FUNCTION_NAME: "klutch-function-klutch" },
   "provider-anynines": {
@@ -168,12 +168,12 @@ const environmentOfPackages = {
     TLS_CLIENT_CERTS_DIR: "/tls/client",
     TLS_SERVER_CERTS_DIR: "/tls/server",
     WEBHOOK_TLS_CERT_DIR: "/tls/server",
-    // Of every Pod.
+    // Every Pod has these.
     KUBERNETES_SERVICE_HOST: "127.0.0.1",
     KUBERNETES_SERVICE_PORT: "6443",
   },
 } as const;
-/** As whom Crossplane runs them, and as whom the image does. */
+/** Users with which Crossplane and the image itself run them. */
 const users = ["2000:2000", "65532:65532"];
 
 for (const [name, env] of Object.entries(environmentOfPackages))
@@ -218,7 +218,7 @@ test("the broker runs its database servers out of its own image, and makes a rea
   await runBeside("broker-pod.ts", pod, { "var/lib/klutch-broker": data });
 });
 
-/** What the operator makes servers of. */
+/** The kind from which the operator makes servers. */
 const postgresqls: ResourceType = {
   group: "postgresql.anynines.com",
   version: "v1beta3",

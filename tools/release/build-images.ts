@@ -20,7 +20,7 @@ export function roomOfImages({ architectures, definitions }: ImagesOptions): num
   return architectures.length * (servers ? 450 : 150);
 }
 
-/** Builds and writes them; `folder` is for what is needed meanwhile. Throws `AptFault` when Debian packages cannot be had. */
+/** Builds and writes them; `folder` is for temporary files. Throws `AptFault` when Debian packages cannot be had. */
 export async function buildImages(
   { out, architectures, definitions, sign, say }: ImagesOptions,
   source: Source,
@@ -30,7 +30,7 @@ export async function buildImages(
   const building = architectures.map((architecture) =>
     buildFoundation(architecture, servers, join(folder, architecture), say),
   );
-  // Where one fails, the folder is removed, and the other one must not write to it any more.
+  // If one build fails, the folder is removed, and the other build must not write to it any more.
   await Promise.allSettled(building);
   const foundations = await Promise.all(building);
   const released: ReleasedImage[] = [];
@@ -47,7 +47,7 @@ export async function buildImages(
   return released;
 }
 
-/** Writes the layout of an image, and lets it be signed before it stands in its place. */
+/** Writes the layout of an image, and lets it be signed before it is put in its place. */
 export async function writeImage(image: ReleasedImage, out: string, sign: Sign | undefined): Promise<void> {
   const { folder, name } = image.definition;
   await replace(join(out, folder, name), async (layout) => {

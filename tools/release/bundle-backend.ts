@@ -1,4 +1,4 @@
-/** Describes the backend in the bundles. What is particular to a site comes from a ConfigMap and a Secret that `configure` makes. */
+/** Describes the backend in the bundles. Settings of a site come from a ConfigMap and a Secret that `configure` makes. */
 import { artefact, type ArtefactOptions, type Manifest } from "@klutch/api";
 import { listAt, recordAt, recordsAt } from "@klutch/kube-core";
 import { backendDeploymentBase, backendLabels, backendName } from "../generate/backend-manifests.ts";

@@ -1,5 +1,5 @@
 /**
- * Describes the broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. App
+ * Describes the broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that is not shipped. App
  * clusters reach its databases at node ports; why so: designs/0014.
  */
 import {

@@ -1,5 +1,5 @@
 /**
- * Makes the bundle with what is particular to a site. Values stand as `${NAME}`: by hand or by envsubst they become those of the site. One
+ * Makes the bundle with the settings of a site. Values are written as `${NAME}`: by hand or by envsubst they become those of the site. One
  * that is forgotten is refused by the API server where it can be, and never becomes a password: those are base64, which `${NAME}` is not.
  */
 import { type Manifest, providerConfigs } from "@klutch/api";
@@ -17,7 +17,7 @@ import { backendSecrets, backendService, backendSettings } from "./bundle-backen
 /** Returns something of a site, as the bundle writes it. */
 const site = (name: string): string => `\${${name}}`;
 
-/** Returns the names of what the site has to fill in, in the order in which they stand in a text. */
+/** Returns the names of the variables that a site must fill in, in their order in the text. */
 export function variablesOf(text: string): readonly string[] {
   return [...new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)\}/g)].map(([, name = ""]) => name))];
 }
@@ -56,7 +56,7 @@ function keyed(keys: Readonly<Record<string, string>>, valueOf: (name: string) =
   return Object.fromEntries(Object.entries(keys).map(([name, key]) => [key, valueOf(name)]));
 }
 
-/** Ends TLS with the certificate of the Secret; whoever has a Gateway writes a route to the Service instead. */
+/** Ends TLS with the certificate of the Secret; users of a Gateway write a route to the Service instead. */
 const ingress: KubeObject = {
   apiVersion: "networking.k8s.io/v1",
   kind: "Ingress",

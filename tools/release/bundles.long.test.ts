@@ -61,7 +61,7 @@ async function live(object: KubeObject): Promise<DynamicObject> {
   return client.get<DynamicObject>(type, refOfObject(object));
 }
 
-/** By kind and name, without what the API server and kubectl write by themselves. */
+/** Reads objects by kind and name, without the fields that the API server and kubectl add. */
 async function read(objects: readonly KubeObject[]): Promise<ReadonlyMap<string, DynamicObject>> {
   const found = await Promise.all(objects.map(live));
   return new Map(
@@ -79,7 +79,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const bundles = bundleObjects();
 const install = bundleText("install", bundles.install);
 
-/** What a site would write for a variable. */
+/** Returns a value that a site could set for a variable. */
 function valueOf(name: string): string {
   if (name.endsWith("_BASE64")) return Buffer.from(`of ${name}`).toString("base64");
   return name.endsWith("_HOST") ? "klutch.example.org" : "https://example.org/path";
@@ -107,8 +107,8 @@ test("install is applied in one pass, and once more changes nothing", async () =
   assert.deepEqual(await generations(), first);
 });
 
-test("configure is applied when the provider's package has brought its kinds; what is not filled in is refused", async () => {
-  // In the place of Crossplane, which installs them out of the package.
+test("configure is applied when the provider's package has brought its kinds; an unset variable is refused", async () => {
+  // This test takes the place of Crossplane, which installs them out of the package.
   await apply("kinds", providerCrds.map(formatYaml).join("---\n"));
   await untilKindsAreServed();
   const text = bundleText("configure", bundles.configure);

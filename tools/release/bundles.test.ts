@@ -78,7 +78,7 @@ test("every artefact is named in the registry that is asked for, and by its dige
   assert.equal(text.split(`:${klutchVersion}\n`).length, 1);
 });
 
-test("a Pod of a bundle runs as nobody, writes nothing to its root and cannot become more", () => {
+test("a Pod of a bundle runs as an unprivileged user, writes nothing to its root and cannot become more", () => {
   const pods = bundleNames.flatMap((name) => bundles[name]).filter(({ kind }) => kind === "Deployment");
   assert.equal(pods.length, 5);
   for (const pod of pods) {
@@ -93,7 +93,7 @@ test("a Pod of a bundle runs as nobody, writes nothing to its root and cannot be
   }
 });
 
-test("a Pod of the backend that goes serves on until nobody is sent to it, and has time to answer", () => {
+test("a Pod of the backend that ends keeps serving until it gets no more requests, and has time to answer", () => {
   const backend = bundles.install.find(({ kind }) => kind === "Deployment");
   const [container] = recordsAt(backend, "spec", "template", "spec", "containers");
   assert.equal(numberAt(container, "lifecycle", "preStop", "sleep", "seconds"), 5);

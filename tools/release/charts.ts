@@ -70,7 +70,7 @@ function imageOf(chart: ChartDefinition, archive: Uint8Array): Image {
   );
 }
 
-/** What is printed is printed again, for the registry; the rest is as it stands in the tree. */
+/** Archives a chart: printed files are printed again, for the registry; the rest is copied from the tree. */
 async function archiveOf(chart: ChartDefinition): Promise<Uint8Array> {
   const folder = join(repositoryRoot, chartsFolder, chart.name);
   const printed = printedFiles(chart);

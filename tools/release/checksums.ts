@@ -19,7 +19,7 @@ export async function writeChecksums(folder: string): Promise<void> {
 }
 
 /**
- * Reads `checksums.txt`, whoever wrote it. Throws `ReleaseError` with the line's number for anything that is no checksum of a file below the
+ * Reads `checksums.txt`, from any source. Throws `ReleaseError` with the line's number for anything that is no checksum of a file below the
  * release's folder, and for a file that is named twice.
  */
 export function parseChecksums(text: string): Checksums {
@@ -50,7 +50,7 @@ export async function checkChecksums(folder: string): Promise<Checksums> {
   return expected;
 }
 
-/** Says what is wrong, a line for each file, by path. */
+/** Lists the differences, a line for each file, by path. */
 function differences(expected: Checksums, found: Checksums): readonly string[] {
   const paths = [...new Set([...expected.keys(), ...found.keys()])].toSorted();
   return paths.flatMap((path) => {

@@ -1,4 +1,4 @@
-/** Tells of full disks with the folder that is full, and never takes what is half-made for the whole. */
+/** Reports full disks with the folder, and never mistakes half-written files for whole ones. */
 import { mkdir, mkdtemp, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -41,13 +41,13 @@ export async function replace(target: string, write: (path: string) => Promise<v
   }
 }
 
-/** As `replace`, of a file with this text. */
+/** Replaces a file by one with this text, like `replace`. */
 export function replaceFile(target: string, text: string): Promise<void> {
   return replace(target, (path) => writeFile(path, text));
 }
 
 /**
- * Makes a folder for what is needed meanwhile, and removes it when `use` is done. Throws `ReleaseError` that names the temporary folder
+ * Makes a folder for temporary files, and removes it when `use` is done. Throws `ReleaseError` that names the temporary folder
  * when that has less room than `neededMiB`, because not every program ends on a full disk, and when it is full later on; else what
  * `use` throws.
  */

@@ -1,4 +1,4 @@
-/** Which libraries a program asks for, as its file says it (ELF, 64 bits, little-endian: all that is built for here). */
+/** Reads which libraries a program asks for from its file (ELF, 64 bits, little-endian: all that is built for here). */
 
 const programHeaderSize = 56;
 const segment = { load: 1, dynamic: 2 } as const;
@@ -44,7 +44,7 @@ function segmentsOf(bytes: Buffer): readonly Segment[] {
   });
 }
 
-/** Pairs of tag and value, up to the one that ends them. */
+/** Returns the pairs of tag and value before the end mark. */
 function entriesIn(bytes: Buffer, { offset, size }: Segment): readonly (readonly [bigint, bigint])[] {
   const all = Array.from({ length: Math.floor(size / 16) }, (_, index) => {
     const at = offset + index * 16;
@@ -54,7 +54,7 @@ function entriesIn(bytes: Buffer, { offset, size }: Segment): readonly (readonly
   return end < 0 ? all : all.slice(0, end);
 }
 
-/** Where in the file an address of the running program is. */
+/** Returns the offset in the file of an address of the running program. */
 function offsetOf(segments: readonly Segment[], address: number): number | undefined {
   const found = segments.find(
     (each) => each.type === segment.load && address >= each.address && address < each.address + each.size,

@@ -17,7 +17,7 @@ async function pack(name: ExecutableName, os: Platform["os"]): Promise<Uint8Arra
   return packExecutable(name, { os }, program, licences);
 }
 
-test("an archive has the name of what is in it and for what, and a program that may be started", async (t) => {
+test("an archive is named after its program and platform, and has a program that may be started", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-archive-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, archiveName("klutch", { os: "darwin", architecture: "arm64" }));
@@ -49,7 +49,7 @@ test("for Windows it is a zip file that other tools read, with .exe at the progr
     ]);
 });
 
-/** What Python's own reader finds, after it checked the sums. */
+/** Lists an archive with Python's own reader, which checks the sums. */
 const listing = `
 import json, sys, zipfile
 archive = zipfile.ZipFile(sys.argv[1])

@@ -49,6 +49,6 @@ function zip(files: readonly FileEntry[]): Uint8Array {
     const attrs = ((0o100_000 | mode) << 16) >>> 0;
     return [path, [content, { os: unix, attrs }]];
   });
-  // Without a zone it is the same day everywhere.
+  // A time without a zone is the same day everywhere.
   return zipSync(Object.fromEntries(entries), { mtime: "1980-01-01T00:00:00" });
 }

@@ -3,7 +3,7 @@
  * nothing about who made the program, so Gatekeeper still warns of a file that a browser downloaded. For more a certificate is needed, and a
  * tool that signs with it.
  *
- * After `mach-o/loader.h` and `osfmk/kern/cs_blobs.h` of Apple's xnu.
+ * Follows `mach-o/loader.h` and `osfmk/kern/cs_blobs.h` of Apple's xnu.
  */
 import { hash } from "node:crypto";
 
@@ -21,12 +21,12 @@ interface Layout {
   readonly text: Segment;
   readonly linkEdit: Segment;
   readonly commands: { readonly count: number; readonly end: number };
-  /** Where the first section's content begins: commands must end before. */
+  /** Offset of the first section's content: commands must end before it. */
   readonly contentStart: number;
 }
 
 interface Segment {
-  /** Where its command is. */
+  /** Offset of its command. */
   readonly command: number;
   readonly offset: number;
   readonly length: number;

@@ -2,7 +2,7 @@
 
 const optionalHeader = 24;
 const checksumAt = optionalHeader + 64;
-/** Of the fifth entry in the table of a 64-bit file, whose entries are a place in the file and a length. */
+/** Offset of the fifth entry in the table of a 64-bit file, whose entries are an offset in the file and a length. */
 const certificatesAt = optionalHeader + 112 + 4 * 8;
 
 /**

@@ -28,7 +28,7 @@ test("every platform has a package with Node in the lock file", async () => {
   assert.equal(new Set(allPlatforms.map(platformName)).size, 6);
 });
 
-test("a program tells for what it is, and what is none tells nothing", async () => {
+test("a program tells its platform, and other files tell nothing", async () => {
   assert.equal(platformOfProgram(windowsProgram(0x8664)), "windows/amd64");
   assert.equal(platformOfProgram(windowsProgram(0xaa64)), "windows/arm64");
   assert.equal(platformOfProgram(windowsProgram(0x14c)), undefined);

@@ -6,7 +6,7 @@ export interface Platform {
   readonly architecture: "amd64" | "arm64";
   /** The npm package with Node for it. */
   readonly node: string;
-  /** How its programs start, in hexadecimal digits: ELF (System V ABI), Mach-O (`mach-o/loader.h`) or PE (Microsoft), and the machine. */
+  /** First bytes of its programs, in hexadecimal digits: ELF (System V ABI), Mach-O (`mach-o/loader.h`) or PE (Microsoft), and the machine. */
   readonly header: RegExp;
 }
 

@@ -19,7 +19,7 @@ await chmod(folder, 0o755);
 const architecture = process.arch === "arm64" ? "arm64" : "amd64";
 const here = allPlatforms.find((each) => each.os === "linux" && each.architecture === architecture);
 
-test("an executable has the same bytes when it is built again elsewhere, and runs as nobody without this tree", async (t) => {
+test("an executable has the same bytes when it is built again elsewhere, and runs as an unprivileged user without this tree", async (t) => {
   assert.ok(here !== undefined);
   const node = await fetchNpmArchive(here.node, folder);
   const program = await build("first", here, node);
@@ -42,7 +42,7 @@ test("an executable has the same bytes when it is built again elsewhere, and run
     }
   });
   await t.test("as kubectl's plugin", async () => {
-    // Where engines are cached, others may not look.
+    // Other users may not enter the cache of engines.
     const kubectl = join(bin, "kubectl");
     await copyFile(await resolveEngine("kubectl"), kubectl);
     const { stdout } = await runAsNobody(kubectl, ["bind", "--help"], bin, home);
@@ -78,7 +78,7 @@ async function build(name: string, platform: Platform, node: NpmArchive): Promis
   return buildExecutable({ platform, node, program, folder: own });
 }
 
-/** As the user that containers run as, when this test may become it. */
+/** Runs a program as the user of containers, if this test may become it. */
 function runAsNobody(
   program: string,
   args: readonly string[],

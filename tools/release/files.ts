@@ -1,4 +1,4 @@
-/** Collects files and layers as they will stand in an image, always in the same order. */
+/** Collects the files and layers of an image, always in the same order. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { UnpackedPackage } from "@klutch/engines";

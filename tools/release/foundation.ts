@@ -12,7 +12,7 @@ export interface Foundation {
   readonly architecture: Architecture;
   readonly base: BuiltLayer;
   readonly node: BuiltLayer;
-  /** Those that were asked for. */
+  /** Layers of the requested servers. */
   readonly servers: ReadonlyMap<ServerName, BuiltLayer>;
 }
 

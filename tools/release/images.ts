@@ -26,7 +26,7 @@ export interface ImageDefinition {
   readonly documents?: readonly unknown[];
 }
 
-/** In which these programs keep what must outlive them. It is to be a volume. */
+/** Folder of the data that must outlive these programs. It is to be a volume. */
 export const dataFolder = "/var/lib/klutch-broker";
 
 const plainImages: readonly ImageDefinition[] = [

@@ -1,4 +1,4 @@
-/** What package-lock.json says of packages. */
+/** Reads packages from package-lock.json. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { textAt, valueAt } from "@klutch/kube-core";
@@ -7,12 +7,12 @@ import { repositoryRoot } from "../root.ts";
 /** A package as it is pinned. */
 export interface LockedPackage {
   readonly name: string;
-  /** Where it is installed, such as `node_modules/pino`. */
+  /** Folder in which it is installed, such as `node_modules/pino`. */
   readonly folder: string;
   readonly version: string;
   /** `sha512-<base64>`. */
   readonly integrity: string;
-  /** SPDX expression; undefined when the package says none. */
+  /** SPDX expression; undefined when the package has none. */
   readonly license: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export async function lockedPackage(folder: string): Promise<LockedPackage> {
   return packageIn(await readLock(), folder);
 }
 
-/** What the registry has of it, in hexadecimal digits. */
+/** Returns the registry's digest of it, in hexadecimal digits. */
 export function sha512Of({ integrity }: Pick<LockedPackage, "integrity">): string {
   return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
 }

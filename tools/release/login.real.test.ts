@@ -1,5 +1,5 @@
 /**
- * `klutch mirror` and `release:push` into a registry that wants tokens, by way of what is left by `docker login`, and by a password on standard
+ * Runs `klutch mirror` and `release:push` into a registry that wants tokens, with credentials stored by `docker login`, and by a password on standard
  * input. The registry is a real one behind a door that asks for tokens; that the door is as it should be is shown by crane, which passes it with
  * the same configuration.
  */
@@ -71,7 +71,7 @@ stack.defer(() => {
   server.close();
 });
 
-/** As a release's, with one small package. */
+/** Imitates a release's folder, with one small package. */
 const release = join(folder, "release");
 const index = buildIndex([{ architecture: "amd64", image: buildXpkg("kind: Function\n") }]);
 await writeLayout(release, [{ name: "function-klutch:v1.6.0", image: index }]);
@@ -130,7 +130,7 @@ test("both programs log in as docker login did, or by a password on standard inp
   assert.ok(pushed.stdout.includes(`${registry}/three/function-klutch:v1.6.0@${index.manifest.digest}`));
 });
 
-test("who has not logged in, or with another password, is told what to do, and no password is repeated", async () => {
+test("a user who has not logged in, or with another password, is told what to do, and no password is repeated", async () => {
   const refused = async (words: RegExp, running: Promise<Said>): Promise<void> => {
     await assert.rejects(running, (error) => {
       assert.ok(error instanceof Error);

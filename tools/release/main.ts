@@ -23,7 +23,7 @@ try {
     await buildNpmPackages(options);
     await writeKrewManifest(options.out);
   }
-  // Last, because they are of everything that is there.
+  // Checksums come last, because they cover all other files.
   await writeChecksums(options.out);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

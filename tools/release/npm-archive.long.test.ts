@@ -13,13 +13,13 @@ after(() => rm(folder, { recursive: true, force: true }));
 const cacheFolder = join(folder, "cache");
 const work = (): Promise<string> => mkdtemp(join(folder, "work-"));
 
-/** What a small package of the lock file says that it is; without `download` npm fetches it. */
+/** Reads the manifest of a small package of the lock file; without `download` npm fetches it. */
 async function manifest(download?: () => Promise<string>): Promise<unknown> {
   const archive = await fetchNpmArchive("yocto-spinner", await work(), { cacheFolder, download });
   return JSON.parse(Buffer.from(await archive.read("package.json")).toString());
 }
 
-test("a package is downloaded once and kept; one that was damaged there is downloaded anew", async () => {
+test("a package is downloaded once and kept; a damaged copy is downloaded again", async () => {
   const first = await manifest();
   assert.deepEqual(await manifest(assert.fail), first);
   const downloads = join(cacheFolder, "downloads");

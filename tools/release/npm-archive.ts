@@ -20,14 +20,14 @@ export interface NpmArchive {
 /** Downloads a package of npm, such as `undici@8.0.0`, into a folder, and gives back the archive's path. */
 export type Download = (reference: string, folder: string) => Promise<string>;
 
-/** How a package is had. */
+/** Sets how a package is fetched. */
 export interface NpmArchiveOptions extends KeptFilesOptions {
   /** Default: `npm pack`. */
   readonly download?: Download | undefined;
 }
 
 /**
- * Has the archive in `folder`: the one that was kept of an earlier download, else npm's, which is kept. Throws `ReleaseError` when that is
+ * Puts the archive into `folder`: the copy kept of an earlier download, else npm's, which is kept. Throws `ReleaseError` when that is
  * another than the lock file names.
  */
 export async function fetchNpmArchive(

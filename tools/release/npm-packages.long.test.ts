@@ -72,7 +72,7 @@ test("they run where nothing else of this tree is", async () => {
   assert.equal(stdout, "2.17 InProgress NotFound 1 true true\n");
 });
 
-/** Without `skipLibCheck`: our declarations are looked at, too. */
+/** Compiler options without `skipLibCheck`: our declarations are checked, too. */
 const strict = {
   target: "es2024",
   lib: ["es2024", "esnext"],
@@ -84,7 +84,7 @@ const strict = {
   verbatimModuleSyntax: true,
 };
 
-/** As npm would unpack them, each once; what else they depend on is the tree's, so that nothing is downloaded. */
+/** Unpacks each package once, as npm would; their other dependencies come from the tree, so that nothing is downloaded. */
 async function install(): Promise<void> {
   for (const name of npmPackages) {
     const target = installed(name);

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 export const npmPackages: readonly string[] =
   "osb backup-manager kube schema kube-core http-client telemetry".split(" ");
 
-/** What is compiled and packed needs as much. */
+/** MiB needed to compile and pack. */
 const roomMiB = 20;
 
 /** Version of a release in npm's words: without a `v`. */
@@ -53,7 +53,7 @@ async function compile(folder: string, outDir: string): Promise<void> {
       outDir,
       rewriteRelativeImportExtensions: true,
       typeRoots: [join(repositoryRoot, "node_modules", "@types")],
-      // What is found by way of node_modules is a library, of which nothing is written. The compiler looks at files side by side, so without this
+      // The compiler takes a package found through node_modules for a library and writes nothing of it. It reads files side by side, so without this
       // it is chance which of ours it takes for one.
       paths: entries,
     },

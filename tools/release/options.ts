@@ -9,26 +9,26 @@ import { allPlatforms, type Platform, platformName } from "./executables-platfor
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
 import { type Sign, signWith } from "./signing.ts";
 
-/** What is built, and where it goes. */
+/** Chooses the parts of a release, and its destination. */
 export interface ReleaseOptions {
   /** Folder of the release. */
   readonly out: string;
-  /** Where the artefacts are to be had once they are published. */
+  /** Registry in which the artefacts will be published. */
   readonly registry: Registry;
   readonly architectures: readonly Architecture[];
   readonly definitions: readonly ImageDefinition[];
-  /** Of the executables. */
+  /** Platforms of the executables. */
   readonly platforms: readonly Platform[];
   /** Signs images, packages and charts. */
   readonly sign?: Sign | undefined;
   /**
-   * A program that signs what is for macOS and Windows, in place: its arguments are the file and its platform, such as `darwin/arm64`. Without
+   * A program that signs executables for macOS and Windows, in place: its arguments are the file and its platform, such as `darwin/arm64`. Without
    * it macOS programs are signed ad hoc, and Windows programs not at all.
    */
   readonly signExecutables?: string | undefined;
   /** False when flags chose a part of the release. */
   readonly isWhole: boolean;
-  /** Told what is done, a line each. */
+  /** Receives progress, a line each. */
   readonly say: (line: string) => void;
 }
 

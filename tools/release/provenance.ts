@@ -9,9 +9,9 @@ const run = promisify(execFile);
 
 /** The source an image was built of. */
 export interface Source {
-  /** Of the commit. */
+  /** Hash of the commit. */
   readonly revision: string;
-  /** When it was committed, in RFC 3339. */
+  /** Time of the commit, in RFC 3339. */
   readonly committedAt: string;
 }
 

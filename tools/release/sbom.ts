@@ -3,7 +3,7 @@ import type { UnpackedPackage } from "@klutch/engines";
 import { digestOf } from "@klutch/oci";
 import { type LockedPackage, sha512Of } from "./lock-file.ts";
 
-/** What an image is made of. */
+/** Lists the contents of an image. */
 export interface Contents {
   /** Name and version of the image. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Contents {
   readonly architecture: string;
   readonly debian: readonly Pick<UnpackedPackage, "name" | "version">[];
   readonly npm: readonly LockedPackage[];
-  /** When the source was committed, in RFC 3339: a document made anew of the same source is the same. */
+  /** Time of the source's commit, in RFC 3339: a document made again from the same source is the same. */
   readonly created: string;
 }
 

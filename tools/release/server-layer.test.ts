@@ -33,7 +33,7 @@ function pathsIn(layer: Uint8Array): readonly string[] {
   return [...text.matchAll(/([\w./+-]+)\0+0000\d{3}\0/g)].map(([, path = ""]) => path);
 }
 
-test("what is wanted of a package is taken with its licence, links stay links, and the bytes are the same each time", async () => {
+test("the wanted files of a package are taken with its licence, links stay links, and the bytes are the same each time", async () => {
   const layer = await buildServerLayer(set, [server, library], new Set());
   const paths = pathsIn(layer.layer.blob.bytes);
   for (const path of ["usr/bin/one", "usr/bin/two", "usr/share/doc/server/copyright"])
@@ -48,7 +48,7 @@ test("what is wanted of a package is taken with its licence, links stay links, a
   assert.equal(again.layer.blob.digest, layer.layer.blob.digest);
 });
 
-test("a library that a program needs comes along unless it is below already, and one that nobody has is named", {
+test("a library that a program needs comes along unless a lower layer has it, and a missing one is named", {
   skip: process.platform === "linux" ? false : "only Linux has such programs",
 }, async () => {
   await cp("/bin/true", join(server.root, "usr/bin/three"));

@@ -73,7 +73,7 @@ async function libraryIn(packages: readonly UnpackedPackage[], name: string): Pr
   return undefined;
 }
 
-/** Where the loader looks, in the order in which it does. */
+/** Returns the folders of libraries, in the order in which the loader searches them. */
 async function libraryPaths(root: string): Promise<readonly string[]> {
   const paths: string[] = [];
   for (const parent of ["lib", "usr/lib"])

@@ -1,11 +1,11 @@
-/** What of Debian's packages makes each database server, without what nobody here uses: manuals, translations, compilers, init scripts. */
+/** Chooses the files of Debian's packages for each database server, without unused ones: manuals, translations, compilers, init scripts. */
 
 /** A layer with one kind of server. */
 export interface ServerSet {
   readonly name: ServerName;
-  /** Which files are taken, by package. */
+  /** Patterns of the files to take, by package. */
   readonly files: Readonly<Record<string, RegExp>>;
-  /** Packages with the libraries that those files are linked to; of each only what is asked for is taken. */
+  /** Packages with the libraries that those files are linked to; only those needed are taken. */
   readonly libraries: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const kerberosLibraries = names(
 );
 
 /**
- * From the lowest layer. A shell is in the first: `initdb` starts the server by `popen`, which runs `/bin/sh`, and our own programs start
+ * Layers from the lowest. The first has a shell: `initdb` starts the server by `popen`, which runs `/bin/sh`, and our own programs start
  * servers through a few lines of it, which set their limits and end them with us.
  */
 export const serverSets: readonly ServerSet[] = [
@@ -35,7 +35,7 @@ export const serverSets: readonly ServerSet[] = [
     name: "postgresql",
     files: {
       dash: /^bin\/(?:dash|sh)$/,
-      // Without what compiles queries, which would bring LLVM, and without what needs SELinux.
+      // Leaves out the compiler of queries, which would bring LLVM, and modules that need SELinux.
       "postgresql-15":
         /^usr\/(?:lib\/postgresql\/15\/bin\/(?:postgres|initdb)|lib\/postgresql\/15\/lib\/(?!llvmjit|sepgsql)[^/]+\.so|share\/postgresql\/15\/.+)$/,
       "postgresql-client-15": /^usr\/lib\/postgresql\/15\/bin\/(?:pg_dump|pg_restore|pg_basebackup|psql)$/,

@@ -5,7 +5,7 @@ import { ReleaseError } from "./errors.ts";
 
 const run = promisify(execFile);
 
-/** Signs what stands in an OCI layout under that digest. Throws when it does not. */
+/** Signs the manifest with that digest in an OCI layout. Throws when it cannot. */
 export type Sign = (layout: string, digest: string, name: string) => Promise<void>;
 
 /** Returns what runs the program with the layout's folder, the digest and the image's name. It may add signatures to the layout. */
@@ -19,7 +19,7 @@ export interface Signer {
   readonly flag: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** What it is to sign, for messages. */
+  /** Name of the signed object in messages. */
   readonly signed: string;
 }
 

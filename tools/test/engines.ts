@@ -14,7 +14,7 @@ import {
 
 const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
 
-/** By the beginning of a test file's path; everything else boots clusters. */
+/** Servers by the beginning of a test file's path; all other files boot clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["proof/e2e/faults/chains/", engineNames],
   ["proof/e2e/faults/", cluster],
@@ -39,7 +39,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["sandbox/broker/", []],
 ];
 
-/** What these test files need, in build order. */
+/** Returns the servers that these test files need, in build order. */
 export function enginesFor(files: readonly string[]): readonly EngineName[] {
   const wanted = new Set(
     files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
@@ -51,7 +51,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
 const onNodes =
   /^(?:sandbox\/nodes\/|sandbox\/launcher\/src\/nodes\/|proof\/e2e\/install-on-nodes|sandbox\/engines\/src\/node-engines|tools\/charts\/node)/;
 
-/** Those that will run here: what others need would take minutes for nothing. */
+/** Returns the test files that will run here: building the servers of the others would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {
   if (!files.some((file) => onNodes.test(file))) return files;
   const refusal = await whyNoNodes({ folder: tmpdir(), clusters: 1 });

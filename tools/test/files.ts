@@ -56,7 +56,7 @@ export function chooseTestFiles(
   };
 }
 
-/** Parts of the paths of files that compute for so long that each is a batch of its own; the longest start first. */
+/** Parts of the paths of files that compute for minutes: each is a batch of its own; the longest start first. */
 const slow = [
   "simulation/seeds",
   "simulation/hostile",

@@ -3,7 +3,7 @@
 /** One part, which can be run by its name. */
 export interface LongPart {
   readonly name: string;
-  /** On two cores with warm caches; printed before the run. */
+  /** Minutes on two cores with warm caches; printed before the run. */
   readonly minutes: number;
   /** Completes the sentence "It tests …". */
   readonly tests: string;
@@ -16,7 +16,7 @@ export interface LongPart {
 const seeds = "proof/simulation/main.ts --seeds";
 const chains = "proof/bench/chains.ts --chains 50 --seed";
 
-/** In the order in which they run: what finds most comes first. */
+/** Parts in the order in which they run: the part that finds most comes first. */
 export const longParts: readonly LongPart[] = [
   {
     name: "seeds",

@@ -13,7 +13,7 @@ export interface StartedProcess {
 }
 
 interface Seen extends StartedProcess {
-  /** What it was started with: `NAME=value`. */
+  /** Environment at its start: `NAME=value`. */
   readonly environment: readonly string[];
 }
 

@@ -32,7 +32,7 @@ const hanging: Readonly<Record<string, string>> = {
   orphan: `test("good", () => { child({ stdio: ["ignore", "inherit", "inherit"], detached: true }).unref(); });`,
 };
 
-/** One whose end nobody has taken up does not. */
+/** Tells whether the process runs; a zombie does not. */
 async function isRunning(id: number): Promise<boolean> {
   const stat = await readFile(`/proc/${id}/stat`, "utf8").catch(() => undefined);
   return stat !== undefined && !/\) Z /.test(stat);

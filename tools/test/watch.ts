@@ -6,22 +6,22 @@ import { recordsAt, textAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
 import { endAll, processesOf, type StartedProcess } from "./processes.ts";
 
-/** How far the tests of one process are. */
+/** Records how far the tests of one process are. */
 export interface Progress {
   /** Absolute path of the file of the last test. */
   file: string;
-  /** When the process started, or a test of it started or ended: a reading of `performance.now()`. */
+  /** Time at which the process or one of its tests last started, or a test ended: a reading of `performance.now()`. */
   atMs: number;
   /** Tests that have started and not ended. */
   open: number;
   ended: number;
 }
 
-/** How long a process may take. */
+/** Limits how long a process may take. */
 export interface WatchLimits {
-  /** Without a test that starts or ends. */
+  /** Milliseconds without a test that starts or ends. */
   readonly silentMs: number;
-  /** After its last test: for what it stops and removes. */
+  /** Milliseconds after its last test, for stopping and removing things. */
   readonly endingMs: number;
   readonly pollMs: number;
 }

@@ -10,11 +10,11 @@ import {
   text,
 } from "@klutch/program";
 
-/** How the operator runs. */
+/** Configures the operator. */
 export interface OperatorConfig extends ControllersConfig {
   /** Holds the servers' data and the dumps. One operator works in it. */
   readonly folder: string;
-  /** Where the servers are reached. */
+  /** Addresses and ports at which applications reach the servers. */
   readonly reach: Reach;
 }
 

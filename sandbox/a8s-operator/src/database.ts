@@ -7,7 +7,7 @@ import { hostInUrl, postgres } from "@klutch/data-servers";
 const databaseName = "a9s_apps_default_db";
 
 export const roles = {
-  /** Owns what is in the database, and cannot log in. */
+  /** Owns the contents of the database, and cannot log in. */
   owner: "a8s_owner",
   /** Exists during a restore. */
   keeper: "a8s_keeper",

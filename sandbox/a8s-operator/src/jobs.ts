@@ -91,7 +91,7 @@ function createJobReconcile<J extends Backup | Restore>(
   { type, run, remove, idField }: JobKind<J>,
 ): Reconcile {
   return async (key, { signal }) => {
-    // From the server itself, so that nothing is done again because a cache is late.
+    // Reads from the API server, because a late cache would repeat finished work.
     const job = await client.find<J>(type, refOf(key), { signal });
     if (job === undefined) return undefined;
     const writer: Writer = { client, clock, type, signal };

@@ -28,7 +28,7 @@ const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
 /** Rights of the operator in the whole cluster. */
 export const operatorRules: readonly PolicyRule[] = [
   ...[postgresqls, serviceBindings, backups, restores].flatMap(ofKind),
-  // By name only, in every namespace.
+  // The operator reads Secrets by name only, in every namespace.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];

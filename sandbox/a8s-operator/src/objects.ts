@@ -14,7 +14,7 @@ import type { Reported } from "./kinds.ts";
 /** Keeps an object until everything that was made for it is gone. */
 const finalizer = "a8s.anynines.com/operator";
 
-/** Where objects of one type are written. */
+/** Names the resource type to write, and the client that writes. */
 export interface Writer {
   readonly client: KubeClient;
   readonly type: ResourceType;
@@ -75,7 +75,7 @@ export async function report(
   const conditions = withCondition(object.status?.conditions, ready, wholeSeconds(clock.now()));
   const status = { ...fields, observedGeneration: generation, conditions };
   if (contains(object.status, status)) return;
-  // With the uid, so that an object that took its name is left alone.
+  // The uid protects a new object of the same name.
   const patch = { metadata: { uid }, status };
   await client.mergePatch(type, refOfObject(object), patch, { signal, subresource: "status" });
 }

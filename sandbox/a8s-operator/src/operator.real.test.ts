@@ -65,7 +65,7 @@ test("a server has a certificate of the operator's own authority, and obeys whic
   const asked = (tls: ConnectionOptions): Promise<readonly unknown[]> =>
     fixture.query("team", "reader", "select 1", { tls });
   assert.deepEqual(await asked({ ca, maxVersion: "TLSv1.2", ciphers: sslCiphers }), [1]);
-  // An application that trusts nobody but others is not fooled.
+  // An application that trusts only other authorities is not fooled.
   await assert.rejects(asked({}), /self-signed certificate in certificate chain|unable to verify/);
   await assert.rejects(asked({ ca, maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-AES256-GCM-SHA384" }));
   const parameters = { sslMinProtocolVersion: "TLSv1.3", sslCiphers: null };
@@ -73,7 +73,7 @@ test("a server has a certificate of the operator's own authority, and obeys whic
   await fixture.becomes(postgresqls, at("sealed"), 2, "status", "observedGeneration");
   await assert.rejects(asked({ ca, maxVersion: "TLSv1.2" }), /protocol version/);
   assert.deepEqual(await asked({ ca, minVersion: "TLSv1.3" }), [1]);
-  // As before, for applications that do not ask for it.
+  // Applications that do not ask for TLS connect as before.
   assert.deepEqual(await fixture.query("team", "reader", "select 1"), [1]);
 });
 
@@ -103,7 +103,7 @@ test("an operator that is killed in a restore finishes it once, with the server 
   await fixture.ready(restores, at("again"), "True");
   assert.deepEqual(await fixture.query("team", "clerk", "select count(*)::int from rows"), [50_000]);
   assert.deepEqual(await fixture.query("team", "clerk", "select inet_server_port()"), uriBefore);
-  // What is written after it stays, also when the operator begins anew.
+  // Rows written after the restore stay, also when the operator starts again.
   await fixture.query("team", "clerk", "insert into rows values (-1)");
   await fixture.killOperator();
   await fixture.startOperator();
@@ -114,7 +114,7 @@ test("an operator that is killed in a restore finishes it once, with the server 
   );
 });
 
-test("nobody gets another namespace's database, a Secret of somebody else or another instance's data", async () => {
+test("a binding never gets another namespace's database, another owner's Secret or another instance's data", async () => {
   await instance("mine");
   await fixture.createBinding("other", "thief", at("mine"));
   await fixture.ready(

@@ -20,7 +20,7 @@ export interface OperatorOptions {
   readonly folder: string;
   /** Signs the servers' certificates. */
   readonly authority: Authority;
-  /** Where the servers are reached. */
+  /** Addresses and ports at which applications reach the servers. */
   readonly reach: Reach;
 }
 

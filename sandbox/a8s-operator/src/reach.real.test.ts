@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => fixture[Symbol.asyncDispose]());
 
-test("an operator that is told where servers are reached moves those that are there, and their Secrets follow", async () => {
+test("an operator that is told where servers are reached moves the existing ones, and their Secrets follow", async () => {
   const at = { namespace: "team", name: "orders" };
   await fixture.create(postgresqls, "team", "orders", nano);
   await fixture.createBinding("team", "app", at);

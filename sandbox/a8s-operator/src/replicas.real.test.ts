@@ -21,7 +21,7 @@ after(() => fixture[Symbol.asyncDispose]());
 
 const write = (): Promise<unknown> => fixture.query("team", "clerk", "insert into rows values (0)");
 
-/** Waits until each standby has so many rows. */
+/** Waits until each standby has `count` rows. */
 async function allHave(count: number): Promise<void> {
   for (const standby of [1, 2])
     await waitFor(`standby ${standby} to have ${count} rows`, async () => {

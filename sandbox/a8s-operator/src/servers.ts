@@ -108,7 +108,7 @@ export class Servers implements AsyncDisposable {
     await rm(this.#recordFile(uid), { force: true });
   }
 
-  /** Stops servers without an object. Their data stay, because no one asked to delete them. */
+  /** Stops servers without an object. Keeps their data, because a user has not asked to delete them. */
   async keepOnly(uids: ReadonlySet<string>): Promise<void> {
     for (const uid of this.#running.keys())
       if (!uids.has(uid)) await this.#queue.run(uid, () => this.#stop(uid));

@@ -126,7 +126,7 @@ test("the name of a request comes back with its answer, whatever that is", async
   }
 });
 
-test("what runs longer than an answer is only begun for who can wait", async () => {
+test("an operation that outlasts its request starts only for clients that accept incomplete answers", async () => {
   for (const method of ["PUT", "PATCH", "DELETE"]) {
     for (const query of ["", "?accepts_incomplete=false", "?accepts_incomplete=1"]) {
       const { status, error } = await send(method, `${instance}${query}`, { body: "{}" });
@@ -163,7 +163,7 @@ for (const [what, body, status, description] of refused) {
   });
 }
 
-test("an identifier is printable and short; what is not, is refused", async () => {
+test("an identifier is printable and short; any other is refused", async () => {
   for (const id of ["a%20b", "%C3%BC", "%0A", "x".repeat(256), "%00"]) {
     const { status, description } = await send("GET", `/v2/service_instances/${id}`);
     assert.equal(status, 400, id);
@@ -186,7 +186,7 @@ test("a failure of the broker's own says nothing of its server, and its log does
   assert.doesNotMatch(text, /hunter2/);
 });
 
-test("a path that there is not is a 404 that is no instance's", async () => {
+test("an unknown path is a 404 that is no instance's", async () => {
   const { status, error } = await send("GET", "/v2/service_plans");
   assert.deepEqual([status, error], [404, "NotFound"]);
 });

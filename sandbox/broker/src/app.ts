@@ -103,7 +103,7 @@ function addInstanceRoutes(app: Hono, service: BrokerService): void {
   });
   app.get(`${instancePath}/last_operation`, async (context) => {
     const found = await service.instance(idOf(context)).catch((error: unknown) => {
-      // After a deprovision the specification wants 410.
+      // The specification wants 410 after a deprovision.
       const isOver = error instanceof BrokerError && error.status === 404;
       if (isOver && context.req.query("operation") === "deprovision")
         throw new BrokerError(410, error.error, error.message);

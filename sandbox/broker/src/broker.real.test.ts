@@ -232,7 +232,7 @@ test("a broker that ends in the middle of a provision takes it up again", async 
     })(),
     (error) => isConcurrency(error) || isGone(error),
   );
-  // As after a crash: what was running is marked so, and nothing works on it.
+  // Leaves the state of a crash: an operation is marked as running, and nothing works on it.
   await fixture.restart(async () => {
     await query(
       fixture.adminOf("klutch_broker"),

@@ -1,7 +1,7 @@
 /** The services and plans that the broker offers (OSB 2.17 "Catalog Management"). */
 import { createHash } from "node:crypto";
 
-/** What makes the instances of a service; also the `serviceInstanceType` of a binding claim. */
+/** Type of a service's instances; also the `serviceInstanceType` of a binding claim. */
 export type ServiceType = "postgresql" | "mariadb" | "keyvalue";
 
 /** A plan and its limits. */

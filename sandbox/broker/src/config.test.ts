@@ -9,7 +9,7 @@ async function read(env: Readonly<Record<string, string>>): Promise<BrokerProces
   return (await brokerProgram.readConfig(source)).postgres;
 }
 
-test("the PostgreSQL server is one that is there, else the broker's own in a folder, and one of them is needed", async () => {
+test("the PostgreSQL server is an existing one, else the broker's own in a folder, and one of them is needed", async () => {
   const url = "postgres://a:b@c/d";
   assert.deepEqual(await read({ BROKER_POSTGRES_URL: url }), { url });
   assert.deepEqual(await read({ BROKER_POSTGRES_FOLDER: "/data" }), { folder: "/data" });

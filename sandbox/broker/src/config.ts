@@ -5,7 +5,7 @@ import * as flag from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { BackupConfig } from "./backups/worker.ts";
 
-/** How the broker runs. */
+/** Configures the broker. */
 export interface BrokerConfig {
   readonly host: string | undefined;
   readonly port: number;
@@ -15,9 +15,9 @@ export interface BrokerConfig {
   readonly password: string;
   /** Folder of the servers of MariaDB and key-value instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
-  /** Where these servers are reached. Default: on loopback. */
+  /** Addresses and ports at which applications reach these servers. Default: on loopback. */
   readonly reach?: Reach | undefined;
-  /** How bindings reach the server of `postgresUrl`. Default: by that URL, without a certificate. */
+  /** Address in bindings for the server of `postgresUrl`. Default: that URL, without a certificate. */
   readonly published?: { readonly url: URL /** PEM. */; readonly authority: string } | undefined;
   /** Each binding's password is derived from it and a stored salt. */
   readonly secretKey: string;
@@ -29,12 +29,12 @@ export interface BrokerConfig {
   readonly postgresLibraries?: string | undefined;
 }
 
-/** How the process runs. */
+/** Configures the process. */
 export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl" | "published"> {
   readonly reach: Reach;
   /** The server that holds the instances: an existing one, or one that the broker runs itself. */
   readonly postgres: { readonly url: string } | { readonly folder: string };
-  /** Where /healthz, /readyz and /metrics are served. */
+  /** Address of /healthz, /readyz and /metrics. */
   readonly probes: flag.Address;
   readonly logLevel: LogLevel;
 }

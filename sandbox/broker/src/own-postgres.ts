@@ -35,7 +35,7 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
   const lost = exited.then((code): never => {
     throw new Error(`the broker's PostgreSQL server ended with code ${code}; its log is ${logFile}`);
   });
-  // No one may be listening when it happens.
+  // The promise may reject before a caller listens.
   lost.catch(() => undefined);
   const prepared = {
     ...config,

@@ -17,7 +17,7 @@ const folder = stack.use(await openFolder());
 const [port = 0, probePort = 0] = stack.use(await reservePorts(2)).ports;
 const url = `http://127.0.0.1:${port}`;
 const secretKey = "0123456789abcdef0123456789abcdef";
-/** Where connections of those come from who are not on this machine, as far as servers can tell. */
+/** Source address of connections that seem, to servers, to come from another machine. */
 const elsewhere = "127.0.0.3";
 
 type Credentials = Readonly<Record<string, unknown>>;
@@ -67,7 +67,7 @@ async function made(instanceId: string, serviceName: string, planName: string): 
   return outcome.credentials;
 }
 
-/** As the provider does to see whether its Secret is still right. */
+/** Fetches the binding, as the provider does to see whether its Secret is still right. */
 async function fetched(id: string): Promise<Credentials> {
   const { credentials } = await osb.fetchBinding(id, id);
   assert.ok(credentials !== undefined);
@@ -203,7 +203,7 @@ async function theDataAreAt([
   valueStore = {},
 ]: readonly Credentials[]): Promise<void> {
   assert.deepEqual(await rows(sqlStore, "select a from t"), [42]);
-  // These start while the broker serves already.
+  // These servers start while the broker already serves.
   await waitFor("MariaDB's data", async () => (await sql(shopStore, "select a from t"))[0] === "42");
   await waitFor("the store's data", async () => {
     using connection = await login(valueStore);

@@ -16,7 +16,7 @@ export type Input = Readonly<Record<string, unknown>>;
 /** Says what a request led to. */
 export type Made = "created" | "present" | "accepted";
 
-/** Throws `BrokerError` for requests that are not possible now. The store knows what is running, and `resume` takes it up after a crash. */
+/** Throws `BrokerError` for requests that are not possible now. The store knows the running operations, and `resume` continues them after a crash. */
 export class BrokerService {
   readonly #store: Store;
   readonly #drivers: readonly Driver[];
@@ -122,7 +122,7 @@ export class BrokerService {
       throw new BrokerError(409, "BindingAlreadyExists", `binding ${id} belongs to another instance`);
     const binding: Binding = present ?? { instanceId, id, salt: randomBytes(24).toString("base64url") };
     await this.#store.insertBinding(binding);
-    // Of two requests at once both return the password that was stored first.
+    // Two simultaneous requests both return the password that was stored first.
     const stored = (await this.#store.binding(id)) ?? binding;
     const driver = this.#driverOf(instance);
     const credentials = await this.#queue.run(instanceId, () => driver.bind(stored, instance));

@@ -19,7 +19,7 @@ test("a client's certificate names user and group, and is for clients only", asy
   assert.ok(client.checkPrivateKey(createPrivateKey(key.reveal())));
 });
 
-test("a server's certificate is for its names and addresses, from the day before and for so many days", async () => {
+test("a server's certificate is for its names and addresses, from the day before and for the given number of days", async () => {
   const hosts = ["kubernetes.default", "10.213.0.2", "fd00::2"];
   const { certificate: pem } = await authority.issue({ use: "server", name: "api", hosts }, validity);
   const server = new X509Certificate(pem);
@@ -34,7 +34,7 @@ test("a server's certificate is for its names and addresses, from the day before
   );
 });
 
-test("what stands in a name is only a name", async () => {
+test("special characters in a name stay part of the name", async () => {
   const { certificate: pem } = await authority.issue(
     { use: "client", name: "a, O=system:masters" },
     validity,

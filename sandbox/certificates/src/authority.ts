@@ -1,4 +1,4 @@
-/** An authority: who has its certificate trusts those that it issues (RFC 5280). */
+/** Makes authorities: a client that has an authority's certificate trusts those that it issues (RFC 5280). */
 import "reflect-metadata";
 import type { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
@@ -15,9 +15,9 @@ import {
 } from "@peculiar/x509";
 import { Secret } from "@klutch/telemetry";
 
-/** For whom a certificate is. */
+/** Describes the holder of a certificate. */
 export interface Subject {
-  /** For what its key is good, and nothing else. */
+  /** The only use that the certificate allows for its key. */
   readonly use: "server" | "client";
   /** Common name; Kubernetes takes a client's for the user. */
   readonly name: string;
@@ -27,11 +27,11 @@ export interface Subject {
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** For how long a certificate is valid. */
+/** Sets how long a certificate is valid. */
 export interface Validity {
   /** It begins a day before, because clocks differ. */
   readonly now: Date;
-  /** How long from `now`. */
+  /** Days of validity from `now`. */
   readonly days: number;
 }
 
@@ -48,7 +48,7 @@ export interface Authority extends KeyPair {
   issue(subject: Subject, validity: Validity): Promise<KeyPair>;
 }
 
-/** Of all keys: ECDSA with P-256. */
+/** Algorithm of all keys: ECDSA with P-256. */
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const uses = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
 const dayMs = 24 * 3600 * 1000;

@@ -6,7 +6,7 @@ import { dataHome } from "@klutch/engines";
 import { Secret } from "@klutch/telemetry";
 import { readIfThere, writeForServer, writeOwn } from "./ownership.ts";
 
-/** How long certificates are valid, in days. */
+/** Days for which certificates are valid. */
 const lifetime = { authority: 10 * 365, server: 5 * 365 } as const;
 /** Hosts of every server, besides the one by which it is reached. */
 const ownHosts: readonly string[] = ["localhost", "127.0.0.1"];

@@ -1,12 +1,12 @@
 /**
- * One database in a PostgreSQL server with its logins. An owner role that cannot log in owns what is in the database; logins act as the
+ * Manages one database in a PostgreSQL server with its logins. An owner role that cannot log in owns the contents; logins act as the
  * owner, so what they make survives them. The database itself belongs to the superuser, so tenants cannot change its limits. Every function
  * can be repeated after a crash; those that work on one database must not run at the same time.
  */
 import type { Client } from "pg";
 import { exists, literal, quote, runAll, runTogether, withSession } from "./postgres-session.ts";
 
-/** Where `pg_dump` and `pg_restore` are. They must not be older than the server. */
+/** Locates `pg_dump` and `pg_restore`. They must not be older than the server. */
 export interface DumpPrograms {
   readonly folder: string;
   /** Folders of their libraries, as in `LD_LIBRARY_PATH`. Default: where the system looks. */
@@ -111,7 +111,7 @@ export async function ensureLogin(
     await runTogether(
       client,
       `alter role ${user} reset all`,
-      // What was set for the role in one database only.
+      // Removes settings of the role in single databases.
       `do $$ declare d text; begin for d in select datname from pg_database join pg_db_role_setting on setdatabase = oid
          where setrole = ${literal(username)}::regrole
          loop execute format('alter role %I in database %I reset all', ${literal(username)}, d); end loop; end $$`,

@@ -30,7 +30,7 @@ test("data servers are on loopback unless something else is said; who listens on
   });
 });
 
-test("what cannot be is named with its value and what would be right", async () => {
+test("an impossible flag is named with its value and the allowed values", async () => {
   const address = "must be an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all";
   const host = "must be a name such as db.example.org, or an IP address, without a scheme and a port";
   const range = "must be first-last within 1024 to 65535, such as 30010-30049";
@@ -52,7 +52,7 @@ test("what cannot be is named with its value and what would be right", async () 
     assert.deepEqual(faults(`--data-${flag}=${value}`), [
       `--data-${flag}: ${JSON.stringify(value)} ${fault}`,
     ]);
-  // 192.0.2.0/24 is nobody's (RFC 5737).
+  // 192.0.2.0/24 is for documentation only (RFC 5737).
   await assert.rejects(read("--data-listen=192.0.2.7"), {
     message: /^--data-listen: "192\.0\.2\.7" is no address of this machine, which has .*127\.0\.0\.1/,
   });

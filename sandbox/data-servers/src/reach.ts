@@ -2,17 +2,17 @@
 import { isIPv6 } from "node:net";
 import { type OutsideDoor, type PortRange, reservePort, reservePorts } from "@klutch/engines";
 
-/** How applications reach the data servers; the same for all. */
+/** Sets how applications reach the data servers; the same for all. */
 export interface Reach {
   /** Address on which they listen; 0.0.0.0 or :: are all of this machine. */
   readonly listen: string;
-  /** Name or address that stands in credentials and certificates. */
+  /** Name or address that credentials and certificates contain. */
   readonly host: string;
   /** Undefined: any. */
   readonly ports?: PortRange | undefined;
 }
 
-/** From this machine only; the default. */
+/** Allows connections from this machine only; the default. */
 export const onLoopback: Reach = { listen: "127.0.0.1", host: "127.0.0.1" };
 
 /** Tells whether the address means all addresses; credentials cannot name it. */

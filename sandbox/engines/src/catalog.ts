@@ -14,10 +14,10 @@ export interface EngineDefinition {
   readonly extraFolders?: { readonly goModule: string; readonly folders: readonly string[] } | undefined;
 }
 
-/** What only tests run, and only some. */
+/** Programs that only some tests run. */
 const testEngines = ["judges", "provider-kubernetes", "helm"] as const;
 
-/** What only real nodes run, besides the servers of a cluster. */
+/** Programs that only real nodes run, besides the servers of a cluster. */
 const nodeEngines = ["kubelet", "kube-proxy", "kube-scheduler", "coredns", "pause"] as const;
 
 type ClusterEngine = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
@@ -64,7 +64,7 @@ const kubernetes = (name: EngineName): EngineDefinition =>
 const crossplane = (name: EngineName, linkerSettings: readonly string[]): EngineDefinition =>
   define(name, crossplaneVersion, `${crossplaneModule}/cmd/crossplane`, linkerSettings, "crossplane");
 
-/** In the order in which they are built: what takes longest first, so that the modules of the others are downloaded meanwhile. */
+/** Definitions in build order: the slowest build comes first, so that the modules of the others are downloaded meanwhile. */
 export const engineDefinitions: readonly EngineDefinition[] = [
   kubernetes("kube-apiserver"),
   kubernetes("kube-controller-manager"),

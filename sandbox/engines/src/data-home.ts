@@ -1,6 +1,6 @@
 /**
- * Where a data server's data really is. PostgreSQL refuses to run as root, so root starts such servers as another user, and that user cannot
- * enter a closed home. Then the data is kept in the system's own place, and a symbolic link stands where it was asked for; that link is the
+ * Finds the folder that really holds a data server's data. PostgreSQL refuses to run as root, so root starts such servers as another user, who cannot
+ * enter a closed home. Then the data is kept in the system's own place, and a symbolic link takes the place of the requested folder; that link is the
  * record of the choice, so a home that is opened later changes nothing.
  */
 import { execFile } from "node:child_process";
@@ -37,7 +37,7 @@ const sharedHomes = ["postgres", "data"] as const;
 export async function removeDataHome(wanted: string): Promise<void> {
   const linked = await linkTarget(wanted);
   const [, place] = /^(.*\/server-[^/]+)\/home$/.exec(linked ?? "") ?? [];
-  // Only what `moveAway` made: a link may have been changed, and what it names would be removed.
+  // Removes only folders of `moveAway`: a link may have been changed, and its target must then stay.
   if (place !== undefined && dirname(place) === join(sharedFolder, ...sharedHomes))
     await rm(place, { recursive: true, force: true });
   await rm(wanted, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * Debian packages without installing them, as any user: apt as this machine has it configured, with state and cache of its own. So
- * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out what is installed already.
+ * Fetches Debian packages without installing them, as any user: apt as this machine has it configured, with state and cache of its own. So
+ * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out installed packages.
  */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
@@ -14,10 +14,10 @@ const run = promisify(execFile);
 /** An apt that answers slower than this has no network. */
 const silenceSeconds = 15;
 
-/** For apt's lists. It waits for ever when its disk is full. */
+/** MiB for apt's lists. Apt waits for ever when its disk is full. */
 const neededMiB = 64;
 
-/** Why apt did not do it. */
+/** Apt could not fetch the packages. */
 export class AptFault extends Error {}
 
 /** Options of `fetchPackages`. */
@@ -72,7 +72,7 @@ export interface UnpackedPackage {
 
 /** Options of `unpackForeign`. */
 export interface ForeignOptions extends AptOptions, KeptFilesOptions {
-  /** In Debian's words. */
+  /** Debian's name of the architecture. */
   readonly architecture: string;
 }
 
@@ -99,7 +99,7 @@ export async function unpackForeign(
   const missing: DigestedFile[] = [];
   for (const file of announced) if (!(await takeKept(file, options))) missing.push(file);
   options.say(`downloading ${missing.length} of ${packages.length} packages …`);
-  // Those that are there already it leaves alone.
+  // Apt skips the packages that are already downloaded.
   await apt("download", ...packages);
   await keepFiles(missing, options);
   return Promise.all(
@@ -147,7 +147,7 @@ async function prepareApt(folder: string, options: AptOptions): Promise<Apt> {
   return apt;
 }
 
-/** Hooks of the machine's configuration are for root and for what is installed. */
+/** Returns apt's settings. The machine's own hooks are cleared: they are for root and for installed packages. */
 function settingsIn(folder: string): readonly string[] {
   const hooks = ["APT::Update::Pre-Invoke", "APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success"];
   return [
@@ -161,7 +161,7 @@ function settingsIn(folder: string): readonly string[] {
     'APT::Sandbox::User "root";',
     'APT::Update::Error-Mode "any";',
     'Acquire::Languages "none";',
-    // What software centres show.
+    // Skips the metadata for software centres.
     'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";',
     'Acquire::Retries "1";',
     `Acquire::http::Timeout "${silenceSeconds}";`,

@@ -39,7 +39,7 @@ async function buildArchive(): Promise<void> {
   await writeFile(join(archive, "Packages"), list);
 }
 
-/** What the archive was asked for. */
+/** Requests that the archive received. */
 const asked: string[] = [];
 /** Changes what it serves. */
 let lie = (content: Buffer): Buffer => content;
@@ -57,7 +57,7 @@ server.listen(0, "127.0.0.1");
 await once(server, "listening");
 after(() => server.close());
 
-/** Unpacks both packages, and gives back what is in them. */
+/** Unpacks both packages, and returns their contents. */
 async function unpacked(work: string, options?: Partial<ForeignOptions>): Promise<readonly string[]> {
   const address = server.address();
   assert.ok(typeof address === "object" && address !== null);
@@ -86,7 +86,7 @@ async function unpacked(work: string, options?: Partial<ForeignOptions>): Promis
 const keptIn = async (cacheFolder: string): Promise<readonly string[]> =>
   (await readdir(join(cacheFolder, "downloads")).catch(() => [])).filter((name) => name !== "mutex");
 
-test("the second build of the same versions downloads nothing; what is damaged is downloaded anew", {
+test("the second build of the same versions downloads nothing; a damaged package is downloaded again", {
   skip,
 }, async () => {
   const said: string[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** Names of all of them. */
 export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox" | "prometheus";
 
-/** What is needed of one of them. */
+/** Defines the packages and programs of a server or tool. */
 export interface DebianDefinition {
   readonly name: DebianName;
   /** The first one gives the version. */
@@ -29,7 +29,7 @@ const iptablesNames = ["iptables", "iptables-save", "iptables-restore"].flatMap(
   name.replace("ip", "ip6"),
 ]);
 
-/** By name. */
+/** Definitions by name. */
 export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> = {
   "postgresql-15": {
     name: "postgresql-15",

@@ -32,7 +32,7 @@ test("a server is fetched with this machine's apt into a cache, runs from there,
   assert.deepEqual(left.length, 2, String(left));
 });
 
-test("a machine without network is told what is missing and what to do", async () => {
+test("without network the error names the missing packages and the remedy", async () => {
   const settings = ['Acquire::http::Proxy "http://127.0.0.1:9";'];
   const options = { cacheFolder: join(folder, "offline"), installedRoot, settings };
   await assert.rejects(resolveDebian("redis", options), {

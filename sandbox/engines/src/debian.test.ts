@@ -35,7 +35,7 @@ test("installed programs are used first, without apt and without the cache", asy
   await assert.rejects(readdir(cacheFolder));
 });
 
-test("half an installation, and one of another version, are not used; what is in the cache is, without apt", async () => {
+test("half an installation, and one of another version, are not used; a cached version is, without apt", async () => {
   const half = await installed("half", "Redis server v=7.0.15 sha=0", "redis-cli");
   const old = await installed("old", "Redis server v=6.0.16 sha=0");
   const cacheFolder = join(folder, "cache");
@@ -82,7 +82,7 @@ test("apt's errors are kept without credentials of its addresses, warnings only 
   assert.equal(complaintsOf("Reading\n"), "");
 });
 
-test("what apt announces is read with its digests; weaker ones, and names that lead elsewhere, are left out", () => {
+test("packages that apt announces are read with their digests; weaker ones, and names that lead elsewhere, are left out", () => {
   const [sum256, sum512] = ["a1".repeat(32), "b2".repeat(64)];
   const output = [
     "Reading package lists...",
@@ -98,6 +98,6 @@ test("what apt announces is read with its digests; weaker ones, and names that l
   ]);
 });
 
-test("a version's folder can stand in a list of folders", () => {
+test("a version's folder can be part of a list of folders", () => {
   assert.equal(folderOfVersion("1:10.11.19-0+deb12u1"), "1_10.11.19-0+deb12u1");
 });

@@ -17,11 +17,11 @@ const run = promisify(execFile);
 /** The programs of one definition. */
 export interface DebianPrograms {
   readonly name: DebianName;
-  /** Of the server itself, as its first program says it: `10.11.19`. */
+  /** Version that the first program prints: `10.11.19`. */
   readonly version: string;
-  /** What holds `usr`: `/` when it is installed. */
+  /** Folder that contains `usr`: `/` for an installed server. */
   readonly root: string;
-  /** What its programs need in their environment. */
+  /** Environment that its programs need. */
   readonly env: Readonly<Record<string, string>>;
   /** Path of a program. Throws `RangeError` for one that is not among them. */
   readonly path: (program: string) => string;
@@ -29,16 +29,16 @@ export interface DebianPrograms {
 
 /** Options of `resolveDebian`. */
 export interface DebianOptions extends ObtainOptions {
-  /** Where installed programs are looked for, for tests. Default `/`. */
+  /** Root of installed programs, for tests. Default `/`. */
   readonly installedRoot?: string | undefined;
-  /** For tests. Default: `apt-get` on PATH. */
+  /** Replaces apt-get in tests. Default: `apt-get` on PATH. */
   readonly aptGet?: string | undefined;
   /** Further lines of apt's configuration, for tests. */
   readonly settings?: readonly string[] | undefined;
 }
 
 /**
- * Returns installed programs, else those in the cache, else the newest that apt has. What is in the cache stays as it is until it does not
+ * Returns installed programs, else those in the cache, else the newest that apt has. The cached version stays as it is until it does not
  * run any more. The user that servers run as can read them. Safe to call from many processes at once. Throws `EngineError` PackageMissing.
  */
 export async function resolveDebian(name: DebianName, options: DebianOptions = {}): Promise<DebianPrograms> {
@@ -68,7 +68,7 @@ async function fetched(
   const { name, packages, links = {} } = definition;
   const partial = join(base, "partial");
   const root = join(partial, "root");
-  // What a killed process left; we hold the lock.
+  // Removes the leftovers of a killed process; we hold the lock.
   await rm(partial, { recursive: true, force: true });
   try {
     await mkdir(partial);
@@ -98,7 +98,7 @@ async function fetched(
 
 /** Makes of unpacked packages what installing them would have made of the system: `links` are targets by path below `root`. */
 async function arrange(root: string, links: Readonly<Record<string, string>>): Promise<void> {
-  // In a system these are links into `usr`; some packages still name them.
+  // An installed system links these into `usr`; some packages still name them.
   for (const folder of ["bin", "sbin"]) {
     const names = await readdir(join(root, folder)).catch(() => []);
     await mkdir(join(root, "usr", folder), { recursive: true });

@@ -16,7 +16,7 @@ async function freeMiB(): Promise<number> {
   return (bavail * bsize) / mib;
 }
 
-test("what fits is no matter, and the folders are there afterwards", async () => {
+test("folders that fit pass, and exist afterwards", async () => {
   const place = join(folder, "a", "b");
   await requireDiskSpace([{ folder: place, sizeMiB: 1, moreMiB: 0 }]);
   await access(place);
@@ -44,7 +44,7 @@ const folders = { buildCache: "/b", moduleCache: "/m", programs: "/p" };
 const of = (...names: Parameters<typeof engineDefinition>[0][]): ReturnType<typeof roomFor> =>
   roomFor(names.map(engineDefinition), folders);
 
-test("what only tests or nodes run needs room besides what is there already, and a small program none that is worth a question", () => {
+test("programs that only tests or nodes run need room besides the existing files; small programs are not checked", () => {
   assert.deepEqual(of("crane"), []);
   const [sandbox] = of("kube-apiserver", "crossplane");
   assert.deepEqual(sandbox, { folder: "/b", sizeMiB: 4_900, moreMiB: 0 });

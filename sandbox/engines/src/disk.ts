@@ -1,4 +1,4 @@
-/** Whether the disks have room for a build, asked before the build. */
+/** Checks that the disks have room for a build, before it starts. */
 import { execFile } from "node:child_process";
 import { mkdir, stat, statfs } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -29,7 +29,7 @@ const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
 export interface PlannedFolder {
   readonly folder: string;
   readonly sizeMiB: number;
-  /** What comes besides, whatever it holds already. */
+  /** Additional size, regardless of the present contents. */
   readonly moreMiB: number;
 }
 

@@ -19,7 +19,7 @@ async function fakeGo(name: string, script: string): Promise<string> {
   return path;
 }
 
-/** Answers what is asked of it before a build; `build` is shell text that finds the program's path in $out. */
+/** Prints a script that answers the questions asked before a build; `build` is shell text that finds the program's path in $out. */
 function goScript(build: string): string {
   return `case "$1" in
   env) printf 'go1.99.0\\n${folder}/build-cache\\n${folder}/module-cache\\n';;
@@ -112,7 +112,7 @@ test("two processes' worth of callers build an engine once, and the second learn
   assert.ok(said.some((line) => line.includes("waiting")));
 });
 
-test("what a killed process left half-made is removed, not used", async () => {
+test("a half-made folder of a killed process is removed, not used", async () => {
   const goCommand = await fakeGo("quick-go", goScript('echo built > "$out"'));
   const options = { cacheFolder: join(folder, "half"), mirrorUrl, goCommand };
   const program = await resolveEngine("crane", options);
@@ -125,7 +125,7 @@ test("what a killed process left half-made is removed, not used", async () => {
   assert.ok((await readdir(dirname(target))).every((name) => !name.includes(".partial")));
 });
 
-test("every engine's version is the one that its go.mod pins", async () => {
+test("every engine has the version that its go.mod pins", async () => {
   // Dex is pinned by a commit of its release, because its release tags are no Go module versions; a program of ours pins others only.
   const programOf = new Map<string, string>([["coredns", "github.com/coredns/coredns"]]);
   for (const engine of engineDefinitions) {

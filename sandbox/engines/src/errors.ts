@@ -1,4 +1,4 @@
-/** Why a server cannot be had or does not run. */
+/** Reasons why a server cannot be obtained or does not run. */
 export type EngineErrorCode =
   | "GoMissing"
   | "GoTooOld"
@@ -12,7 +12,7 @@ export type EngineErrorCode =
   | "ProcessEnded"
   | "NotReady";
 
-/** What happened to which server, and what to do about it. */
+/** Describes the problem, the server, and the remedy. */
 export class EngineError extends Error {
   readonly code: EngineErrorCode;
 

@@ -5,10 +5,10 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { EngineError } from "./errors.ts";
 
-/** What the content of a file must be. */
+/** Identifies the expected content of a file. */
 export interface FileDigest {
   readonly algorithm: "sha256" | "sha512";
-  /** In lower case. */
+  /** Digits in lower case. */
   readonly hex: string;
 }
 

@@ -51,7 +51,7 @@ test("a lock whose owner was killed is free at once", async () => {
   assert.ok(lock);
 });
 
-test("whoever has to wait is notified once, and an abort ends the waiting", async () => {
+test("a process that has to wait is notified once, and an abort ends the waiting", async () => {
   const path = join(folder, "wait");
   await using _held = await acquireFileLock(path);
   const abort = new AbortController();
@@ -62,7 +62,7 @@ test("whoever has to wait is notified once, and an abort ends the waiting", asyn
   assert.equal(notified, 1);
 });
 
-test("what cannot be locked is an error that names it, not a lock", async () => {
+test("a path that cannot be locked is an error that names it, not a lock", async () => {
   const path = join(folder, "not-a-lock");
   await writeFile(path, "a file of somebody else, long enough not to be taken for an empty one".repeat(20));
   await assert.rejects(acquireFileLock(path), /cannot lock .*not-a-lock/);

@@ -21,9 +21,9 @@ export function moduleFolder(engine: EngineDefinition): string {
 /** A Go command that can build the engines. */
 export interface GoInstallation {
   readonly command: string;
-  /** Where compiled packages are kept. */
+  /** Folder of compiled packages. */
   readonly buildCache: string;
-  /** Where downloaded modules are kept. */
+  /** Folder of downloaded modules. */
   readonly moduleCache: string;
   /** Ends what it runs. */
   readonly signal: AbortSignal | undefined;

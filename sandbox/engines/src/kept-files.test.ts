@@ -36,7 +36,7 @@ test("a file is taken by its digest, and by another one nothing is taken", async
   await assert.rejects(readFile(two.copy.path), "nothing is there instead");
 });
 
-test("one that was damaged or is not whole is not taken but removed, and can be kept anew", async () => {
+test("a damaged or incomplete file is not taken but removed, and can be kept again", async () => {
   const options = { cacheFolder: join(folder, "damaged") };
   const { file, copy } = await fileOf("large", "x".repeat(100_000));
   await keepFiles([file], options);

@@ -15,15 +15,15 @@ export interface DigestedFile {
   readonly digest: FileDigest;
 }
 
-/** Where files are kept. */
+/** Sets the folder that keeps files. */
 export interface KeptFilesOptions {
   /** Default: `KLUTCH_CACHE_DIR` or the user's cache folder. */
   readonly cacheFolder?: string | undefined;
 }
 
 /**
- * Copies the kept file with this digest to `path`; false when there is none. One that is damaged is none, and is removed. The copy is
- * what is verified, so nothing changes it afterwards.
+ * Copies the kept file with this digest to `path`; false when there is none. A damaged one is removed and does not count. The copy
+ * itself is verified, so nothing changes it afterwards.
  */
 export async function takeKept({ path, digest }: DigestedFile, options: KeptFilesOptions): Promise<boolean> {
   const kept = join(folderOf(options), nameOf(digest));

@@ -14,16 +14,16 @@ import { makeWhole } from "./whole-folders.ts";
 
 const run = promisify(execFile);
 
-/** Of the distribution. */
+/** Version of the distribution. */
 export const keycloakVersion = "26.4.0";
 const archiveSha512 =
   "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";
 
 /** A server that runs. */
 export interface KeycloakServer extends AsyncDisposable {
-  /** Without a slash at the end. */
+  /** URL without a slash at the end. */
   readonly url: string;
-  /** Of the temporary administrator. */
+  /** Credentials of the temporary administrator. */
   readonly admin: { readonly username: string; readonly password: string };
   readonly process: RunningProcess;
 }
@@ -88,7 +88,7 @@ export async function startKeycloak(
       logFile: join(folder, "keycloak.log"),
       ready: async () => (await fetch(`${url}/realms/master`)).ok,
       readyTimeoutMs: 360_000,
-      // It waits for open requests; nobody needs the answers.
+      // Keycloak waits for open requests; their answers are not needed.
       stopTimeoutMs: 2_000,
     }),
   );

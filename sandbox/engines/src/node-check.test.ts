@@ -119,7 +119,7 @@ for (const [name, facts, problem] of refusals)
     assert.match(problems[0] ?? "", problem);
   });
 
-test("what works counts more than what the kernel says", () => {
+test("a successful trial counts more than the kernel's configuration", () => {
   assert.equal(nodeRefusal({ ...good, kernelConfig: "" }, 1), undefined);
 });
 

@@ -4,7 +4,7 @@ import { type NodeFacts, type NodeFactsOptions, readNodeFacts } from "./node-fac
 /** MiB for each cluster: its servers, Crossplane and a dozen small Pods; its images, unpacked, and its data. */
 const perCluster = { memory: 1_500, disk: 2_000 };
 
-/** What kubelet and runc ask for. */
+/** Controllers that kubelet and runc require. */
 const neededControllers = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 
 /**
@@ -52,7 +52,7 @@ function* ofTrial({ trial, folder, uid, hierarchies }: NodeFacts): Generator<str
   }
 }
 
-/** What the trial showed counts more than the kernel's configuration, which is asked where there was nothing to try with. */
+/** Lists missing network features. The trial's result wins over the kernel's configuration, which is used if nothing could be tried. */
 function* ofNetwork({ trial, kernelConfig }: NodeFacts): Generator<string> {
   const refused = (name: string, option: string): string | undefined => {
     const isAbsent = kernelConfig !== undefined && !new RegExp(`^${option}=[ym]$`, "m").test(kernelConfig);

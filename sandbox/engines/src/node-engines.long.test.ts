@@ -51,7 +51,7 @@ test(
     const { value: orphan } = await createInterface({ input: output })[Symbol.asyncIterator]().next();
     while ((await readlink(`/proc/${child.pid}/exe`)) !== (await realpath(pause))) await setTimeout(20);
     gate.end();
-    // A process whose end nobody takes up keeps its place there.
+    // A zombie keeps its entry there.
     while (await exists(`/proc/${orphan}`)) await setTimeout(20);
     assert.equal(child.exitCode, null);
     const ended = once(child, "exit");

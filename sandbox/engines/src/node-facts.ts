@@ -1,4 +1,4 @@
-/** Reads what real nodes depend on of this machine. Changes nothing: what is tried ends with the namespaces it is tried in. */
+/** Reads the facts about this machine that real nodes depend on. Changes nothing: trials end with the namespaces they run in. */
 import { constants } from "node:fs";
 import { access, mkdir, readFile, statfs } from "node:fs/promises";
 import { release } from "node:os";
@@ -10,7 +10,7 @@ import { exists } from "./paths.ts";
 
 /** Facts about a machine. What could not be asked is undefined or absent, and counts as no obstacle. */
 export interface NodeFacts {
-  /** As Node.js calls it: `linux`. */
+  /** Name of the platform in Node.js: `linux`. */
   readonly platform: string;
   readonly uid: number | undefined;
   /** Programs of every Linux that are not on the path. */
@@ -20,9 +20,9 @@ export interface NodeFacts {
   readonly kernelConfig: string | undefined;
   /** Controllers of each cgroup hierarchy of version 1 that this process is in: `cpu,cpuacct`. */
   readonly hierarchies: readonly string[];
-  /** What came of the trial (`runTrial`), which only root can make. */
+  /** Results of the trial (`runTrial`), which only root can run. */
   readonly trial: ReadonlyMap<string, string>;
-  /** Where the nodes' images and data would be. */
+  /** Folder for the nodes' images and data. */
   readonly folder: string;
   readonly freeDiskMiB: number;
   readonly freeMemoryMiB: number;
@@ -30,7 +30,7 @@ export interface NodeFacts {
 
 /** Options of `readNodeFacts`. */
 export interface NodeFactsOptions {
-  /** Where the nodes' images and data will be; made if it is not there. */
+  /** Folder for the nodes' images and data; created if missing. */
   readonly folder: string;
   /** Environment of the trial. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

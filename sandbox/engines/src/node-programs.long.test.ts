@@ -53,7 +53,7 @@ test("the program for test images needs no library, even where another one of it
   const programs = await resolveDebian("busybox");
   assert.notEqual(programs.root, "/");
   const busybox = programs.path("busybox");
-  // Where there is nothing else: no loader and no library.
+  // This PATH has nothing else: no loader and no library.
   const env = { PATH: "/nowhere" };
   const { stdout } = await run(busybox, ["sh", "-c", "echo static"], { env });
   assert.equal(stdout, "static\n");

@@ -6,20 +6,20 @@ import { inheritedEnvironment } from "./environment.ts";
 
 /** Containerd, runc, CNI plugins, and what sets up a node's network. */
 export interface NodePrograms {
-  /** Of containerd: `1.6.20`. */
+  /** Version of containerd: `1.6.20`. */
   readonly version: string;
   /** Path of a program, such as `containerd` or `nft`. Throws `RangeError` for one that is not among them. */
   readonly path: (program: string) => string;
   /** Folder of the CNI plugins. */
   readonly pluginFolder: string;
-  /** For all that a node runs: kubelet, kube-proxy, containerd and the CNI plugins run programs by their names. */
+  /** Environment of everything on a node: kubelet, kube-proxy, containerd and the CNI plugins run programs by their names. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** Returns installed programs, else those in the cache, else those that apt has. Nothing is installed. Throws `EngineError` PackageMissing. */
 export async function resolveNodePrograms(options: DebianOptions = {}): Promise<NodePrograms> {
   const { version, root, env, path } = await resolveDebian("node-programs", options);
-  // What the system links from `bin` to a program of another folder may lead out of `root`; the real ones come first.
+  // Links that the system makes in `bin` may lead out of `root`; the real programs come first.
   const folders = ["usr/bin", "usr/sbin"].map((folder) => join(root, folder));
   const search = [...folders, inheritedEnvironment["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin"];
   // Iptables looks for its extensions where it was meant to be installed.

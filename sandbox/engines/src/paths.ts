@@ -1,7 +1,7 @@
 /** Small questions about paths. */
 import { access } from "node:fs/promises";
 
-/** Whether something is there that this process can see. */
+/** Tells whether the path exists and is visible to this process. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,

@@ -13,7 +13,7 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** Which ports may be given out. */
+/** Limits which ports may be given out. */
 export interface PortOptions {
   /** Default: 20000 to 31999. */
   readonly range?: PortRange | undefined;

@@ -10,7 +10,7 @@ test("a server is always on loopback, and further where it is told to", () => {
   assert.equal(listenAddresses({ address: "::" }), "*");
 });
 
-test("nobody gets in without a password, and insiders by loopback only", () => {
+test("every login needs a password, and insiders connect by loopback only", () => {
   const rules = accessRules({ address: "0.0.0.0", insiders: ["keeper"] })
     .trimEnd()
     .split("\n");

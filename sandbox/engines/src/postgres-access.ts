@@ -1,8 +1,8 @@
-/** Who gets into a PostgreSQL server from where. Everybody needs a password. Pure. */
+/** Decides which logins may connect to a PostgreSQL server from which machines. Every login needs a password. Pure. */
 
 /** A way in from other machines. */
 export interface OutsideDoor {
-  /** Of this machine; 0.0.0.0 or :: are all of them. */
+  /** Address of this machine; 0.0.0.0 or :: mean all of them. */
   readonly address: string;
   /** Logins that get in by loopback only. The superuser is always one of them. */
   readonly insiders?: readonly string[] | undefined;
@@ -12,7 +12,7 @@ export interface OutsideDoor {
 export const superuser = "postgres";
 const loopback = "127.0.0.1";
 
-/** What the server listens on (`listen_addresses`): loopback always, because who looks after it comes by that. */
+/** Returns the addresses for `listen_addresses`: always loopback, by which the server is administered, and those of the door. */
 export function listenAddresses(door: OutsideDoor | undefined): string {
   const { address = loopback } = door ?? {};
   if (address === "::") return "*";

@@ -28,7 +28,7 @@ async function dataOf(major: string): Promise<string> {
   return data;
 }
 
-/** As apt without network says it. */
+/** Fails like apt without network. */
 const noDebian = (): Promise<never> =>
   Promise.reject(new EngineError("PackageMissing", "postgresql-15 cannot be fetched"));
 
@@ -53,7 +53,7 @@ test("a new data folder gets the newest installed version that can be backed up"
   assert.match(chosen.folder, /\/15\/bin$/);
 });
 
-test("where none is installed Debian's is fetched, for new data and for data that it made", async () => {
+test("if none is installed, Debian's is fetched, for new data and for data that it made", async () => {
   const env = { LD_LIBRARY_PATH: "/cache/usr/lib" };
   const path = (program: string): string => `/cache/usr/lib/postgresql/15/bin/${program}`;
   const fetched = { name: "postgresql-15", version: "15.20", root: "/cache", env, path } as const;
@@ -64,7 +64,7 @@ test("where none is installed Debian's is fetched, for new data and for data tha
   assert.equal(embedded.major, "18");
 });
 
-test("where none can be had the npm package's is taken, which cannot be backed up", async () => {
+test("if none can be fetched, the npm package's is taken, which cannot be backed up", async () => {
   const chosen = await choice({}, join(folder, "not-there-yet"));
   assert.equal(chosen.canDump, false);
   assert.equal(chosen.major, "18");

@@ -12,18 +12,18 @@ import { absentOf, makeWhole } from "./whole-folders.ts";
 export interface PostgresPrograms {
   /** Folder with `initdb` and `postgres`, readable by the user that the server runs as. */
   readonly folder: string;
-  /** Such as `15`; a data folder belongs to one. */
+  /** Major version, such as `15`; a data folder belongs to one. */
   readonly major: string;
-  /** Whether `pg_dump` and `pg_restore` are there, too. */
+  /** True if `pg_dump` and `pg_restore` are there, too. */
   readonly canDump: boolean;
-  /** What the programs need in their environment. */
+  /** Environment that the programs need. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Where Debian and its kin install each version, in a folder of its own. */
+/** Folder in which Debian and its derivatives install each version in a folder of its own. */
 const installedVersions = "/usr/lib/postgresql";
 
-/** Where programs are looked for. */
+/** Sets where programs are looked for. */
 export interface ProgramsOptions {
   /** Default: the system's. */
   readonly installed?: string | undefined;

@@ -9,14 +9,14 @@ import { writeOwned } from "./unprivileged.ts";
 export interface StandbyOptions {
   /** Its programs must be able to copy it: those of the npm package cannot. */
   readonly primary: PostgresServer;
-  /** Of the standby; kept between starts. */
+  /** Data folder of the standby; kept between starts. */
   readonly dataDir: string;
   /** Its physical replication slot on the primary, which must exist. The primary knows it by this name, too. */
   readonly name: string;
   /** A role that may replicate. */
   readonly user: string;
   readonly password: string;
-  /** As of `startPostgres`. Those that bound resources must not be smaller than the primary's. */
+  /** Settings as for `startPostgres`. Resource limits must not be smaller than the primary's. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -32,7 +32,7 @@ export async function startStandby(options: StandbyOptions): Promise<PostgresSer
   const how = ["--wal-method=stream", `--slot=${name}`, "--checkpoint=fast", "--write-recovery-conf"];
   if (!(await exists(join(root, "data"))))
     await makeData(prepared, "pg_basebackup", [...from, ...how], { PGPASSFILE: file });
-  // What the copy recorded of the primary may be outdated: its port may be another one after a start.
+  // The address of the primary that the copy recorded may be outdated: its port may change at a start.
   const passfile = file.replaceAll(/[\\']/g, "\\$&");
   const source = `host=127.0.0.1 port=${primary.port} user=${user} passfile='${passfile}' application_name=${name}`;
   const settings = { ...options.settings, primary_conninfo: source, primary_slot_name: name };

@@ -9,8 +9,8 @@ import { startPostgres } from "./postgres.ts";
 const folder = await mkdtemp(join(tmpdir(), "klutch-pg-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
-test("a data folder that a killed initdb left half-made is made anew, and a kept one is taken up", async () => {
-  // What initdb leaves when it is killed.
+test("a data folder that a killed initdb left half-made is made again, and a kept one is used again", async () => {
+  // A killed initdb leaves this behind.
   await mkdir(join(folder, "data.partial"));
   await writeFile(join(folder, "data.partial", "PG_VERSION"), "18\n");
   const identifiers: string[] = [];
@@ -49,7 +49,7 @@ test("a data folder in a home that only its owner may enter is kept and taken up
   await assert.rejects(access(dataDir));
 });
 
-test("what was moved to the system's place goes with its folder, and data that is gone is not made anew silently", {
+test("data moved to the system's place goes with its folder, and lost data is not made again silently", {
   skip: process.getuid?.() === 0 ? false : "only root's PostgreSQL runs as another user",
 }, async () => {
   const home = join(folder, "closed");

@@ -22,11 +22,11 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Connection URL of the superuser by loopback, with its password. */
   readonly url: string;
-  /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
+  /** Folder of the server's own `pg_dump` and `pg_restore`; undefined when the server came without them. */
   readonly dumpPrograms: string | undefined;
   /** `LD_LIBRARY_PATH` of these; undefined when the system finds their libraries itself. */
   readonly dumpLibraries: string | undefined;
-  /** Those that it was started from; a standby needs the same. */
+  /** Programs of the server; a standby needs the same. */
   readonly programs: PostgresPrograms;
   readonly process: RunningProcess;
 }
@@ -41,14 +41,14 @@ export interface StartPostgresOptions {
   readonly password?: string | undefined;
   /** Settings of the server by their names, such as `max_connections`. They win over the defaults, which are below. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
-  /** How it is reached from other machines. Default: not at all. */
+  /** Access from other machines. Default: none. */
   readonly outside?: OutsideDoor | undefined;
 }
 
 /** A data folder that a server can be started on. */
 export interface PreparedPostgres {
   readonly programs: PostgresPrograms;
-  /** Where the data really is. */
+  /** Folder that really holds the data. */
   readonly root: string;
   readonly password: string;
 }
@@ -114,7 +114,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return await runServer(await preparePostgres({ ...options, dataDir }), options, stack);
 }
 
-/** Starts a server on a data folder that is ready. What is in `stack` ends after the server. */
+/** Starts a server on a data folder that is ready. The contents of `stack` end after the server. */
 export async function runServer(
   { programs, root, password }: PreparedPostgres,
   options: StartPostgresOptions,
@@ -123,7 +123,7 @@ export async function runServer(
   const { outside } = options;
   const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
   const accessFile = join(root, "access.conf");
-  // Without it the rules of `initdb` count, which know loopback only.
+  // Without this file the rules of `initdb` apply, which know loopback only.
   if (outside !== undefined) await writeOwned(accessFile, accessRules(outside));
   const access = outside === undefined ? {} : { hba_file: accessFile };
   const settings = Object.entries({ ...defaultSettings, ...options.settings, ...access });
@@ -154,7 +154,7 @@ export async function runServer(
   };
 }
 
-/** Whether a login would be asked for its password: a server that is still starting accepts connections, but refuses logins. */
+/** Tells whether a login is asked for its password: a server that is still starting accepts connections, but refuses logins. */
 function acceptsLogins(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const parameters = Buffer.from("user\0postgres\0database\0postgres\0\0");

@@ -77,7 +77,7 @@ test("servers are fetched from an archive with the pinned checksum, and nothing 
     }),
   );
   const go = join(folder, "go");
-  // It answers what is asked of it beforehand; building would fail.
+  // This `go` answers the questions before a build; building would fail.
   await writeFile(go, `#!/bin/sh\n[ "$1" = env ] && printf 'go1.99.0\\n${folder}/b\\n${folder}/m\\n'\n`);
   await chmod(go, 0o755);
   const cacheFolder = join(folder, "cache");
@@ -112,7 +112,7 @@ test("a host that is absent or refuses is tried once, and the servers are built"
   assert.equal(refused.fetched, false);
   assert.match(refused.said.join(), /it answers 403\); building instead/);
   assert.equal(requests, 1);
-  // Given back at once, so nobody listens there.
+  // The port is given back at once, so no server listens there.
   const reserved = await reservePorts(1);
   await reserved[Symbol.asyncDispose]();
   const absent = await attempt(`http://127.0.0.1:${reserved.ports[0]}`, pinned);
@@ -127,7 +127,7 @@ test("a host that never answers is given up after a moment", async () => {
   assert.match(said.join(), /it does not answer/);
 });
 
-test("nobody is asked when the download is switched off, or nothing is published", async () => {
+test("no server is asked when the download is switched off, or nothing is published", async () => {
   for (const [mirrorUrl, wanted] of [
     ["off", pinned],
     ["http://127.0.0.1:1", undefined],

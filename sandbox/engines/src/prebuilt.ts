@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /** The archive of one module's servers; `sandbox/engines/pins/prebuilt.json` holds one for each module that has any. */
 export interface PinnedArchive {
   readonly version: string;
-  /** Where it is published, without the file's name. */
+  /** URL of its folder, without the file's name. */
   readonly url: string;
   /** Folder of the programs in it. */
   readonly folder: string;
@@ -43,7 +43,7 @@ export function archiveName(
 
 /**
  * Puts the programs into the targets' folders; false when there is no archive for this machine, or its host does not answer at once.
- * Throws `EngineError` ChecksumMismatch when the host serves something else than what is pinned, which is never run.
+ * Throws `EngineError` ChecksumMismatch when the host serves something else than the pinned archive, which is never run.
  */
 export async function fetchPrebuilt(
   targets: readonly EnginePlace[],

@@ -1,15 +1,15 @@
-/** Which process it is: an id alone may be anybody's later, and in a container that was started again it is the same. */
+/** Identifies a process: an id alone may be reused later, and repeats in a container that was started again. */
 import { readFile } from "node:fs/promises";
 
 /** A process, now and for ever. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** In ticks since the boot. */
+  /** Ticks since the boot. */
   readonly startedAt: string;
   readonly boot: string;
 }
 
-/** Undefined when no such process runs. Linux only. */
+/** Returns the identity of a process; undefined when no such process runs. Linux only. */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
   const [stat, boot] = await Promise.all([
     readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""),

@@ -88,7 +88,7 @@ test("a server that does not get ready is ended, and the error says what the pro
   await eventually("its end", () => !isAlive(pid));
 });
 
-test("a probe that never answers does not hide that the server died or that nobody waits any more", async () => {
+test("a probe that never answers does not hide that the server died or that the caller stopped waiting", async () => {
   const never = (): Promise<boolean> => new Promise(() => undefined);
   await assert.rejects(startProcess({ ...shell("hang-dies", "exit 7"), ready: never }), /ended with code 7/);
   const abort = new AbortController();
@@ -119,7 +119,7 @@ test("stop asks first and kills what does not listen; the exit code says which",
   assert.equal(await stubborn.exited, 128 + 9);
 });
 
-test("what a server leaves behind ends with it", async () => {
+test("processes that a server leaves behind end with it", async () => {
   const pidFile = join(folder, "grandchild.pid");
   const running = await startProcess({
     ...shell("parent", `sleep 60 & echo $! > ${pidFile}; exec sleep 60`),

@@ -12,16 +12,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 
-/** What to run. */
+/** Describes the process to run. */
 export interface ProcessOptions {
-  /** For messages. */
+  /** Name of the server in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   /** Added to the inherited environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Standard output and error are appended here; nobody else may read it. */
+  /** Standard output and error are appended here; other users cannot read it. */
   readonly logFile: string;
   /** Resolves to true once the server serves; asked until then. Default: ready at once. */
   readonly ready?: (() => Promise<boolean>) | undefined;
@@ -29,9 +29,9 @@ export interface ProcessOptions {
   readonly readyTimeoutMs?: number | undefined;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
-  /** What asks the server to end. Default SIGTERM. */
+  /** Signal that asks the server to end. Default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals | undefined;
-  /** How long the server may take to end by itself. Default 10 000. */
+  /** Milliseconds that the server may take to end by itself. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined;
   /** Called with the process id before readiness is waited for; when it throws, the server is ended. */
   readonly onStarted?: ((pid: number) => Promise<void>) | undefined;
@@ -42,7 +42,7 @@ export interface ProcessOptions {
 /** A server that runs. */
 export interface RunningProcess extends AsyncDisposable {
   readonly name: string;
-  /** Of the server, and of its process group. */
+  /** Process id of the server, and of its process group. */
   readonly pid: number;
   readonly logFile: string;
   /** The exit code; 128 and the signal's number when a signal ended it. */
@@ -107,7 +107,7 @@ function follow(options: ProcessOptions, child: ChildProcess): RunningProcess {
   let hasExited = false;
   const finish = (code: number): void => {
     hasExited = true;
-    // What the server left behind in its group, and the shell that watches us.
+    // Ends processes that the server left in its group, and the shell that watches us.
     killGroup(child.pid);
     child.stdio[3]?.destroy();
     resolve(code);

@@ -21,15 +21,15 @@ export interface ObtainOptions {
 
 /** Options of `resolveEngine`. */
 export interface ResolveOptions extends ObtainOptions {
-  /** For tests. Default: `go` on PATH. */
+  /** Replaces go in tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
   /** Base URL of prebuilt servers, or `off`. Default: `KLUTCH_ENGINES_URL`, else where their project publishes them. */
   readonly mirrorUrl?: string | undefined;
-  /** For tests, by module. Default: those of `sandbox/engines/pins/prebuilt.json`. */
+  /** Archives by module, for tests. Default: those of `sandbox/engines/pins/prebuilt.json`. */
   readonly archives?: ReadonlyMap<string, PinnedArchive> | undefined;
 }
 
-/** How often a build says how far it is. */
+/** Milliseconds between the progress messages of a build. */
 const progressEveryMs = 10_000;
 
 /** Returns the path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */

@@ -40,7 +40,7 @@ test("only root has somebody else to run servers as", () => {
   assert.notEqual(unprivileged?.uid, 0);
 });
 
-test("another user can enter what is open to all, and a folder to come by what stands above it", {
+test("another user can enter folders that are open to all; a future folder is judged by the folders above it", {
   skip: !isRoot,
 }, async () => {
   assert.ok(unprivileged !== undefined);

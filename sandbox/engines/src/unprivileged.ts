@@ -17,10 +17,10 @@ export interface Identity {
 /** `nobody` of Debian. */
 const nobody: Identity = { uid: 65_534, gid: 65_534 };
 
-/** For servers that refuse to run as root: whom they run as instead. Undefined when this process is not root. */
+/** User that servers run as if they refuse to run as root. Undefined when this process is not root. */
 export const unprivileged: Identity | undefined = process.getuid?.() === 0 ? nobody : undefined;
 
-/** Where root keeps what other users must reach although its home is closed to them. */
+/** Folder of root's data that other users must reach although root's home is closed to them. */
 export const sharedFolder = "/var/lib/klutch";
 
 /** Writes a file of the user that servers run as, for no other user. */

@@ -3,9 +3,9 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { acquireFileLock } from "./file-lock.ts";
 import { exists } from "./paths.ts";
 
-/** How a maker of folders waits for others. */
+/** Sets how a maker of folders waits for others. */
 export interface MakingOptions {
-  /** File of the lock; who makes one of the folders holds it. */
+  /** Lock file, held while a process makes one of the folders. */
   readonly lock: string;
   /** Called once when another process makes them. */
   readonly onWait?: (() => void) | undefined;

@@ -13,7 +13,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const folders = await ensureCertificates(folder, new Date());
 const read = (from: string, name: string): Promise<string> => readFile(join(from, name), "utf8");
 
-test("the function's server and Crossplane's client trust each other, and no one without a certificate gets in", async (t) => {
+test("the function's server and Crossplane's client trust each other, and clients without a certificate are refused", async (t) => {
   const { functionServer, crossplaneClient } = folders;
   const ca = await read(functionServer, "ca.crt");
   const server = createServer(

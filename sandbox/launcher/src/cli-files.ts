@@ -33,7 +33,7 @@ export async function writeCliFiles(
   return { bin, kubeconfigs };
 }
 
-/** Writes `kubectl-bind` and `klutch` into `bin`, as they stand in this checkout. */
+/** Writes `kubectl-bind` and `klutch` of this checkout into `bin`. */
 export async function writeOwnCommands(folder: string, bin: string): Promise<void> {
   // The program tells its two names apart by the path it was started with.
   const links = join(folder, "cli");

@@ -5,7 +5,7 @@ import { deployments, type DynamicObject, listAt, numberAt } from "@klutch/kube-
 import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { keepApp, type Supervision } from "./supervise.ts";
 
-/** Of the Deployment, and of its account. */
+/** Namespace and name of the Deployment, and of its account. */
 const konnector = { namespace: "klutch-bind", name: "konnector" };
 
 /** Parts of the sandbox that konnectors need. */

@@ -13,7 +13,7 @@ export interface Whereabouts {
   readonly issuer: string;
   /** File with the authority of the backend's certificate; undefined when it has none. */
   readonly authorities?: string | undefined;
-  /** How the sandbox ends, as the last sentence. */
+  /** Last sentence, which tells how the sandbox ends. */
   readonly next: string;
 }
 

@@ -62,7 +62,7 @@ export async function keepApp(
     ...rest,
     name,
     command: process.execPath,
-    // As in the shipped manifests: keeps memory close to the used amount.
+    // Keeps memory close to the used amount, as in the shipped manifests.
     env: { ...konnectorRuntime, ...env },
     args: [ownProgram(app), ...args],
   });

@@ -4,7 +4,7 @@ import { NodeError } from "./errors.ts";
 
 /** A hierarchy. */
 export interface Hierarchy {
-  /** For `mount -t cgroup -o`: `cpu,cpuacct` or `none,name=systemd`. */
+  /** Option of `mount -t cgroup -o`: `cpu,cpuacct` or `none,name=systemd`. */
   readonly option: string;
   /** Folder below /sys/fs/cgroup by which programs find it: `cpu,cpuacct` or `systemd`. */
   readonly name: string;

@@ -31,7 +31,7 @@ import { startApi, startRuntime, startWorkers } from "./servers.ts";
 
 /** Options of `startNodeCluster`. */
 export interface NodeClusterOptions {
-  /** For messages. Default `cluster`. */
+  /** Name of the cluster in messages. Default `cluster`. */
   readonly name?: string | undefined;
   /** Shared with other clusters, whose nodes then reach each other; not ended with this cluster. */
   readonly network: NodeNetwork;

@@ -11,7 +11,7 @@ export interface Command {
   readonly args: readonly string[];
   /** The whole environment. Default: that of this process. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** For messages. Default: the command line. */
+  /** Name of the command in messages. Default: the command line. */
   readonly shown?: string | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface NodeNetwork extends AsyncDisposable {
   readonly addresses: NetworkAddresses;
   /** Environment in which `ip` is found. */
   readonly env: Readonly<Record<string, string>>;
-  /** Returns a node that no one else got. */
+  /** Returns a node that was not returned before. */
   nextNode(): NodeAddresses;
 }
 

@@ -111,7 +111,7 @@ async function applyWeb({ client }: NodeCluster, image: string): Promise<void> {
   });
 }
 
-/** What a Pod prints that runs the program to its end. */
+/** Returns the output of a Pod that runs the program to its end. */
 async function outputOf(cluster: NodeCluster, image: string, args: readonly string[]): Promise<string> {
   const { client } = cluster;
   const pod = podThatRuns(image, args);

@@ -20,7 +20,7 @@ test("a shell that ends before it spoke is an error with its complaint", async (
   );
 });
 
-test("of many complaints the last ones are told, in their order", async () => {
+test("the last of many error lines are reported, in their order", async () => {
   const watchdog = startWatchdog("test", "seq 30 >&2; exit 3", [], env);
   const last = Array.from({ length: 20 }, (_, index) => String(index + 11)).join("\n");
   await assert.rejects(watchdog.line(), { message: `test ended with code 3: ${last}` });

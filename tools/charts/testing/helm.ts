@@ -22,7 +22,7 @@ export interface Helm extends AsyncDisposable {
   values(values: object): Promise<string>;
   /** The objects of a chart; Helm's default namespace is the chart's own. */
   template(chart: string, values?: object, ...args: readonly string[]): Promise<readonly Rendered[]>;
-  /** What Helm says when it refuses the values. */
+  /** Returns Helm's message when it refuses the values. */
   refusal(chart: string, values: object, ...args: readonly string[]): Promise<string>;
 }
 

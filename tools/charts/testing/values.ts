@@ -6,7 +6,7 @@ export const atHome = {
   "klutch-konnector": ["--namespace", "klutch-bind"],
 } as const;
 
-/** As few values as each chart takes. */
+/** The fewest values that each chart takes. */
 export const minimal = {
   klutch: {
     publicUrl: "https://klutch.example.org",
@@ -59,7 +59,7 @@ export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object
   },
 };
 
-/** As much as the chart of app clusters can make. */
+/** Values with which the chart of app clusters makes everything that it can. */
 export const everyKonnectorValue = {
   image: { pullPolicy: "Always" },
   imagePullSecrets: [{ name: "registry" }],

@@ -1,4 +1,4 @@
-/** Lets a script run beside the unpacked root of an image as in a Pod: own network, processes and mounts, and a root that nobody can write to. */
+/** Lets a script run beside the unpacked root of an image as in a Pod: own network, processes and mounts, and a read-only root. */
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ mount -o remount,bind,ro "$root"
 exec "$@"
 `;
 
-/** Why it cannot be done here; undefined when it can. */
+/** Returns why namespaces cannot be used here; undefined when they can. */
 export async function missingForNamespaces(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "only root can start a program in another root";
   return run("unshare", [...flags, "--net", "ip", "link", "set", "lo", "up"], { env: path }).then(
@@ -32,12 +32,12 @@ export async function missingForNamespaces(): Promise<string | undefined> {
   );
 }
 
-/** What a script of `testing/` is told of the program. */
+/** Describes the program to a script of `testing/`. */
 export interface Pod {
   readonly root: string;
   readonly entrypoint: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Who runs it: user and group. */
+  /** User and group that run it. */
   readonly user: string;
 }
 

@@ -13,7 +13,7 @@ export interface PodProcess {
   end(): Promise<void>;
 }
 
-/** What `runBeside` passed on. */
+/** Returns the Pod that `runBeside` passed on. */
 export function podOfArguments(): Pod {
   const value: unknown = JSON.parse(process.argv[2] ?? "");
   const texts = Object.entries(recordAt(value, "env")).map(([name, text]) => [name, String(text)] as const);

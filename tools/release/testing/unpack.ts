@@ -17,7 +17,7 @@ export async function unpack(image: Image, root: string): Promise<void> {
   await rm(`${root}.tar.gz`);
 }
 
-/** How a container of it is started. */
+/** Returns the image's configuration of its containers. */
 export function runtimeConfig(image: Image): Readonly<Record<string, unknown>> {
   const config: unknown = JSON.parse(Buffer.from(image.blobs[0]?.bytes ?? []).toString());
   return recordAt(config, "config");

@@ -45,7 +45,7 @@ export class Fixture implements AsyncDisposable {
     this.folder = folder;
   }
 
-  /** With a running operator and these namespaces. */
+  /** Starts a cluster with these namespaces and a running operator. */
   static async start(...names: readonly string[]): Promise<Fixture> {
     const cluster = await leaseCluster();
     const fixture = new Fixture(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
@@ -57,13 +57,13 @@ export class Fixture implements AsyncDisposable {
     return fixture;
   }
 
-  /** With further flags, if there are any. */
+  /** Starts the operator with these additional flags. */
   async startOperator(...flags: readonly string[]): Promise<void> {
     const args = [
       ...flags,
       `--data-folder=${join(this.folder, "data")}`,
       `--kubeconfig=${join(this.folder, "kubeconfig")}`,
-      // As its Deployment says.
+      // The flags of its Deployment.
       "--leader-election",
       "--namespace=a8s-system",
     ];
@@ -77,12 +77,12 @@ export class Fixture implements AsyncDisposable {
     });
   }
 
-  /** In order. */
+  /** Stops the operator in order. */
   async stopOperator(): Promise<void> {
     await this.#operator?.stop();
   }
 
-  /** As a crash would. */
+  /** Kills the operator, as a crash would. */
   async killOperator(): Promise<void> {
     await this.#operator?.kill();
   }
@@ -172,7 +172,7 @@ export class Fixture implements AsyncDisposable {
     );
   }
 
-  /** What the tenant of the binding gets from one statement; by another port it is a standby that answers. */
+  /** Runs one statement as the binding's tenant; with `port`, a standby answers. */
   async query(
     namespace: string,
     binding: string,
@@ -192,14 +192,14 @@ export class Fixture implements AsyncDisposable {
     }
   }
 
-  /** What the Secret of the binding has by this key. */
+  /** Returns the value of a key of the binding's Secret. */
   async credential(namespace: string, binding: string, key: string): Promise<string> {
     const ref = { namespace, name: `${binding}-service-binding` };
     const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
     return secretText(secret, key) ?? "";
   }
 
-  /** The process of a server: the one that writes, or the standby of this number. */
+  /** Returns the process of a server: the primary, or the standby of this number. */
   async serverOf(
     namespace: string,
     name: string,

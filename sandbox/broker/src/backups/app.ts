@@ -1,4 +1,4 @@
-/** Serves the HTTP API of a9s backup managers, and decides which requests are possible now. The worker does what is written down here. */
+/** Serves the HTTP API of a9s backup managers, and decides which requests are possible now. The worker carries out the recorded jobs. */
 import { type Context, Hono } from "hono";
 import { errorAnswer, guards } from "../app.ts";
 import { badRequest, BrokerError, identifierIn, notFound } from "../errors.ts";

@@ -110,7 +110,7 @@ for (const step of [
     const hasEnded = step === "restore exchanged" || step === "restore done";
     // The instance is open again already, though its restore still counts as running.
     if (hasEnded) await query(uri, "insert into t values (3)");
-    // Before the exchange the old rows are all there; in the moment after it nobody gets in.
+    // Before the exchange the old rows are all there; just after it connections are refused.
     else if (step !== "restore swapped") assert.deepEqual(await rows(uri), [{ a: 1 }, { a: 2 }]);
     await using broker = await startProcess(config);
     assert.deepEqual(await restoresOf(broker, id), ["done"]);

@@ -13,7 +13,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const files = new BackupFiles(folder);
 await files.keepOnly(new Set());
 
-test("what was written is read again, as often as it is opened", async () => {
+test("a written dump is read again, as often as it is opened", async () => {
   const data = Buffer.alloc(300_000, "x");
   const written = await files.write(1, async (to) => {
     to.end(data);

@@ -96,7 +96,7 @@ test("a backup belongs to its number, and no changed one is restored", async () 
   assert.deepEqual(await query(uri, "select count(*)::int as n from t"), [{ n: 2 }]);
 });
 
-test("each call of what is not there, or not ready, is refused with the code that clients know", async () => {
+test("each call for a missing or unfinished object is refused with the code that clients know", async () => {
   await provisioned("codes");
   const backupId = await backedUp("codes");
   const here = { instanceId: "codes", backupId };
@@ -243,7 +243,7 @@ test("a file that cannot be deleted is an error, and the backup counts as before
   await manager().deleteBackup(here);
 });
 
-test("what is too old is deleted with its file, but not the newest ones, and an instance takes its backups along", async () => {
+test("an expired backup is deleted with its file, but not the newest ones, and an instance takes its backups along", async () => {
   await provisioned("old");
   const ids = [await backedUp("old"), await backedUp("old"), await backedUp("old")];
   await query(
@@ -258,7 +258,7 @@ test("what is too old is deleted with its file, but not the newest ones, and an 
   const files = async (): Promise<readonly string[]> =>
     (await readdir(folder)).filter((name) => ids.some((id) => name.startsWith(`${id}.`)));
   assert.deepEqual(await files(), [`${ids[2]}.backup`]);
-  // Records of what is gone do not grow for ever.
+  // Records of deleted backups do not grow for ever.
   await query(
     fixture.adminOf(adminDatabase),
     `update public.backups set finished_at = now() - interval '105 days' where id = ${ids[0]}`,
@@ -294,7 +294,7 @@ test("an instance is deprovisioned in the middle of its backup, and nothing of i
   );
 });
 
-test("where pg_dump is missing a backup is refused with what to install, and everything else goes on", async () => {
+test("if pg_dump is missing, a backup is refused with the packages to install, and everything else goes on", async () => {
   await using without = await startBackupFixture({ postgresPrograms: "/nowhere" });
   await without.fixture.provisioned("plain");
   await query(await without.fixture.bound("plain", "plain-1"), "select 1");

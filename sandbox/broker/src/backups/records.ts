@@ -8,9 +8,9 @@ interface JobRecord {
   readonly instanceId: string;
   readonly triggeredAt: Date;
   readonly finishedAt: Date | null;
-  /** Why it failed, or why it is gone. */
+  /** Reason of the failure or the deletion. */
   readonly message: string;
-  /** How often it was begun. */
+  /** Number of attempts. */
   readonly attempts: number;
 }
 

@@ -3,7 +3,7 @@ import type { Queries } from "../store.ts";
 import type { WrittenFile } from "./files.ts";
 import { type BackupRecord, type Records, select } from "./records.ts";
 
-/** How a backup or restore ended. */
+/** Result of a backup or restore. */
 export interface Ending {
   readonly state: "done" | "failed";
   readonly message: string;

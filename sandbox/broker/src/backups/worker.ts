@@ -1,6 +1,6 @@
 /**
- * Makes the backups and restores that the store lists. The process may be killed between any two lines: the store knows what is to happen
- * before it happens, a file counts only after its record says so, and each piece of work can be begun again.
+ * Makes the backups and restores that the store lists. The process may be killed between any two lines: the store records an action
+ * before it happens, a file counts only after its record confirms it, and each piece of work can be begun again.
  *
  * | killed after | left | next start |
  * |---|---|---|
@@ -19,7 +19,7 @@ import { BackupFiles } from "./files.ts";
 import type { BackupRecord, Records, RestoreRecord } from "./records.ts";
 import type { BackupStore } from "./store.ts";
 
-/** Where backups are stored and how long. */
+/** Sets where backups are stored and for how long. */
 export interface BackupConfig {
   /** Folder of the files, of this broker only. */
   readonly folder: string;
@@ -130,7 +130,7 @@ export class Worker implements AsyncDisposable {
     await this.#queue.idle();
   }
 
-  /** Takes up open work, ends deletions, and deletes what is too old. */
+  /** Resumes unfinished work, completes deletions, and deletes expired backups. */
   async #sweep(): Promise<void> {
     const { store, retention, logger } = this.#parts;
     for (const table of ["backups", "restores"] as const)

@@ -11,7 +11,7 @@ export type Credentials = Readonly<Record<string, unknown>>;
 /** The service of a driver. */
 export interface DriverKind {
   readonly type: ServiceType;
-  /** How backups are made, such as `postgresql_dump`; shown to users. */
+  /** Method of backups, such as `postgresql_dump`; shown to users. */
   readonly backupType: string;
   /** The instance parameters that are supported. */
   readonly parameters: ParameterChecks;

@@ -110,7 +110,7 @@ test("a plan's memory holds: writes beyond it are refused and reading goes on", 
   await connection.send("SET", "again", "1");
 });
 
-test("a plan's connections are all that there are, and the broker is still inside", async () => {
+test("an instance has only its plan's connections, and the broker is still inside", async () => {
   const instance = instanceOf("many", plan);
   await keyvalue.ensure(instance);
   const binding = bindingOf(instance, "many-1");
@@ -124,7 +124,7 @@ test("a plan's connections are all that there are, and the broker is still insid
   await keyvalue.unbind(binding);
 });
 
-test("a script without end keeps nobody from being unbound", async () => {
+test("a script without end does not prevent unbinding", async () => {
   const instance = instanceOf("endless", plan, { "lua-time-limit": 100 });
   await keyvalue.ensure(instance);
   const binding = bindingOf(instance, "endless-1");
@@ -248,7 +248,7 @@ test("a full disk ends writing and not deleting", async () => {
   assert.equal(await connection.send("SET", "a", "3"), "OK");
 });
 
-test("writing the same key again and again never fills the disk, because the log is written anew", async () => {
+test("writing the same key again and again never fills the disk, because the log is rewritten", async () => {
   const instance = instanceOf("churn", plan);
   await keyvalue.ensure(instance);
   using connection = await login(await keyvalue.bind(bindingOf(instance, "churn-1"), instance));
@@ -258,7 +258,7 @@ test("writing the same key again and again never fills the disk, because the log
   await waitFor("writing", async () => (await connection.send("SET", "k", "1").catch(() => "no")) === "OK");
 });
 
-test("a log that grew while it was written anew is written anew again", async () => {
+test("a log that grew while it was rewritten is rewritten again", async () => {
   const instance = instanceOf("grown", plan);
   await keyvalue.ensure(instance);
   using connection = await login(await keyvalue.bind(bindingOf(instance, "grown-1"), instance));

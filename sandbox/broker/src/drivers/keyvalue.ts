@@ -108,7 +108,7 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
         isFull = full;
         await align();
       }
-      // By itself the server rewrites its log only when that has doubled. It refuses while it does so already.
+      // The server itself rewrites its log only when the log has doubled. It refuses while a rewrite is running.
       if (isFull) await run("BGREWRITEAOF").catch(() => undefined);
     },
     async dump(to, signal) {
@@ -168,7 +168,7 @@ function configuration({ port, reach, tls }: Place, spec: ServerSpec): string {
   const lines = [
     "port 0",
     "tls-port 0",
-    // For this server `::` means IPv6 alone.
+    // This server takes `::` for IPv6 alone.
     `bind ${reach.listen === "::" ? "0.0.0.0 ::" : reach.listen}`,
     `unixsocket ${socketName}`,
     "unixsocketperm 700",

@@ -19,7 +19,7 @@ test("a database's name in a grant means this database only", () => {
 });
 
 test("the server is told a password's hash, never the password", () => {
-  // As the function PASSWORD() of the server says.
+  // The server's function PASSWORD() returns this hash.
   assert.equal(passwordHash("password"), "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19");
   const said = makeLogin(
     { username: "u1", password: "hunter2" },

@@ -13,7 +13,7 @@ const reading = ["SELECT", "SHOW VIEW", "EXECUTE", "LOCK TABLES", "DELETE", "DRO
 const changing = ["INSERT", "UPDATE", "CREATE", "ALTER", "INDEX", "REFERENCES", "CREATE TEMPORARY TABLES"];
 const writing = [...changing, "CREATE VIEW", "CREATE ROUTINE", "ALTER ROUTINE", "TRIGGER"];
 
-/** What rights depend on. */
+/** Holds the inputs that decide the rights of logins. */
 export interface Rights {
   readonly database: string;
   readonly spec: ServerSpec;
@@ -65,7 +65,7 @@ export function makeLogin(login: postgres.Login, rights: Rights): readonly strin
   ];
 }
 
-/** Makes a login with rights that nobody can use, unless it exists. */
+/** Creates a locked login unless it exists, and gives it these rights. */
 export function makeClosedLogin(username: string, rights: Rights): readonly string[] {
   return [`CREATE USER IF NOT EXISTS ${account(username)} ACCOUNT LOCK`, ...giveRights(username, rights)];
 }

@@ -68,7 +68,7 @@ test("two bindings work on the same data, and the end of one ends its sessions a
   await mariadb.unbind(one);
   await asleep;
   await assert.rejects(sql(first, "select 1"), /Access denied|account is locked/);
-  // What acts in its name still does.
+  // Views that act in its name still work.
   assert.deepEqual(await sql(second, "select a from v; insert into two values (43)"), ["42"]);
   await mariadb.unbind(one);
   await sql(second, "drop view v");
@@ -123,7 +123,7 @@ test("a tenant gets neither at the server nor at files, other accounts, or anoth
   );
 });
 
-test("a plan's connections are all that there are, and the broker still gets in", async () => {
+test("an instance has only its plan's connections, and the broker still gets in", async () => {
   const credentials = await mariadb.bind(bindingOf(instance, "many-1"), instance);
   const sessions = Array.from({ length: 16 }, () => sql(credentials, "select sleep(60)").catch(String));
   const refused = await Promise.race(sessions);
@@ -238,7 +238,7 @@ test("a restore of a broken dump, one that is stopped, and what a killed broker 
   assert.deepEqual(await sql(credentials, "select a from lies"), ["1"]);
 });
 
-/** Restores from a dump that says half, then stops the restore. */
+/** Restores from a dump that contains half, then stops the restore. */
 async function stopInTheMiddle(whole: Buffer): Promise<void> {
   const stop = new AbortController();
   const open = (): Readable => {
@@ -264,7 +264,7 @@ test("a full disk ends writing and not deleting, also for those who come later",
     "create table small (a int); create table big (a int primary key auto_increment, b longblob)",
   );
   const row = "insert into big (b) select repeat('x', 8000000);";
-  // Until it is refused; a server that did not limit would be stopped by the size of its largest file.
+  // Inserts until the server refuses; the size limit of files would stop a server without a quota.
   await assert.rejects(
     (async () => {
       for (let step = 0; step < 40; step++) await sql(credentials, row.repeat(4));
@@ -281,7 +281,7 @@ test("a full disk ends writing and not deleting, also for those who come later",
   await assert.rejects(sql(later, "insert into small values (1)"), /ERROR 1142/);
   assert.deepEqual(await sql(later, "select count(*) from small"), ["0"]);
   assert.ok((await sizeOf(mariadb.homeOf("full"))) < 1024 ** 3);
-  // With room its session ends, which may be before the answer.
+  // Once there is room the session ends, possibly before the answer.
   await sql(later, "truncate table big").catch((error: unknown) => {
     assert.match(String(error), /ERROR (2013|2026|2006|1927)/);
   });

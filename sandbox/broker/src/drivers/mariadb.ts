@@ -109,7 +109,7 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
     async dropLogin(login) {
       if (!(await first(sql.listLogins)).includes(login)) return;
       await run(`ALTER USER ${sql.account(login)} ACCOUNT LOCK`, sql.endSessions(login));
-      // Views and routines that act in its name need it; closed, it lets nobody in.
+      // Views and routines that act in its name need the login; it is locked, so no client can use it.
       if (!(await first(sql.listDefiners)).includes(`${login}@%`))
         await run(`DROP USER ${sql.account(login)}`);
     },

@@ -24,7 +24,7 @@ import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
 
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
-/** After a crash a server first reads the log of its data. */
+/** Milliseconds to wait for a server to run: after a crash it first reads the log of its data. */
 const patienceMs = 60_000;
 /** The end of a process is noticed a moment later than the end of its connections. */
 const noticeMs = 50;
@@ -35,10 +35,10 @@ const roomyPart = 0.9;
 /** Options of `OwnServer`. */
 export interface OwnServerOptions {
   readonly kind: ServerKind;
-  /** For messages. */
+  /** Name of the instance in messages. */
   readonly instance: string;
   readonly logger: Logger;
-  /** How often the disk is measured. Default 5000. */
+  /** Milliseconds between two measurements of the disk. Default 5000. */
   readonly diskEveryMs?: number | undefined;
 }
 
@@ -167,7 +167,7 @@ export class OwnServer {
       const isFull: boolean = (await sizeOf(home)) > diskMiB * mib * (wasFull ? roomyPart : 1);
       if (isFull !== wasFull)
         logger.warn(`the disk of a data server ${isFull ? "is full" : "has room again"}`, { instance });
-      // When it fails, the next measurement tells the server again.
+      // If this fails, the next measurement tells the server again.
       if (isFull || wasFull)
         void this.use((session) => session.setFull(isFull)).then(
           () => (wasFull = isFull),

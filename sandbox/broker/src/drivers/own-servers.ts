@@ -72,7 +72,7 @@ export class OwnServers implements Driver {
   }
 
   async unbind(binding: Binding): Promise<void> {
-    // Without data there is no login, either.
+    // An instance without data has no logins.
     if ((await readRecord(this.homeOf(binding.instanceId))) === undefined) return;
     await this.serverOf(binding.instanceId).use((session) => session.dropLogin(userOf(binding.id)));
   }
@@ -110,7 +110,7 @@ export class OwnServers implements Driver {
       await this.#fillHidden(hidden, specOf(instance), bindings, { open, signal });
       signal.throwIfAborted();
       await onStep?.("restore staged");
-      // From here on nobody writes to the old data.
+      // The old data receives no more writes from here on.
       await server.pause();
       await writeRecord(home, { ...record, data, restored: [...record.restored, token] });
       await onStep?.("restore swapped");

@@ -10,7 +10,7 @@ export type Parameters = Readonly<Record<string, ParameterValue>>;
 /** Parameters of a request; `null` takes one back. */
 export type ParameterChanges = Readonly<Record<string, ParameterValue | null>>;
 
-/** Returns the value, or throws `BrokerError` 400 that names the field, the value and what is possible. */
+/** Returns the value, or throws `BrokerError` 400 that names the field, the value and the allowed values. */
 export type Check<T extends ParameterValue = ParameterValue> = (field: string, value: unknown) => T;
 
 /** Checks by the name of the parameter. */

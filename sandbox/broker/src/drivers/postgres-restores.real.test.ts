@@ -32,7 +32,7 @@ async function restore(id: string, whole: Buffer, token: string, signal?: AbortS
   await dumps.restore(driver, await instance(id), whole, options);
 }
 
-/** What a restore made for itself, and did not remove. */
+/** Lists databases and roles that a restore created for itself and did not remove. */
 const leftovers = (): Promise<unknown> =>
   query(
     adminUrl,
@@ -253,7 +253,7 @@ test("a time limit that a tenant chose for its own statements ends no backup and
   assert.match(JSON.stringify(await query(adminUrl, kept)), /statement_timeout=1\b/);
 });
 
-test("what a killed process left of a restore is gone after the next one", async () => {
+test("leftovers of a killed restore are gone after the next one", async () => {
   await provisioned("left");
   const uri = await bound("left", "left-1");
   await query(uri, "create table t (a int)");

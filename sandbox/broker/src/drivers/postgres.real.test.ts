@@ -58,11 +58,11 @@ test("a tenant cannot change its database or its login: no limit, no setting, no
     await assert.rejects(query(uri, statement), /must be|permission denied/, statement);
 });
 
-test("a tenant lets nobody else into its database", async () => {
+test("a tenant cannot let others into its database", async () => {
   for (const id of ["host", "guest"]) await provisioned(id);
   const host = await bound("host", "host-1");
   const guest = await bound("guest", "guest-1");
-  // What has no right to grant is only warned.
+  // PostgreSQL only warns a login that has no right to grant.
   for (const whom of [`"${userOf(guest)}"`, "public"])
     await query(host, `grant connect on database "${databaseOf(host)}" to ${whom}`);
   await assert.rejects(query(inDatabase(guest, databaseOf(host)), "select 1"), /permission denied/);
@@ -133,7 +133,7 @@ test("binding again repairs what a tenant did to its own login", async () => {
   await query(uri, "create table t (a int)");
 });
 
-test("a tenant's grants to another tenant's login keep nobody from unbinding or deprovisioning", async () => {
+test("a tenant's grants to another tenant's login do not prevent unbinding or deprovisioning", async () => {
   for (const id of ["granter", "victim"]) await provisioned(id);
   const granter = await bound("granter", "granter-1");
   const victim = await bound("victim", "victim-1");

@@ -69,7 +69,7 @@ test("words that would leave their place in a statement are refused by name", ()
   }
 });
 
-test("an unknown parameter is answered with those that there are", () => {
+test("an unknown parameter is refused with the names of the known ones", () => {
   assert.throws(
     () => checkParameters({ shared_buffers: "1GB" }, postgresParameters),
     /parameters\.shared_buffers .* possible: max_connections, /,
@@ -89,7 +89,7 @@ test("a change of null takes a parameter back, others stay", () => {
   assert.deepEqual(checkParameters(null, postgresParameters), {});
 });
 
-test("nobody gets more than the plan, whatever the parameters say", () => {
+test("an instance gets no more than its plan, whatever its parameters are", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1, max: 100_000 }), fc.constantFrom(...postgresql.plans), (wanted, of) => {
       const parameters = { max_connections: wanted, temp_file_limit: wanted };

@@ -11,10 +11,10 @@ export interface ServerSpec extends Pick<Plan, "connectionLimit" | "memoryMiB" |
   readonly parameters: Parameters;
 }
 
-/** Where an instance lives. */
+/** Holds the names, folders, address and secrets of an instance. */
 export interface Place {
   readonly database: string;
-  /** Folder of the broker for this instance; its server may read what is made for it there. */
+  /** Folder of the broker for this instance; its server may read files that the broker makes for it there. */
   readonly home: string;
   /** The server's own folder, in which it is started. */
   readonly data: string;
@@ -32,7 +32,7 @@ export interface Dump {
   readonly signal: AbortSignal;
 }
 
-/** How a server is started. */
+/** Describes how to start a server. */
 export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
 
 /** The broker's access to one running server. Everything can be repeated. */

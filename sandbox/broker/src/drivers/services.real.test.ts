@@ -132,7 +132,7 @@ test("a broker that is killed leaves no server behind; the next one has one for 
   broker = await start();
 });
 
-test("what was destroyed is back after a restore by the backup manager, and sessions end, not logins", async () => {
+test("destroyed data is back after a restore by the backup manager, and sessions end, not logins", async () => {
   await using manager = clientOf(`${url}/backup-manager`);
   const [shop, cache] = [await bound("shop", maria), await bound("cache", keyvalue)];
   const backups = await Promise.all([backedUp(manager, "shop"), backedUp(manager, "cache")]);

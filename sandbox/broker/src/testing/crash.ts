@@ -14,9 +14,9 @@ import { auth, query } from "./fixture.ts";
 export interface BrokerProcess extends AsyncDisposable {
   readonly manager: BackupManagerClient;
   readonly osb: OsbClient;
-  /** When the process is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   readonly kill: () => Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export async function startProcess(config: BrokerConfig, crashAt = ""): Promise<
   };
 }
 
-/** Files of backups, and what is left of dumps and restores in the server. */
+/** Lists the files of backups, and leftovers of dumps and restores in the server. */
 export async function leftIn(folder: string, adminUrl: string): Promise<readonly string[]> {
   const names = await readdir(folder);
   const rows = await query(

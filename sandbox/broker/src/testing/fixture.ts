@@ -9,14 +9,14 @@ import { startBroker } from "../broker.ts";
 import type { BrokerConfig } from "../config.ts";
 import { postgresql } from "../catalog.ts";
 
-/** How tests log in to the broker. */
+/** Credentials of tests at the broker. */
 export const auth = { kind: "basic", username: "u", password: "p" } as const;
 
 /** Each test file has one; the server and its data go when it is disposed. */
 export interface BrokerFixture extends AsyncDisposable {
   readonly osb: OsbClient;
   readonly brokerUrl: string;
-  /** Of the server's superuser. */
+  /** URL of the server's superuser. */
   readonly adminUrl: string;
   readonly serverLog: string;
   /** Ends the broker, does `meanwhile`, and starts it again with the same server. */

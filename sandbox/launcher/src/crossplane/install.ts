@@ -80,7 +80,7 @@ async function installObjects({ clusters }: SandboxContext, engineFolder: string
       metadata: webhooks,
       spec: { type: "ExternalName", externalName: "localhost" },
     },
-    // Without them the first init fails, because their kinds are not discovered yet.
+    // Without these CRDs the first init fails, because their kinds are not discovered yet.
     ...(await readManifests(join(engineFolder, "cluster", "crds"))),
   ]);
 }

@@ -1,6 +1,6 @@
 /**
  * A registry's endpoint: one port with TLS for people and without for clusters. People's tools want TLS, as they get from registries of theirs.
- * What pulls in the clusters speaks plain HTTP to an address of RFC 1918, once it has seen that it does not trust the certificate.
+ * Clients in the clusters speak plain HTTP to an address of RFC 1918 once they see that they do not trust the certificate.
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";

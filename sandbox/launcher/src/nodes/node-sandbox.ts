@@ -87,7 +87,7 @@ export async function startNodeSandbox(progress: Progress, now: Date): Promise<N
   };
   const authorities = await write("authorities", authority.certificate);
   const home = join(folder, "home");
-  // Where docs/release.md says that the plugin is put.
+  // The folder in which docs/release.md installs the plugin.
   const cli = await writeCliFiles(folder, clusters, join(home, ".local", "bin"));
   const path = [await writeTools(folder), cli.bin, inheritedEnvironment["PATH"] ?? ""];
   const person = {

@@ -7,7 +7,7 @@ import { obtainDataServers } from "./broker.ts";
 const redis: DebianPrograms = { name: "redis", version: "7.0.15", root: "/", env: {}, path: (name) => name };
 const { signal } = new AbortController();
 
-test("what this machine cannot have is told in one line, and the others are offered", async () => {
+test("a server that this machine cannot have is reported in one line, and the others are offered", async () => {
   const said: string[] = [];
   const words = "mariadb is not installed here and cannot be fetched: there is no apt-get";
   const found = await obtainDataServers({ say: (line) => void said.push(line) }, signal, (name) =>

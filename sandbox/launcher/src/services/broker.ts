@@ -63,7 +63,7 @@ export async function startBroker(context: SandboxBase, servers: DataServers): P
       BROKER_SECRET_KEY: secrets.brokerKey,
       BROKER_BACKUP_FOLDER: join(folder, "backups"),
       BROKER_DATA_FOLDER: Object.keys(servers).length === 0 ? "" : serversFolder(folder),
-      // Without them the broker searches itself.
+      // Without these paths the broker searches itself.
       BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms ?? "",
       BROKER_POSTGRES_LIBRARIES: postgres.dumpLibraries ?? "",
     },

@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { resolveDebian } from "@klutch/engines";
 import { buildImage, type Image, plainLayerOf } from "@klutch/oci";
 
-/** What the image's web server serves. */
+/** Text that the image's web server serves. */
 export const greeting = "served by a Pod\n";
 
-/** For this machine. Its program is `/bin/busybox`, its user 65532, and it serves `greeting` on port 8080. */
+/** Builds an image for this machine. Its program is `/bin/busybox`, its user 65532, and it serves `greeting` on port 8080. */
 export async function webImage(): Promise<Image> {
   const busybox = await readFile((await resolveDebian("busybox")).path("busybox"));
   const layer = plainLayerOf([

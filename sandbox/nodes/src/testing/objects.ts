@@ -12,7 +12,7 @@ export const services: ResourceType = {
 
 const labels = { app: "web" };
 const metadata = { namespace: "default", name: "web" };
-/** As the restricted level of the Pod security standards wants it, and the root closed for writes. */
+/** Meets the restricted level of the Pod security standards, and closes the root for writes. */
 const securityContext = {
   runAsNonRoot: true,
   readOnlyRootFilesystem: true,
