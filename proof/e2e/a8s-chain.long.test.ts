@@ -44,7 +44,7 @@ await appA.create(namespaces, namespaceObject("demo"));
 let startOperator: () => Promise<void>;
 before(startA8s, { timeout: 100_000 });
 
-/** What a platform team has in its control plane: provider-kubernetes, and an operator behind it. */
+/** Starts provider-kubernetes in the control plane and prepares `startOperator`, which starts the operator behind it. */
 async function startA8s(): Promise<void> {
   const kubeconfig = join(folder, "control-plane.kubeconfig");
   // Crossplane gives itself this right when it installs the provider's package.
@@ -62,7 +62,7 @@ async function startA8s(): Promise<void> {
     }),
   );
   startOperator = async () => {
-    // What an administrator applies, and the account that the Deployment runs with.
+    // The manifests that an administrator applies contain the account that the Deployment runs with.
     const file = await readFile(join(import.meta.dirname, "..", "..", "deploy", "a8s-operator.yaml"), "utf8");
     const manifests = parseYamlDocuments(file).map((document) =>
       decodeObject<DynamicObject>(document, "a8s-operator.yaml"),
@@ -152,7 +152,7 @@ function choiceOf(generation: Generation, composition: string): object {
   return generation === legacy ? { compositionRef } : { crossplane: { compositionRef } };
 }
 
-/** The operator's objects, in whatever namespace the claims are upstream. */
+/** Lists the operator's objects in all namespaces. */
 async function databases(): Promise<readonly DynamicObject[]> {
   const type: ResourceType = {
     group: "postgresql.anynines.com",

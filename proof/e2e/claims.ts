@@ -21,7 +21,7 @@ export class Claims {
   readonly #namespace: string;
   readonly #timeoutMs: number;
 
-  /** `timeoutMs` limits each wait for a claim. A loaded machine is slow, so only what hangs takes that long. */
+  /** `timeoutMs` limits each wait for a claim. A loaded machine is slow, so only a claim that hangs takes that long. */
   constructor(client: KubeClient, namespace: string, timeoutMs = 240_000) {
     this.#client = client;
     this.#namespace = namespace;
@@ -43,12 +43,12 @@ export class Claims {
     await this.#client.mergePatch(type, { name, namespace: this.#namespace }, change);
   }
 
-  /** The claim, or whatever else has that name in the namespace. */
+  /** Returns the claim or other object with that name in the namespace. */
   find(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
     return this.#client.find<DynamicObject>(type, { name, namespace: this.#namespace });
   }
 
-  /** The claim, once `isMeant` holds for it. */
+  /** Returns the claim once `isMeant` holds for it. */
   async become(
     type: ResourceType,
     name: string,
@@ -66,7 +66,7 @@ export class Claims {
     );
   }
 
-  /** The claim, once its `Ready` has this status. */
+  /** Returns the claim once its `Ready` has this status. */
   ready(type: ResourceType, name: string, status: "True" | "False" = "True"): Promise<DynamicObject> {
     const isMeant = (claim: DynamicObject): boolean =>
       findCondition(conditionsOf(claim), "Ready")?.status === status;
@@ -98,7 +98,7 @@ export class Claims {
     await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, options);
   }
 
-  /** The only column of what a statement answers, with the credentials of a Secret. */
+  /** Runs a statement with the credentials of a Secret, and returns its only column. */
   async query(secretName: string, statement: string): Promise<readonly unknown[]> {
     const secret = await waitFor(`the Secret ${secretName}`, () => this.find(secrets, secretName));
     const rows = await sql(secretText(secret, "uri") ?? "", statement);
@@ -111,14 +111,14 @@ function textOf(object: DynamicObject, condition: string): string {
   return `${status} ${reason}: ${message}`;
 }
 
-/** Rows of what a statement answers; as an application does it: one login, no second try. */
+/** Returns the rows of a statement as an application reads them: one login, no second try. */
 export async function sql(
   uri: string,
   statement: string,
   values: readonly unknown[] = [],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: uri });
-  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
+  // A login that ends, or a server that stops, ends the session; the query that runs then fails.
   client.on("error", () => undefined);
   await client.connect();
   try {

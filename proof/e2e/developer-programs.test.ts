@@ -14,7 +14,7 @@ const cases: readonly (readonly [program: string, option: string])[] = [
   ["proof/bench/instances.ts", "probes"],
 ];
 
-/** Exit code, and what it printed as an error. */
+/** Returns the exit code and the standard error. */
 async function run(program: string, ...args: readonly string[]): Promise<readonly [unknown, string]> {
   const path = join(import.meta.dirname, "..", "..", program);
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "ignore", "pipe"] });
@@ -23,7 +23,7 @@ async function run(program: string, ...args: readonly string[]): Promise<readonl
 }
 
 for (const [program, option] of cases)
-  test(`${program} refuses --${option} that is no number, and an option that there is not`, async () => {
+  test(`${program} refuses --${option} that is not a number, and an unknown option`, async () => {
     const [number, unknown] = await Promise.all([
       run(program, `--${option}=many`),
       run(program, "--nonsense"),

@@ -4,9 +4,9 @@ import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 
 /** Records until it is disposed. */
 export interface History extends AsyncDisposable {
-  /** Of the claim, oldest first; the last state of a deleted one is the one with which it went. */
+  /** Returns the states of the objects with this name, oldest first; the last state of a deleted object is its final one. */
   readonly of: (name: string) => readonly DynamicObject[];
-  /** Of those that are meant, of all names; oldest first. */
+  /** Returns the states for which `isMeant` holds, of all names, oldest first. */
   readonly where: (isMeant: (object: DynamicObject) => boolean) => readonly DynamicObject[];
 }
 

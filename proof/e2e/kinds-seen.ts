@@ -1,4 +1,4 @@
-/** What `kubectl get` and `kubectl explain` show a developer of each kind, in an app cluster that bound them all. */
+/** Checks the output of `kubectl get` and `kubectl explain` for each kind, in an app cluster that bound them all. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -65,7 +65,7 @@ export async function bindKinds({ folder, backendUrl }: SeenSandbox): Promise<vo
       await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
 }
 
-/** Applies an example of each kind, looks at all of them, and deletes them again. With `captureTo`, a file of the repository, it keeps what was printed. */
+/** Applies an example of each kind, looks at all of them, and deletes them again. With `captureTo`, a file of the repository, it keeps the output. */
 export async function assertKindsAreSeen(folder: string, captureTo?: string): Promise<void> {
   const kubectl = kubectlIn(folder);
   const wanted = [
@@ -112,7 +112,7 @@ async function writeExamples(folder: string, names: readonly string[]): Promise<
   return names.flatMap((name) => ["-f", join(folder, `${name}.yaml`)]);
 }
 
-/** What can be written into `spec` stands in its explanation; long lines are broken anywhere between words. */
+/** Asserts that the explanation of `spec` contains these words; kubectl breaks long lines anywhere between words. */
 async function assertExplained(kubectl: Kubectl, plural: string, words: readonly string[]): Promise<void> {
   const text = (await kubectl("explain", `${plural}.spec`)).replaceAll(/\s+/g, " ");
   for (const word of words) assert.ok(text.includes(word), `${plural} does not explain ${word}: ${text}`);

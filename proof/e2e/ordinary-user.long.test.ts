@@ -10,7 +10,7 @@ import { startSandbox } from "./sandbox-process.ts";
 
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, "..", "..");
-/** `nobody` of Debian: an account that is there everywhere and owns nothing. */
+/** Debian's account `nobody`, which exists everywhere and owns nothing. */
 const user = { uid: 65_534, gid: 65_534 };
 
 const root = await mkdtemp(join(tmpdir(), "klutch-user-"));
@@ -26,7 +26,7 @@ async function readableTree(): Promise<string> {
   return copy;
 }
 
-/** By links where both are on one file system: nothing is changed in it. */
+/** Copies a folder, by links where both are on one file system, because nothing in it is changed. */
 async function copyTree(from: string, to: string): Promise<void> {
   await run("cp", ["-al", from, to]).catch(() => run("cp", ["-a", from, to]));
 }
@@ -51,7 +51,7 @@ async function ownCache(): Promise<string> {
   return cache;
 }
 
-test("an ordinary user whose home nobody else may enter gets from nothing to a working database password", {
+test("an ordinary user whose home is closed to others gets from nothing to a working database password", {
   timeout: 300_000,
   skip: process.getuid?.() === 0 ? false : "this process is an ordinary user's, so all other tests show it",
 }, async () => {

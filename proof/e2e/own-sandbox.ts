@@ -16,12 +16,12 @@ import {
 
 /** Disposing it ends the sandbox and removes everything that it made. */
 export interface OwnSandbox extends AsyncDisposable {
-  /** What a test puts here goes with the sandbox. It is also the home of the user. */
+  /** Folder that is removed with the sandbox, with everything that a test puts into it. It is also the home of the user. */
   readonly root: string;
   /** Kubeconfigs, logs and state of the sandbox. */
   readonly folder: string;
   readonly pid: number;
-  /** What it has printed so far, errors included. */
+  /** Returns everything that it has printed so far, including errors. */
   readonly printed: () => string;
   /** A client of the cluster's administrator, which ends with the sandbox. */
   client(cluster: "control-plane" | "app-a" | "app-b", options?: KubeClientOptions): Promise<KubeClient>;
@@ -31,7 +31,7 @@ export interface OwnSandbox extends AsyncDisposable {
 
 const upWithinMs = 300_000;
 
-/** Starts it without the demo, with further flags; `name` is for its folder. Throws with what it printed when it does not come up. */
+/** Starts it without the demo, with further flags; `name` is for its folder. Throws with its output when it does not come up. */
 export async function startOwnSandbox(name: string, ...flags: readonly string[]): Promise<OwnSandbox> {
   await using stack = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), `klutch-${name}-`));

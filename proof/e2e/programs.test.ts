@@ -1,4 +1,4 @@
-/** Every server's `main.ts` as a process: how it answers people who try it. */
+/** Runs every server's `main.ts` as a process, and checks its answers to people who try it. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ for (const program of programs) {
     assert.equal(version.code, 0);
     assert.equal(nonsense.code, 2);
     assert.match(nonsense.err, /^--nonsense is not a flag; --help lists those that are\n/);
-    // Each line is one sentence that begins with what is wrong; no stack.
+    // Each line is one sentence that begins with the wrong flag or variable; no stack.
     for (const line of nonsense.err.trimEnd().split("\n"))
       assert.match(line, /^(--[a-z-]+|[A-Z_]+)(: | is )/, line);
   });

@@ -1,4 +1,4 @@
-/** The sandbox as a person starts it: what the README's command runs, in a process of its own. */
+/** Runs the sandbox as a person starts it: the README's command, in a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { type CliFiles, dataHomes } from "@klutch/launcher";
 /** A sandbox that was started. */
 export interface RunningSandbox {
   readonly child: ChildProcess;
-  /** What it has printed so far, errors included. */
+  /** Returns everything that it has printed so far, including errors. */
   readonly printed: () => string;
   readonly exited: Promise<unknown>;
 }
 
-/** How to start one. */
+/** Options of `startSandbox`. */
 export interface SandboxOptions {
   /** Its whole environment. */
   readonly env: NodeJS.ProcessEnv;
@@ -39,7 +39,7 @@ export function startSandbox({ env, args, tree, identity }: SandboxOptions): Run
   return { child, printed: () => printed, exited: once(child, "exit") };
 }
 
-/** Removes what a sandbox in this folder keeps elsewhere, because its servers do not run as root. */
+/** Removes the data that a sandbox in this folder keeps elsewhere, because its servers do not run as root. */
 export async function removeDataOf(folder: string): Promise<void> {
   for (const home of dataHomes(folder)) await removeDataHome(home);
 }
@@ -57,7 +57,7 @@ export function cliFilesIn(folder: string): CliFiles {
   };
 }
 
-/** Address of the backend, from what a sandbox printed that is up. */
+/** Returns the backend's address from the output of a sandbox that is up. */
 export function backendUrlIn(printed: string): string {
   const url = /binding page +(http\S+)\/export/.exec(printed)?.[1];
   if (url === undefined) throw new Error(`the sandbox named no binding page:\n${printed}`);

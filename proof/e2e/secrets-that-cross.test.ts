@@ -18,7 +18,7 @@ const shipped: PermissionClaim = {
 };
 const claim = compilePermissionClaim(shipped);
 
-/** Whether a Secret of the provider's side comes to an app cluster that has bound the shipped ServiceBindings. */
+/** Returns true if a Secret of the provider is copied to an app cluster that has bound the shipped ServiceBindings. */
 function crosses(type: string | undefined, metadata: ObjectMeta = {}): boolean {
   const [providerRef, consumerRef] = [
     { namespace: "cluster-a-app", name: "s" },

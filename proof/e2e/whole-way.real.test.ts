@@ -24,7 +24,7 @@ import { backendUrlIn, removeDataOf, type RunningSandbox, startSandbox } from ".
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
-/** As root's home is on many machines: closed to everybody else, also to the user that root's PostgreSQL runs as. */
+/** The home folder, closed to all other users as root's often is, also to the user that root's PostgreSQL runs as. */
 const home = join(root, "home");
 await mkdir(home, { mode: 0o700 });
 const folder = join(home, ".local", "state", "klutch", "sandbox");
@@ -145,7 +145,7 @@ async function assertClaimsWork(appA: KubeClient, printed: () => string): Promis
 
 const planted = { namespace: "demo", name: "planted" };
 
-/** Where a search must find the password: its own proof that it searches. */
+/** Writes the password into a ConfigMap, where a search must find it: this proves that the search works. */
 async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
   const password = secretText(await client.get<DynamicObject>(secrets, secret), "password");
   await client.create<DynamicObject>(configMaps, {
@@ -155,7 +155,7 @@ async function plant(client: KubeClient, secret: typeof planted): Promise<void> 
   });
 }
 
-/** Every secret of the sandbox is searched in everything that is no Secret. */
+/** Searches for every secret of the sandbox in everything that is not a Secret. */
 async function assertNoSecretAnywhere(printed: string): Promise<void> {
   const { hits, canaries, places } = await searchSandbox(folder, printed);
   for (const name of [

@@ -1,11 +1,11 @@
-/** What the GitOps tools make of claims, by the tools' own code and the health checks that are shipped. */
+/** Runs the GitOps tools' own code with the shipped health checks, and returns how each tool judges a claim. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { resolveEngine } from "@klutch/engines";
 import * as schema from "@klutch/schema";
 import { argoHealth, fluxHealth } from "@klutch/services";
 
-/** What one tool says. It has no status where it fails or has nothing to say. */
+/** The answer of one tool. The status is empty if the tool fails or has no answer. */
 export interface Verdict {
   readonly status: string;
   readonly message: string;
@@ -13,7 +13,7 @@ export interface Verdict {
   readonly error: string;
 }
 
-/** What all say of one object. */
+/** The answers of all tools for one object. */
 export interface Verdicts {
   /** InProgress, Failed, Current, Terminating. */
   readonly kstatus: Verdict;
@@ -44,7 +44,7 @@ export async function judge(objects: readonly object[]): Promise<readonly Verdic
   const program = await resolveEngine("judges");
   const child = spawn(program, { stdio: ["pipe", "pipe", "pipe"] });
   const question = { argo, flux: fluxHealth.spec.healthCheckExprs, objects };
-  // A program that ends before it has read all says why on its standard error.
+  // A program that ends before it has read everything writes the reason to its standard error.
   child.stdin.on("error", () => undefined);
   child.stdin.end(JSON.stringify(question));
   const ended = Promise.withResolvers<number | null>();

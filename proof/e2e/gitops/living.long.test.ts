@@ -79,7 +79,7 @@ interface Judged extends Verdicts {
   readonly claim: DynamicObject;
 }
 
-/** Each state of the claim and what the tools say of it, having held what they may never say. */
+/** Returns each state of the claim with the tools' answers, having checked the answers that they must never give. */
 async function judged(t: TestContext, type: ResourceType, name: string): Promise<readonly Judged[]> {
   const claims = histories.get(type)?.of(name) ?? [];
   const verdicts = await judge(claims);
@@ -110,7 +110,7 @@ function assertTrue({ claim, kstatus, argo, flux }: Judged): void {
   }
 }
 
-/** The words of one tool, each step once. */
+/** Returns the answers of one tool, each step once. */
 function steps(all: readonly Judged[], tool: keyof Verdicts, generation?: number): readonly string[] {
   const words = all
     .filter(({ claim }) => generation === undefined || claim.metadata.generation === generation)
@@ -118,7 +118,7 @@ function steps(all: readonly Judged[], tool: keyof Verdicts, generation?: number
   return words.filter((status, index) => status !== words[index - 1]);
 }
 
-/** In the value of each mark, and nowhere else. */
+/** The value of each mark; it occurs nowhere else. */
 const markOfTools = "a-gitops-tool";
 const marks = {
   labels: Object.fromEntries(
@@ -172,7 +172,7 @@ function assertRefusalSaid(all: readonly Judged[]): void {
   assert.equal(refused?.flux.status, "Failed");
 }
 
-test("at each step of a living instance kstatus, Argo CD and Flux say what is so: new, edited, refused, deleted", async (t) => {
+test("at each step of a living instance kstatus, Argo CD and Flux report the true state: new, edited, refused, deleted", async (t) => {
   await make(instances, "judged", nano);
   await becomes(instances, "judged", "Available");
   await patch("judged", { plan: "postgresql-single-small" });

@@ -31,10 +31,10 @@ async function assertJudged(table: readonly State[]): Promise<void> {
   );
 }
 
-test("kstatus, Argo CD and Flux make of each state of a claim what people are to see", () =>
+test("kstatus, Argo CD and Flux show people the expected answer for each state of a claim", () =>
   assertJudged(states));
 
-test("a strange provider makes no check fail, and none says ready of a spec that it did not see", () =>
+test("a strange provider makes no check fail, and no check reports ready for a spec that it did not see", () =>
   assertJudged(strangeStates));
 
 test("each kind of each generation has the same words for waiting, refused and ready", async () => {
@@ -80,7 +80,7 @@ test("a claim without any status is current for kstatus, so ours get a number at
   const [verdict] = await judge([claimWith(undefined)]);
   assert.equal(verdict?.kstatus.status, "Current");
   assert.equal(verdict?.argo.status, "Progressing");
-  // In CEL nobody can ask whether there is a status. Flux goes on polling until there is one.
+  // CEL cannot ask whether there is a status. Flux goes on polling until there is one.
   assert.match(verdict?.flux.error ?? "", /no such attribute\(s\): status/);
 });
 

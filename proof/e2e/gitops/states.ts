@@ -1,4 +1,4 @@
-/** States of a claim that an app cluster shows, and what kstatus, Argo CD and Flux are to make of them. */
+/** States of a claim that an app cluster shows, and the answers that kstatus, Argo CD and Flux should give to them. */
 import type { DynamicObject } from "@klutch/kube-core";
 
 /** The three answers, in the words of each tool. */
@@ -43,7 +43,7 @@ function claim(status: unknown, kind = "PostgresqlInstance", metadata: object = 
   };
 }
 
-/** What the tools make of a state, in the order of `Expected`. */
+/** Names the answers of the tools to a state, in the order of `Expected`. */
 const words = {
   waiting: ["InProgress", "Progressing", "InProgress"],
   failed: ["InProgress", "Degraded", "Failed"],
@@ -218,7 +218,7 @@ export const strangeStates: readonly State[] = [
   ]),
 ];
 
-/** What no schema of ours lets through, and a provider without a schema could send. kstatus and Flux have words of their own for some. */
+/** Statuses that our schemas reject and a provider without a schema could send. kstatus and Flux have their own answers to some. */
 export const malformedStatuses: readonly unknown[] = [
   { conditions: "all is well" },
   { conditions: { type: "Ready", status: "True" } },

@@ -93,7 +93,7 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       ] as const) {
         const claim = await demo.ready(type, name);
         assert.ok(hasOwnStatus(claim), name);
-        // What Crossplane writes into its object stays there.
+        // Crossplane's own fields of its object do not come back to the claim.
         assert.deepEqual(recordAt(claim, "spec")["crossplane"], undefined);
       }
       for (const binding of ["old", "new"])
@@ -124,7 +124,7 @@ export function bothGenerations(sandbox: OwnSandbox): void {
   });
 }
 
-/** Of what Crossplane does with a namespaced claim an app cluster sees the choice of the Composition, and the same columns as ever. */
+/** Asserts that a namespaced claim in an app cluster shows only the Composition's choice of Crossplane's fields, and the same columns as ever. */
 async function assertShownWithoutMachinery(appA: KubeClient): Promise<void> {
   const crd = await appA.get(customResourceDefinitions, { name: "postgresqlinstances.m.anynines.com" });
   const [version] = listAt(recordAt(crd, "spec"), "versions");

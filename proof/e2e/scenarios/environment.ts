@@ -28,7 +28,7 @@ const bigger = { spec: { plan: "postgresql-single-small" } };
 /** Stands for namespaces without an EnvironmentConfig. */
 const fixed = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75/1bf71cf3-9017-4846-bffc-b9b31872bfaf";
 
-/** Declares the tests. `sent` lists what the broker was sent about each instance. */
+/** Declares the tests. `sent` lists the requests to the broker about each instance. */
 export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
   // One test goes on where the other ends.
   suite("organisation and space of a service namespace", { concurrency: 1 }, () => {
@@ -111,7 +111,7 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
       }
     });
 
-    test("while two EnvironmentConfigs are for one namespace nothing is made there and the claim says why; what exists goes on", async () => {
+    test("while two EnvironmentConfigs are for one namespace nothing is made there and the claim gives the reason; existing instances go on", async () => {
       const claims = claimsIn("tenant-d");
       await describe("d", "tenant-d", "org-d", "space-d");
       await claims.create(instances, "living", nano);

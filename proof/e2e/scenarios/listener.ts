@@ -14,7 +14,7 @@ export interface Listener extends AsyncDisposable {
   readonly sent: SentToBroker;
 }
 
-/** Leads the provider to its broker through here, and notes what is sent. Nothing is changed. */
+/** Routes the provider's requests to its broker through this server and records them unchanged. */
 export async function listenBeforeBroker(client: KubeClient): Promise<Listener> {
   const sent = new Map<string, readonly string[]>();
   const ref = { name: "postgresql-service-broker" };

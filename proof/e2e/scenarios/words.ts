@@ -55,7 +55,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       });
     }
 
-    test("a refusal stands in the claim with the field to change, and what is put right is ready", async (t) => {
+    test("a refusal is reported in the claim with the field to change, and a corrected claim becomes ready", async (t) => {
       const refusal =
         /^create failed: InvalidParameters: parameters\.wal_level_logical is not supported by this broker; possible: [a-z_, ]+; change spec\.parameters\.walLevelLogical$/;
       const began = performance.now();
@@ -80,7 +80,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       await claims.delete(instances, "refused");
     });
 
-    test("a binding says what it waits for, then names its Secret and the keys; an instance that is deleted first names the binding", async () => {
+    test("a binding reports what it waits for, then names its Secret and the keys; an instance that is deleted first names the binding", async () => {
       await claims.create(bindings, "reader", { instanceRef: "held", serviceInstanceType: "postgresql" });
       const upstream = await upstreamOf(bindings, "reader");
       assert.match(

@@ -113,7 +113,7 @@ for (const scope of ["Namespaced", "Cluster"] as const) {
   });
 }
 
-test("no account has another right than the reviewed file says", async () => {
+test("each account has exactly the rights in the reviewed file", async () => {
   assert.ok(samples.asked >= 600 && samples.allowed >= 80, JSON.stringify(samples));
   const lines = matrixLines(cells);
   if (process.env["KLUTCH_REWRITE_ACCESS_MATRIX"] === "1") {
@@ -211,7 +211,7 @@ async function bind(fixture: BoundFixture): Promise<void> {
   await waitFor("the upstream object", () => controlPlane.client.find(databases, upstream));
 }
 
-/** Tenant A keeps its objects; tenant B has none and takes back what it asked for. */
+/** Tenant A keeps its objects; tenant B has none and takes back its requests. */
 async function unbind({ controlPlane, ...fixture }: BoundFixture): Promise<void> {
   await fixture.kubectlBind("unbind", databasesName);
   const other = await fixture.clientOf({ namespace: tenants.b, name: binderName });

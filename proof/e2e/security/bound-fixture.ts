@@ -57,7 +57,7 @@ import {
 } from "@klutch/kube-testing";
 import { startKonnector } from "./konnector-process.ts";
 
-/** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
+/** Limits bound objects to namespaces of the tenants, or allows them in the whole control plane. */
 export type Scope = "Namespaced" | "Cluster";
 
 /** Two tenants; the name of one is the beginning of the other's. */
@@ -94,14 +94,14 @@ export interface StartedProgram {
   readonly name: string;
 }
 
-/** What may be of another release. */
+/** Parts that may come from another release. */
 export interface BoundFixtureOptions {
   /** Kinds of the control plane. Default: those of this tree. */
   readonly crds?: readonly KubeObject[] | undefined;
   readonly backend?: StartedProgram | undefined;
 }
 
-/** What the tests work with. */
+/** Holds the clusters and clients that the tests use. */
 export interface BoundFixture<Cluster extends TestCluster = TestCluster> extends AsyncDisposable {
   readonly appCluster: Cluster;
   readonly controlPlane: Cluster;
@@ -180,7 +180,7 @@ export async function startBoundFixtureIn<Cluster extends TestCluster>(
   ]);
   stack.use(appCluster);
   stack.use(controlPlane);
-  // What tests start ends before the clusters.
+  // Everything that tests start ends before the clusters.
   const started = stack.use(new AsyncDisposableStack());
   const clientOf = async (account: ObjectRef): Promise<KubeClient> => {
     const client = createKubeClient(await accountConfig(controlPlane, account), { flowControl: false });
@@ -256,7 +256,7 @@ async function runBackend(
   return startBackendProcess(cluster, { ...chosen, kubeconfig, servesLogin: false, flags });
 }
 
-/** What a person's login makes of the backend; the rights come from its controllers. */
+/** Creates the objects that the backend creates at a person's login, and waits until its controllers have added the rights. */
 export async function logIn(client: KubeClient, tenant: string): Promise<void> {
   const annotations = { [identityAnnotation]: `person-of-${tenant}#${tenant}` };
   const inside = (name: string): ObjectRef => ({ namespace: tenant, name });

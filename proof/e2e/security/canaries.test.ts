@@ -23,7 +23,7 @@ test("a planted secret is found as it is, in JSON, in a URL, in base64 and in he
   assert.deepEqual(hits, expected.map((where) => `${where} shows the planted one`).toSorted());
 });
 
-test("a token is found whoever owns it", () => {
+test("a token of any owner is found", () => {
   const part = Buffer.from(JSON.stringify({ alg: "RS256", kid: "some-key-of-the-tests" })).toString(
     "base64url",
   );
@@ -31,7 +31,7 @@ test("a token is found whoever owns it", () => {
   assert.deepEqual(hits, ["a log shows a token"]);
 });
 
-test("of a Secret the token of its kubeconfig and the lines of its private key are searched, and not what is public", () => {
+test("the token of a Secret's kubeconfig and the lines of its private key are searched, and public values are not", () => {
   const kubeconfig = "users:\n- name: x\n  user:\n    token: a-long-token-of-somebody\n";
   assert.deepEqual(secretsIn("s", "kubeconfig", kubeconfig), [
     { name: "s", value: "a-long-token-of-somebody" },

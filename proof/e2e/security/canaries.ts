@@ -14,9 +14,9 @@ export interface Found {
 
 /** Shorter ones are words that stand anywhere. */
 const shortest = 12;
-/** Any token of a service account or of a login, whoever owns it. */
+/** Matches any token of a service account or of a login, of any owner. */
 const token = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}/;
-/** Keys of connection Secrets and certificates that everybody may know. */
+/** Keys of connection Secrets and certificates with public values. */
 const publicKeys = new Set([
   "ca.crt",
   "tls.crt",
@@ -44,7 +44,7 @@ export function findCanaries(texts: Iterable<Found>, canaries: readonly Canary[]
 function formsOf(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const json = JSON.stringify(value).slice(1, -1);
-  // The end of a base64 text depends on what follows.
+  // The end of a base64 text depends on the bytes that follow.
   const base64 = (encoding: "base64" | "base64url"): string =>
     bytes.toString(encoding).replace(/.{0,2}=*$/, "");
   return [
@@ -59,7 +59,7 @@ function formsOf(value: string): readonly string[] {
   ];
 }
 
-/** What is secret of one value in a Secret: the token of a kubeconfig, a line of a private key, else all of it. */
+/** Returns the secret parts of one value in a Secret: the token of a kubeconfig, the lines of a private key, else all of it. */
 export function secretsIn(name: string, key: string, value: string): readonly Canary[] {
   if (publicKeys.has(key)) return [];
   const lines = value.split(/\s+/);

@@ -1,4 +1,4 @@
-/** A member with a good credential and somebody else's name, on a real API server with a real backend. */
+/** A member with a good credential and another member's name, on a real API server with a real backend. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -97,7 +97,7 @@ async function bind({ clientOf, controlPlane }: BoundFixture, tenant: string): P
   await controlPlane.client.create(secrets, secretObject(namespace, "own", { password: "own" }));
 }
 
-/** What the member must not get: a Secret, a namespace of the operator, and one that is marked as the victim's. */
+/** Creates objects that the member must not get: Secrets, a namespace of the operator, and one that is marked as the victim's. */
 async function plant(client: KubeClient): Promise<void> {
   await client.create(secrets, secretObject(names.foreignService, "precious", { password: canary }));
   await client.create(
@@ -110,7 +110,7 @@ async function plant(client: KubeClient): Promise<void> {
   }
 }
 
-/** What the member may write in its own namespaces, with everything forged that can be. The API server takes these. */
+/** Writes the objects that the member may write in its own namespaces, forged as far as possible. The API server accepts them. */
 async function forgeOwnObjects(own: KubeClient): Promise<void> {
   const annotations = identityOf(victim);
   for (const name of ["honest", "taken", "marked", "xyz-team"]) {
@@ -121,7 +121,7 @@ async function forgeOwnObjects(own: KubeClient): Promise<void> {
       status: { namespace: names.foreignService },
     });
   }
-  // What is deleted must not take the namespace of the neighbour with it.
+  // A deleted object must not take the namespace of the neighbour with it.
   await own.create(apiServiceNamespaces, mapping(member, "xyz"));
   await own.delete(apiServiceNamespaces, { namespace: member, name: "xyz" });
   const wanted = [

@@ -1,19 +1,19 @@
-/** Lists what a member tries who has a good credential and the name of somebody else. Every attempt must be refused. */
+/** Lists the attempts of a member with a good credential and another member's name. Every attempt must be refused. */
 import { apiVersionOf } from "@klutch/kube-core";
 import { databases } from "./bound-fixture.ts";
 import type { RawAttempt } from "./raw-request.ts";
 
-/** Whose names are used. */
+/** Names in the attempts. */
 export interface Names {
-  /** Cluster namespace of the one who tries. */
+  /** Cluster namespace of the member. */
   readonly own: string;
-  /** A service namespace of theirs. */
+  /** A service namespace of the member. */
   readonly ownService: string;
   readonly foreign: string;
   readonly foreignService: string;
 }
 
-/** Attempts by what they are. */
+/** Attempts by description. */
 export type Attempts = Readonly<Record<string, RawAttempt>>;
 
 const klutch = "/apis/klutch.anynines.com/v1alpha1/namespaces";

@@ -13,7 +13,7 @@ export interface Cell {
 
 const order = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
-/** Rules laid out over what is served: wildcards become every resource and verb that they hold. */
+/** Expands the rules over the served resources: a wildcard becomes every resource and verb that it matches. */
 export function layOut({ rules, urls }: Rights, served: readonly Served[]): Cell["verbs"] {
   const found = new Map<string, Set<string>>();
   const add = (key: string, verbs: readonly string[]): void => {
@@ -41,7 +41,7 @@ function resourcesOf(rule: Rule, served: readonly Served[]): readonly Served[] {
   );
   const isServed = (group: string, resource: string): boolean =>
     matching.some((one) => one.group === group && covers([resource], one.resource));
-  // A right on something that this server does not know is still a right, and a wildcard more than what is served today.
+  // A right on an unknown resource is still a right, and a wildcard covers more than the resources served today.
   const others = rule.groups.flatMap((group) =>
     rule.resources
       .filter((resource) => resource.includes("*") || group === "*" || !isServed(group, resource))
@@ -56,7 +56,7 @@ export function nameOf(group: string, resource: string): string {
   return [group === "" ? plural : `${plural}.${group}`, ...rest].join("/");
 }
 
-/** What the first has and the second has not. */
+/** Returns the verbs of the first argument that the second does not have. */
 export function without(verbs: Cell["verbs"], known: Cell["verbs"]): Cell["verbs"] {
   const rest = new Map<string, ReadonlySet<string>>();
   for (const [key, all] of verbs) {
@@ -109,7 +109,7 @@ function inOrder(verbs: ReadonlySet<string>): string {
   return [...known, ...[...verbs].filter((verb) => !order.includes(verb)).toSorted()].join(" ");
 }
 
-/** What of two texts differs, by lines: `-` is missing now, `+` is new. */
+/** Returns the lines in which two texts differ: `-` is missing now, `+` is new. */
 export function difference(before: readonly string[], now: readonly string[]): readonly string[] {
   return [
     ...before.filter((line) => !now.includes(line)).map((line) => `- ${line}`),

@@ -2,7 +2,7 @@
 import { request } from "node:https";
 import type { ClusterConfig } from "@klutch/kube";
 
-/** What is sent. */
+/** A request. */
 export interface RawAttempt {
   /** Default GET. */
   readonly method?: string | undefined;
@@ -11,7 +11,7 @@ export interface RawAttempt {
   readonly body?: unknown;
 }
 
-/** What came back. */
+/** A response. */
 export interface RawAnswer {
   readonly status: number;
   readonly text: string;

@@ -1,4 +1,4 @@
-/** What an account may do, as the API server itself answers by SelfSubjectRulesReview, and what those rules mean. */
+/** Reads the rights of an account from the API server's SelfSubjectRulesReview, and evaluates those rules. */
 import type { AccessQuestion } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, listAt, recordsAt, type ResourceType } from "@klutch/kube-core";
@@ -34,7 +34,7 @@ const selfSubjectRulesReviews: ResourceType = {
   namespaced: false,
 };
 
-/** No namespace has this name, so what holds there holds in the whole cluster. */
+/** No namespace has this name, so rights in it hold in the whole cluster. */
 const nowhere = "no-such-namespace";
 
 /** Rights of `user` in the namespace; without one those in the whole cluster. Throws when the server does not know all. */
@@ -62,7 +62,7 @@ export async function rightsOf(config: ClusterConfig, user: string, namespace?: 
   };
 }
 
-/** Whether the rules allow it, by the rules of RBAC. */
+/** Returns true if the rules allow it, as RBAC evaluates them. */
 export function rulesAllow(
   rules: readonly Rule[],
   { verb, group, resource, name = "" }: AccessQuestion,
@@ -77,7 +77,7 @@ export function rulesAllow(
   );
 }
 
-/** Whether a list of resources in a rule holds this one. */
+/** Returns true if a rule's list of resources covers this one. */
 export function covers(resources: readonly string[], resource: string): boolean {
   const [, subresource] = resource.split("/");
   const everySuch = subresource === undefined ? [] : [`*/${subresource}`];

@@ -10,10 +10,10 @@ import { promisify } from "node:util";
 import { decodeObject, parseYaml } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 
-/** Before the namespaced kinds, backups of all services and rotation. */
+/** The commit before the namespaced kinds, backups of all services and rotation. */
 export const earlierCommit = "b0657c309011044b1f77770d533f693fc729701a";
 
-/** What is installed of it. */
+/** Holds the programs and definitions of the earlier release. */
 export interface EarlierRelease extends AsyncDisposable {
   /** Files of the programs. */
   readonly konnector: string;
@@ -25,7 +25,7 @@ export interface EarlierRelease extends AsyncDisposable {
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..", "..", "..");
 
-/** Why it cannot be built here; undefined when it can. */
+/** Returns the reason why it cannot be built here; undefined when it can. */
 export async function missingHistory(): Promise<string | undefined> {
   try {
     await run("git", ["cat-file", "-e", `${earlierCommit}^{commit}`], { cwd: root });
@@ -57,7 +57,7 @@ export async function buildEarlierRelease(): Promise<EarlierRelease> {
   return { konnector, backend, crds, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** What it took from other people is here, and its own parts are its own. */
+/** Links third-party packages to those of this tree, and Klutch's own packages to those of the earlier tree. */
 async function linkModules(tree: string): Promise<void> {
   const [here, there] = [join(root, "node_modules"), join(tree, "node_modules")];
   await mkdir(join(there, "@klutch"), { recursive: true });

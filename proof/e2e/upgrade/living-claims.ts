@@ -11,17 +11,17 @@ import {
 } from "../security/bound-fixture.ts";
 import { answerSpecs, startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
 
-/** Where the claims are, and their upstream objects. */
+/** Namespaces of the claims and of their upstream objects. */
 export const namespace = "team";
 export const serviceNamespace: string = serviceNamespaceName(tenants.a, namespace);
 
-/** How many. */
+/** Numbers of claims and Secrets. */
 export interface ClaimCounts {
   readonly claims: number;
   readonly secrets: number;
 }
 
-/** What is used of a fixture: two clusters, a tenant that has logged in, and a person who binds. */
+/** The used parts of a fixture: two clusters, a tenant that has logged in, and a person who binds. */
 export interface LivingFixture extends BindingFixture {
   readonly appCluster: Pick<TestCluster, "client" | "dataDir">;
   readonly controlPlane: Pick<TestCluster, "client">;
@@ -64,7 +64,7 @@ export function editClaims(
   return startTraffic({ ...options, consumer, provider, type: databases, namespace, serviceNamespace });
 }
 
-/** For a claim in another namespace backend and konnector have to agree anew. Resolves when it has come through. */
+/** Creates a claim in a new namespace, on which backend and konnector have to agree first. Resolves when it has come through. */
 export async function useNewNamespace(fixture: LivingFixture, name: string): Promise<void> {
   await fixture.appCluster.client.create(namespaces, namespaceObject(name));
   await fixture.appCluster.client.create(databases, databaseObject(name, "new"));

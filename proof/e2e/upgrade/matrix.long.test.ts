@@ -13,17 +13,17 @@ import { editClaims, makeLivingClaims } from "./living-claims.ts";
 import { measureStretch } from "./measured.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** So many of the claims are edited. */
+/** Number of claims that are edited. */
 const edited = 25;
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 
-/** What runs at this stage. */
+/** Holds the fixture and traffic, and starts and ends the programs of each stage. */
 interface Matrix {
   readonly fixture: BoundFixture;
   readonly traffic: Traffic;
   readonly start: (part: "backend" | "konnector", release: "earlier" | "this") => StartedProgram;
-  /** How the program that runs is ended. */
+  /** Ends the running program. */
   readonly end: { backend: () => Promise<void>; konnector: () => Promise<void> };
 }
 
@@ -75,7 +75,7 @@ async function replaceKonnector({ fixture, start, end }: Matrix, release: "earli
   end.konnector = () => next.stop();
 }
 
-/** Changes something while claims are edited, and looks at what was written. */
+/** Changes something while claims are edited, and checks the writes. */
 async function stage(
   t: TestContext,
   { fixture, traffic }: Matrix,

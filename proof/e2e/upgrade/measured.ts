@@ -1,26 +1,26 @@
-/** One stretch of traffic in which something happens, and what users and objects had of it. */
+/** Measures one stretch of traffic in which an event happens: delays of the users' edits and changes of objects. */
 import { waitFor } from "@klutch/kube-testing";
 import { type LivingFixture, useNewNamespace } from "./living-claims.ts";
 import type { Seen, Traffic } from "./traffic.ts";
 import { lookAtAll, writtenBetween } from "./written.ts";
 
-/** What came of it. */
+/** The figures of one stretch. */
 export interface Measured extends Seen {
   /** Objects that changed, and those of them that no edit explains. */
   readonly changed: readonly string[];
   readonly needless: readonly string[];
 }
 
-/** What is measured. */
+/** Describes the event to measure. */
 export interface Stretch {
-  /** Of a namespace in the app cluster that is used for the first time then. */
+  /** Name of the stretch, from which the name of its new namespace in the app cluster is made. */
   readonly name: string;
-  /** How many edits there are at least, before it and after it. Default 20. */
+  /** Least number of edits before the event and after it. Default 20. */
   readonly edits?: number | undefined;
   readonly happens: () => Promise<unknown>;
 }
 
-/** Edits, lets it happen, uses a namespace for which both sides have to agree anew, edits once more, and looks at what was written. */
+/** Edits, lets the event happen, uses a new namespace on which both sides have to agree, edits again, and compares the objects. */
 export async function measureStretch(
   fixture: LivingFixture,
   traffic: Traffic,

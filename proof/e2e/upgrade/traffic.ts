@@ -11,14 +11,14 @@ import {
 import type { KubeClient } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 
-/** What was seen since the last `take`. Times in milliseconds. */
+/** Counts and times of the edits since the traffic last settled. Times in milliseconds. */
 export interface Seen {
   readonly edits: number;
   /** Tries of edits that the user's API server did not take; each was tried again until it did. */
   readonly failed: number;
-  /** From an edit until the provider has it. */
+  /** Longest time from an edit until the provider has it. */
   readonly slowestMs: number;
-  /** Longest that an edited claim said something else than that it is ready. */
+  /** Longest time that an edited claim was not ready. */
   readonly unreadyMs: number;
 }
 
@@ -29,9 +29,9 @@ export interface TrafficOptions {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly serviceNamespace: string;
-  /** Those that are edited, in turn. */
+  /** Names of the claims that are edited, in turn. */
   readonly names: readonly string[];
-  /** Whether API servers may end meanwhile. Default: whatever fails ends the traffic. */
+  /** True if API servers may end meanwhile. Default: any failure ends the traffic. */
   readonly serversEnd?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Traffic extends AsyncDisposable {
   /** Waits until every edit has come through and is answered; no more are made until `go` is called. */
   settle(): Promise<Seen>;
   go(): void;
-  /** How often each claim was edited in all. */
+  /** Total number of edits of each claim. */
   readonly edits: ReadonlyMap<string, number>;
 }
 

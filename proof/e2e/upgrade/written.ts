@@ -1,4 +1,4 @@
-/** What was written to claims and Secrets between two looks at both clusters. */
+/** Finds the writes to claims and Secrets between two looks at both clusters. */
 import { consumerNamespace } from "@klutch/api";
 import { type KubeObject, type ResourceType, secrets } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
@@ -10,14 +10,14 @@ export interface ObjectVersion {
   readonly version: string;
   /** Moves with each change of a claim's spec. */
   readonly generation: number;
-  /** Name of the claim; undefined for a Secret, which nobody edits. */
+  /** Name of the claim; undefined for a Secret, which is never edited. */
   readonly claim: string | undefined;
 }
 
-/** By cluster, kind and name. */
+/** Versions by cluster, kind, namespace and name. */
 export type Look = ReadonlyMap<string, ObjectVersion>;
 
-/** Claims, upstream objects, copied Secrets and their originals, and the credentials of konnector and tenant. */
+/** Reads claims, upstream objects, copied Secrets and their originals, and the credentials of konnector and tenant. */
 export async function lookAtAll({
   appCluster,
   controlPlane,
@@ -40,7 +40,7 @@ export async function lookAtAll({
   return found;
 }
 
-/** What changed, and those of them that no edit explains: `edits` says how often each claim was edited in between. */
+/** Returns the objects that changed, and those of them that no edit explains. `edits` holds the number of edits of each claim in between. */
 export function writtenBetween(
   before: Look,
   now: Look,

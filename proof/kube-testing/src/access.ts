@@ -1,4 +1,4 @@
-/** Who may do what, as the API server itself answers it. */
+/** Asks the API server itself for the rights of an account. */
 import { type DynamicObject, isRecord, namespaces, type ResourceType } from "@klutch/kube-core";
 import { ApiError, createKubeClient, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 
@@ -20,7 +20,7 @@ const subjectAccessReviews: ResourceType = {
   namespaced: false,
 };
 
-/** Whether the authorizer lets a service account (`system:serviceaccount:…`) do it there; without a namespace everywhere. */
+/** Returns true if the authorizer lets a service account (`system:serviceaccount:…`) do it there; without a namespace everywhere. */
 export async function isAllowed(
   client: KubeClient,
   user: string,
@@ -46,7 +46,7 @@ export async function isAllowed(
   return isRecord(status) && status["allowed"] === true;
 }
 
-/** What a server answers to a kubeconfig that asks for its own namespace: 200, or the status of the error. */
+/** Returns a server's answer to a kubeconfig that asks for its own namespace: 200, or the status of the error. */
 export async function answerTo(kubeconfig: string): Promise<number> {
   const config = parseForeignKubeconfig(kubeconfig);
   await using client = createKubeClient(config);

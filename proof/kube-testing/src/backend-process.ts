@@ -1,28 +1,28 @@
-/** The shipped backend as a process of its own, at a control plane whose tenants a test makes: nobody logs in there. */
+/** The shipped backend as a process of its own, at a control plane whose tenants a test makes without a login. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownProgram, reservePorts, startProcess } from "@klutch/engines";
 import type { TestCluster } from "./cluster.ts";
 
-/** What may be different. */
+/** Options of `startBackendProcess`. */
 export interface BackendProcessOptions {
-  /** What it connects with. Default: the cluster's administrator. */
+  /** Kubeconfig that it connects with. Default: the cluster's administrator. */
   readonly kubeconfig?: string | undefined;
-  /** Whether login, binding page and renewal are served; its identity provider is nowhere. Default true. */
+  /** Serves login, binding page and renewal; the identity provider does not exist. Default true. */
   readonly servesLogin?: boolean | undefined;
   /** More flags. */
   readonly flags?: readonly string[] | undefined;
   /** File of the program. Default: that of this tree. */
   readonly program?: string | undefined;
-  /** Of its log, its kubeconfig in the cluster's folder, and its lease; two at a time need two. Default `backend`. */
+  /** Name of its log, its kubeconfig in the cluster's folder and its lease; two backends at a time need two names. Default `backend`. */
   readonly name?: string | undefined;
 }
 
 /** A backend that runs until it is disposed. */
 export interface BackendProcess extends AsyncDisposable {
-  /** Of its login and its renewal. */
+  /** URL of its login and its renewal. */
   readonly url: string;
-  /** Of its probes and metrics. */
+  /** URL of its probes and metrics. */
   readonly probeUrl: string;
   /** Asks it to end, and waits. */
   stop(): Promise<void>;

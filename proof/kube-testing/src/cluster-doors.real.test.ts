@@ -1,4 +1,4 @@
-/** Who gets into a cluster past its API server: nobody. */
+/** Tests that a cluster is closed to other users except through its API server. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
@@ -37,7 +37,7 @@ test(
   },
 );
 
-test("nobody but the cluster's own user gets at its sockets, keys, token and data", async () => {
+test("a cluster's sockets, keys, token and data are closed to all users but its own", async () => {
   await using cluster = await startCluster({ name: "modes", dataDir: join(folder, "modes") });
   assert.equal(await modeOf(cluster.dataDir), "700");
   assert.equal(await modeOf(join(cluster.dataDir, "etcd")), "700");

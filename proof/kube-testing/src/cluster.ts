@@ -10,7 +10,7 @@ import { askEtcd, etcdAddress, startEtcd } from "./etcd.ts";
 
 /** Options of `startCluster`. */
 export interface ClusterOptions {
-  /** For messages and log files. Default `cluster`. */
+  /** Name in messages and log files. Default `cluster`. */
   readonly name?: string | undefined;
   /** Runs garbage collection, namespace deletion, service accounts and role aggregation. Default false. */
   readonly controllerManager?: boolean | undefined;
@@ -18,7 +18,7 @@ export interface ClusterOptions {
   readonly fsync?: boolean | undefined;
   /** Kept between starts when given, and closed for other users; otherwise temporary and removed. */
   readonly dataDir?: string | undefined;
-  /** Of the API server. Default: a free one. */
+  /** Port of the API server. Default: a free one. */
   readonly port?: number | undefined;
   /** Added to the API server's own, such as an audit policy. Default: none. */
   readonly apiServerArgs?: readonly string[] | undefined;
@@ -27,10 +27,10 @@ export interface ClusterOptions {
 /** The servers that every cluster has. */
 export type ClusterServer = "etcd" | "apiserver";
 
-/** A cluster that runs. Disposing it ends what was started for it. */
+/** A cluster that runs. Disposing it ends the processes that were started for it. */
 export interface TestCluster extends AsyncDisposable {
   readonly url: string;
-  /** Of the administrator (system:masters), for set-up only. */
+  /** Configuration of the administrator (system:masters), for set-up only. */
   readonly config: ClusterConfig;
   /** The same as YAML text. */
   readonly kubeconfig: string;
@@ -49,7 +49,7 @@ export interface OwnCluster extends TestCluster {
   /** The same for etcd. */
   readonly etcd: RunningProcess;
   readonly processes: readonly RunningProcess[];
-  /** Sends SIGKILL, as a crash would. Whether what etcd acknowledged survives an unclean end of the machine depends on `fsync`. */
+  /** Sends SIGKILL, as a crash would. `fsync` decides if etcd's acknowledged writes survive an unclean end of the machine. */
   kill(server: ClusterServer): Promise<void>;
   /** Starts it again with the same port, data and certificates, after SIGKILL if it still runs; resolves when it is ready. */
   restart(server: ClusterServer): Promise<void>;
@@ -66,7 +66,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
     const port = options.port ?? (await freePort(stack));
     const files = await prepareFiles(dataDir);
     const name = options.name ?? "cluster";
-    // Nobody misses what a temporary cluster had in memory, and an orderly end takes seconds.
+    // The memory of a temporary cluster is not needed any more, and an orderly end takes seconds.
     const end = options.dataDir === undefined ? "kill" : "stop";
     const startData = (): Promise<RunningProcess> => startEtcd(name, dataDir, options.fsync ?? false);
     const etcd = stack.use(await Restartable.start(startData, end));
@@ -152,7 +152,7 @@ class Restartable implements AsyncDisposable {
     this.#running = running;
   }
 
-  /** Starts it; `end` says how disposing ends it. */
+  /** Starts it; `end` decides how disposing ends it. */
   static async start(start: () => Promise<RunningProcess>, end: "kill" | "stop"): Promise<Restartable> {
     return new Restartable(start, end, await start());
   }
@@ -201,7 +201,7 @@ interface ClusterFiles {
 /** Keys of the cluster; made once and kept with its data. */
 async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
   await mkdir(dataDir, { recursive: true });
-  // Who gets in here is the cluster's administrator, by its token and by etcd's socket. An older version left it open.
+  // A user who can enter this folder is the cluster's administrator, by token and by etcd's socket. An older version left it open.
   await chmod(dataDir, 0o700);
   const tokenFile = join(dataDir, "admin-token.csv");
   const accountKey = join(dataDir, "service-account.key");
@@ -238,7 +238,7 @@ async function startApiServer(
       "--authorization-mode=RBAC",
       "--service-cluster-ip-range=10.0.0.0/24",
       "--disable-admission-plugins=ServiceAccount",
-      // As on real nodes: what an admission policy of ours refuses must not be refused before.
+      // Set as on real nodes: an object that our admission policy refuses must not be refused earlier.
       "--allow-privileged",
       "--endpoint-reconciler-type=none",
       ...apiServerArgs,

@@ -2,7 +2,7 @@
 import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 
-/** What happens at an effect, that is a write to the API server or a call that changes the backend. */
+/** A fault at an effect, that is a write to the API server or a call that changes the backend. */
 export type EffectFault =
   /** It happens, and the process ends before it knows. */
   | "crash"
@@ -10,7 +10,7 @@ export type EffectFault =
   | "lost answer"
   /** It does not happen: 500. */
   | "refused"
-  /** It does not happen: somebody else was faster. */
+  /** It does not happen: another writer was faster. */
   | "conflict";
 
 /** All faults. */
@@ -23,7 +23,7 @@ export class CrashError extends Error {
 
 /** Counts the effects of all processes, one after the other, and lets faults happen at chosen ones. */
 export class Effects {
-  /** What happened, in order. */
+  /** The effects that happened, in order. */
   readonly log: string[] = [];
   readonly #plan: ReadonlyMap<number, EffectFault>;
   readonly #onEffect: ((count: number) => Promise<void>) | undefined;

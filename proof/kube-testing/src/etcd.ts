@@ -16,7 +16,7 @@ const nowhere = "http://localhost:0";
 /** Addresses of sockets end after 104 bytes on macOS and 108 on Linux. */
 const longestAddress = 100;
 
-/** For `--etcd-servers` of an API server that runs in the cluster's folder; without the folder, because its path may be too long. */
+/** The `--etcd-servers` of an API server that runs in the cluster's folder; without the folder, because its path may be too long. */
 export const etcdAddress: string = `unix://${clientSocket}`;
 
 /** Starts etcd with its data in `<folder>/etcd`; ready means healthy. The folder must be closed for other users. */
@@ -31,7 +31,7 @@ export async function startEtcd(name: string, folder: string, fsync: boolean): P
   });
 }
 
-/** Of an etcd that is run in its folder. Without `fsync` it does not wait for the disk. */
+/** Returns the arguments of an etcd that runs in its folder. Without `fsync` it does not wait for the disk. */
 export function etcdArguments(fsync: boolean): readonly string[] {
   return [
     "--data-dir=etcd",

@@ -1,4 +1,4 @@
-/** A client for tests that need to cause what no real server does on demand. Everything that is not given throws. */
+/** A client for tests that need answers that no real server gives on demand. Every method that is not given throws. */
 import type { KubeClient, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterConfig } from "@klutch/kube";
 import type { TestCluster } from "./cluster.ts";
 
-/** What may happen to watches. */
+/** Causes faults of watches on demand. */
 export interface FaultProxy extends AsyncDisposable {
   /** The administrator's configuration, by way of the proxy. */
   readonly config: ClusterConfig;
@@ -21,7 +21,7 @@ export interface FaultProxy extends AsyncDisposable {
   drop(): void;
   /** While on, nothing of any watch gets through, and no connection closes. */
   blackHole(isOn: boolean): void;
-  /** Holds every piece of a watch back for so long. 0 ends it. */
+  /** Delays every piece of a watch by this time. 0 ends it. */
   delay(delayMs: number): void;
   /** The next piece of a watch is cut in the middle and its connection broken. */
   truncate(): void;

@@ -26,7 +26,7 @@ import { waitFor, type WaitOptions } from "./wait-for.ts";
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
 const manager = { fieldManager: "installer", force: true } as const;
 
-/** Applies namespaces, accounts and what decides about rights; everything else is left out. */
+/** Applies namespaces, accounts and objects that decide about rights; everything else is left out. */
 export async function installRights(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
   for (const manifest of manifests) {
     const type = installable.find(({ kind }) => kind === manifest.kind);
@@ -58,7 +58,7 @@ export async function untilServed(
   await waitFor(`${name} to be served`, isServed, options);
 }
 
-/** Installs rights and kinds as an administrator, and gives back a kubeconfig of the one account among them, for an hour. */
+/** Installs rights and kinds as an administrator, and returns a kubeconfig of the one account among them, valid for an hour. */
 export async function installedAccount(
   config: ClusterConfig,
   manifests: readonly KubeObject[],

@@ -85,7 +85,7 @@ export function crdObject(
   { group, version, plural, kind, namespaced }: ResourceType,
   options: {
     readonly properties?: Readonly<Record<string, unknown>> | undefined;
-    /** Whether the status is a subresource. Default false. */
+    /** True if the status is a subresource. Default false. */
     readonly hasStatus?: boolean | undefined;
   } = {},
 ): DynamicObject {

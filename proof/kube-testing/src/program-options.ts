@@ -11,7 +11,7 @@ export function wholeNumber(option: string, value: string): number {
   return number;
 }
 
-/** Runs it. What is wrong with its command line is printed without a stack, and gives 2; any other error is thrown. */
+/** Runs it. An error in its command line is printed without a stack, and gives 2; any other error is thrown. */
 export async function exitCodeOf(main: () => Promise<number>): Promise<number> {
   try {
     return await main();
@@ -22,7 +22,7 @@ export async function exitCodeOf(main: () => Promise<number>): Promise<number> {
   }
 }
 
-/** Also what `parseArgs` of Node throws. */
+/** Reports true also for errors that `parseArgs` of Node throws. */
 function isUsage(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");

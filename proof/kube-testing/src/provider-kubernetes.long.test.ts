@@ -21,7 +21,7 @@ const cluster = await leaseCluster();
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
 
-/** The object that makes a ConfigMap, and is ready when the ConfigMap says so. */
+/** The object that makes a ConfigMap, and is ready when the ConfigMap reports it. */
 const lamp: DynamicObject = {
   apiVersion: apiVersionOf(kubernetesObjects),
   kind: "Object",

@@ -17,15 +17,15 @@ import {
 import { secretObject } from "./objects.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** What provider-kubernetes works in. */
+/** Options of `startProviderKubernetes`. */
 export interface ProviderKubernetesOptions {
-  /** Of the administrator. */
+  /** A client of the administrator. */
   readonly client: KubeClient;
-  /** Of the same cluster, as YAML; its credentials are those that Objects are made with. */
+  /** Kubeconfig of the same cluster, as YAML; provider-kubernetes makes its objects with these credentials. */
   readonly kubeconfig: string;
-  /** Of `startCluster`: the API server's certificate is good for the webhook too, and the process's files lie beside it. */
+  /** Folder of `startCluster`: the webhook uses the API server's certificate in it, and the process's files are written there. */
   readonly clusterFolder: string;
-  /** Where the Secret of the ProviderConfig is. It must exist. */
+  /** Namespace of the ProviderConfig's Secret. It must exist. */
   readonly namespace: string;
 }
 
@@ -60,7 +60,7 @@ const configKinds: readonly ResourceType[] = [
   },
 ];
 const manager = { fieldManager: "klutch-testing", force: true };
-/** Of its webhook server; it has no flag for it. */
+/** Port of its webhook server, which no flag changes. */
 const webhookPort = 9443;
 
 /**
@@ -110,7 +110,7 @@ async function installKinds(options: ProviderKubernetesOptions, folder: string):
     const [document] = parseYamlDocuments(await readFile(join(folder, file), "utf8"));
     const crd = decodeObject<DynamicObject>(document, file);
     const spec = recordAt(crd, "spec");
-    // Where it is served from is left open in the package, and is filled in by whoever installs it.
+    // The package leaves the address of the webhook open; the installer fills it in.
     const conversion =
       textAt(spec, "conversion", "strategy") === "Webhook" ? { strategy: "Webhook", webhook } : undefined;
     await client.apply(

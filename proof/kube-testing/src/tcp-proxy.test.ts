@@ -205,7 +205,7 @@ test("a delay holds every piece back both ways; many are under way at once, in o
   const tookMs = performance.now() - start;
   // A timer may fire a millisecond early.
   assert.ok(tookMs >= 2 * delayMs - 2, `${tookMs} ms`);
-  // So long it would take if one waited for the other.
+  // Compares with the time that it would take if one piece waited for the other.
   assert.ok(tookMs < pieces.length * delayMs, `${tookMs} ms`);
   client.socket.write("y");
   await sleep(5);
@@ -214,7 +214,7 @@ test("a delay holds every piece back both ways; many are under way at once, in o
   await client.until(`${answer}YZ`);
 });
 
-test("what is under way arrives before the end of its connection does", async () => {
+test("bytes under way arrive before the end of their connection does", async () => {
   await using both = await startBoth();
   const { proxy } = both;
   using pair = await connected(both);

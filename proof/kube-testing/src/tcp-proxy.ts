@@ -2,13 +2,13 @@
  * A wire between clients and a server that causes faults on demand, which real networks and servers do not. It passes bytes through
  * as they are, so TLS and HTTP/2 stay whole and every request is hit, not only watches.
  *
- * It cannot lose or reorder bytes, cannot press back on a sender (it keeps what is not delivered yet in memory), and delays what is
- * sent, not the opening of a connection. What HTTP faults need to understand is done by `startFaultProxy`.
+ * It cannot lose or reorder bytes, cannot press back on a sender (it keeps undelivered bytes in memory), and delays the bytes that are
+ * sent, not the opening of a connection. `startFaultProxy` causes the faults that need to understand HTTP.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** Whom a connection belongs to. */
+/** The owner of a connection. */
 export interface ConnectionOrigin {
   /** The address of the loopback network from which the server sees it come. */
   readonly address: string;
@@ -18,7 +18,7 @@ export interface ConnectionOrigin {
 
 /** Options of a wire. */
 export interface TcpProxyOptions {
-  /** Whom the connection from a client's port belongs to; one of nobody is broken. Default: all come from 127.0.0.1. */
+  /** Returns the owner of the connection from a client's port; a connection without an owner is broken. Default: all come from 127.0.0.1. */
   readonly originOf?:
     | ((clientPort: number, proxyPort: number) => Promise<ConnectionOrigin | undefined>)
     | undefined;
@@ -41,7 +41,7 @@ const noFaults: Faults = {
 };
 const host = "127.0.0.1";
 
-/** The wire. Passes everything through at once until it is told otherwise. Ending it breaks every connection. */
+/** The wire. Passes everything through at once until a fault is set. Ending it breaks every connection. */
 export class TcpProxy implements AsyncDisposable {
   readonly #faults: Faults = { ...noFaults };
   readonly #sockets = new Set<Socket>();
@@ -64,12 +64,12 @@ export class TcpProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** As the target's, with the port of the wire. */
+  /** The target's URL, with the address of the wire. */
   get url(): string {
     return `${this.#target.protocol}//${host}:${this.#port}`;
   }
 
-  /** Where new connections go from now on. */
+  /** Sends new connections to this target from now on. */
   route(target: string): void {
     this.#target = new URL(target);
   }
@@ -101,7 +101,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#change({ isRefusing: isOn });
   }
 
-  /** While on, nothing gets through in either direction, and nothing is closed. What is held of a connection that ends is lost. */
+  /** While on, nothing gets through in either direction, and nothing is closed. Held bytes of a connection that ends are lost. */
   blackHole(isOn: boolean): void {
     this.#change({ isBlack: isOn });
   }
@@ -111,7 +111,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#change({ isolated: identity });
   }
 
-  /** Every piece arrives so much later, in each direction; order stays, and many pieces are under way at once. 0 ends it. */
+  /** Delays every piece by this time, in each direction; order stays, and many pieces are under way at once. 0 ends it. */
   delay(delayMs: number): void {
     this.#change({ delayMs });
   }
@@ -168,7 +168,7 @@ export class TcpProxy implements AsyncDisposable {
 
 /** One direction of one connection. */
 interface Way {
-  /** Delivers what is due and not held. */
+  /** Delivers the pieces that are due and not held. */
   deliver(): void;
 }
 

@@ -1,11 +1,11 @@
-/** Time that passes only when a test says so, for simulations and for tests of back-off, leases and deadlines. */
+/** Time that passes only when a test moves it, for simulations and for tests of back-off, leases and deadlines. */
 import { setImmediate as turn } from "node:timers/promises";
 import { abortableSleep, type Clock, type Random } from "@klutch/kube";
 import { Heap, type HeapEntry } from "@klutch/kube-core";
 
 /** Options of a virtual clock. */
 export interface VirtualClockOptions {
-  /** What `now()` says at the beginning. Default 2026-01-01T00:00:00Z. */
+  /** The value of `now()` at the beginning. Default 2026-01-01T00:00:00Z. */
   readonly startMs?: number | undefined;
   /** Orders timers that are due at the same instant. Default: in the order in which they were set. */
   readonly tieBreak?: Random | undefined;
@@ -61,7 +61,7 @@ export class VirtualClock implements Clock {
     return this.#peek()?.dueAt;
   }
 
-  /** The wall clock jumps by so much; durations do not notice. */
+  /** Moves the wall clock by this time; durations do not change. */
   skew(byMs: number): void {
     this.#skewMs += byMs;
   }
@@ -110,7 +110,7 @@ export class VirtualClock implements Clock {
     return false;
   }
 
-  /** Runs until the promise is settled, at most `withinMs` of virtual time, and gives back its outcome. */
+  /** Runs until the promise is settled, at most `withinMs` of virtual time, and returns its outcome. */
   async resolve<T>(promise: Promise<T>, withinMs = 3_600_000): Promise<T> {
     let isSettled = false;
     const mark = (): void => {
@@ -128,7 +128,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** After a turn of the event loop no promise reaction is left; code that yields by `setImmediate` gets its turns too. */
+/** Waits for turns of the event loop until no promise reaction is left; code that yields by `setImmediate` gets its turns too. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < maxTurns; turns++) {
     await turn();

@@ -1,9 +1,9 @@
 /** Waiting for a condition with a deadline, instead of sleeping. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long and how often. */
+/** Options of `waitFor`. */
 export interface WaitOptions {
-  /** Default 60 000: on a loaded machine everything is slow, and only what never comes takes this long. */
+  /** Default 60 000: a loaded machine is slow, and only a result that never comes takes this long. */
   readonly timeoutMs?: number | undefined;
   /** Default 50. */
   readonly intervalMs?: number | undefined;

@@ -9,10 +9,10 @@ import type { ChainPlan, Step } from "./plan.ts";
 import { claimNamespace, type Fixture } from "./fixture.ts";
 
 const claimTimeoutMs = 600_000;
-/** So long the restored rows are watched. */
+/** Milliseconds for which programs may be killed before the restored rows are compared. */
 const keepMs = 3_000;
 
-/** Ends also when something is lost; says what. */
+/** Runs one chain. Resolves even if something is lost, and lists it in the result. */
 export async function runChain(fixture: Fixture, plan: ChainPlan): Promise<ChainResult> {
   const began = performance.now();
   const chain = new Chain(fixture, plan);
@@ -71,7 +71,7 @@ class Chain {
     await Promise.all(this.#strikes);
   }
 
-  /** Creates the claim and waits until it says that it is ready; from then on its word is taken. */
+  /** Creates the claim and waits until it is Ready; the chain relies on that condition from then on. */
   async #make(step: keyof typeof made): Promise<void> {
     const { name } = this.#plan;
     const [type, specOf] = made[step];
@@ -83,7 +83,7 @@ class Chain {
   async #delete(): Promise<void> {
     const { name } = this.#plan;
     const types = Object.values(made).map(([type]) => type);
-    // At once and in the wrong order: who needs whom is the provider's to know.
+    // All are deleted at once and in the wrong order: the provider has to know which object needs which.
     for (const type of types) await this.#fixture.client.delete(type, { namespace: claimNamespace, name });
     this.#strike("delete");
     for (const type of types) await this.#claims.gone(type, name);
@@ -106,7 +106,7 @@ class Chain {
     return uri;
   }
 
-  /** Whoever mounts the Secret does not wait for Ready. */
+  /** Checks every state of the Secret, because a pod that mounts it does not wait for Ready. */
   #lookAtSecrets(): void {
     const uris = this.#fixture.secrets.of(this.#secretName).map((secret) => secretText(secret, "uri"));
     const strange = uris.filter((uri) => !leadsTo(uri, this.database)).length;

@@ -1,4 +1,4 @@
-/** Three of the chains of `npm run bench:chains`; the seed says which programs are killed when. */
+/** Three of the chains of `npm run bench:chains`; the seed decides which programs are killed when. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { planOf } from "./plan.ts";

@@ -15,9 +15,9 @@ import type { Program } from "./plan.ts";
 /** Namespace of the claims. */
 export const claimNamespace = "chains";
 
-/** What the chains share. */
+/** Holds the client, killer and records that the chains share. */
 export interface Fixture extends AsyncDisposable {
-  /** Of the control plane. */
+  /** A client of the control plane. */
   readonly client: KubeClient;
   readonly killer: Killer;
   readonly ledger: Ledger;
@@ -62,7 +62,7 @@ export async function startFixture(): Promise<Fixture> {
   };
 }
 
-/** Of the superuser of a sandbox's PostgreSQL. */
+/** Returns the URL of the superuser of a sandbox's PostgreSQL. */
 export async function postgresUrl(folder: string): Promise<string> {
   const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
   const port = isRecord(state) ? numberAt(state, "ports", "postgres") : undefined;

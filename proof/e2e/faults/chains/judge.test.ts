@@ -22,7 +22,7 @@ test("a chain with one of each is judged well", () => {
   assert.deepEqual(judge([chain], whole), { lost: [], double: [], undone: [] });
 });
 
-test("a second backup, an instance that nobody has, and a restore that never was are told", () => {
+test("a second backup, an instance of no chain, and a missing restore are reported", () => {
   assert.deepEqual(judge([chain], [...whole, made("backups", "2")]).double, ["c: 2 backups (1, 2)"]);
   assert.deepEqual(judge([chain], [...whole, made("instances", "x", "x")]).double, [
     "instance x was made for no chain",

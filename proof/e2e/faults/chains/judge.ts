@@ -1,14 +1,14 @@
-/** What came of a run, from what applications saw and from the ledger. */
+/** Judges a run from the results that applications saw and from the ledger. */
 import { databaseOf, type Entry, type Table } from "./ledger.ts";
 
 /** One chain, as its user saw it. */
 export interface ChainResult {
   readonly name: string;
-  /** Of its credentials; undefined when it got none. */
+  /** The database of its credentials; undefined when it got none. */
   readonly database: string | undefined;
-  /** The ids that its instance had at the broker before the one that it has. */
+  /** The earlier ids of its instance at the broker. */
   readonly formerIds: readonly string[];
-  /** What is missing, in words. */
+  /** Descriptions of everything that is missing. */
   readonly lost: readonly string[];
   readonly seconds: number;
 }
@@ -17,7 +17,7 @@ export interface ChainResult {
 export interface Verdict {
   /** Rows, objects or whole chains that are not there although they should be. */
   readonly lost: readonly string[];
-  /** Made twice, or made for nobody. */
+  /** Objects that were made twice, or for no chain. */
   readonly double: readonly string[];
   /** Instances that were removed unused before another one was made: the answer was lost (OSB 2.17 "Orphan Mitigation"). No fault. */
   readonly undone: readonly string[];
@@ -53,7 +53,7 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
   return { lost, double, undone };
 }
 
-/** Whether an application that got this text as its `uri` would have reached the database. */
+/** Returns true if an application that got this text as its `uri` would have reached the database. */
 export function leadsTo(uri: string | undefined, database: string | undefined): boolean {
   if (uri === undefined || !URL.canParse(uri)) return false;
   return new URL(uri).pathname === `/${database}`;

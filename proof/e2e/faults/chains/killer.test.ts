@@ -28,7 +28,7 @@ async function start(program: string): Promise<ChildProcess> {
 
 const kill = (program: Kill["program"]): Kill => ({ program, step: "keep", afterMs: 0, downMs: 0 });
 
-test("what runs is killed and counted, and what is down is missed", async () => {
+test("a running program is killed and counted, and one that is down is missed", async () => {
   const broker = await start("broker");
   const killer = new Killer(process.pid);
   const exited = once(broker, "exit");
@@ -40,7 +40,7 @@ test("what runs is killed and counted, and what is down is missed", async () => 
 
 test("a program that ends after it was found and before it is killed is missed", async () => {
   await start("function-klutch");
-  // As the kernel says it; no program ends at just that moment on demand.
+  // Throws the kernel's error, because no program ends at just that moment on demand.
   const killer = new Killer(process.pid, () => {
     throw Object.assign(new Error("kill ESRCH"), { code: "ESRCH" });
   });

@@ -5,7 +5,7 @@ import type { Kill, Program } from "./plan.ts";
 
 const pollEveryMs = 50;
 
-/** Sends SIGKILL, and counts what was hit. */
+/** Sends SIGKILL, and counts the programs that were hit. */
 export class Killer {
   /** Counts the killed processes of each program. */
   readonly kills: Record<Program, number> = { "provider-anynines": 0, "function-klutch": 0, broker: 0 };
@@ -28,7 +28,7 @@ export class Killer {
       await this.#killOnce(program);
   }
 
-  /** Whether there was one. */
+  /** Kills the program if it runs and was not hit before; returns true if it was killed. */
   async #killOnce(program: Program): Promise<boolean> {
     const pid = await childOf(this.#sandboxPid, (words) => runsApp(words, program));
     if (pid === undefined || this.#hit.has(pid)) return false;

@@ -1,6 +1,6 @@
 /**
- * What the broker ever wrote into its store, kept by triggers of ours in the same transactions, and what its server and its folder hold
- * now. The broker's names of databases and logins are hashes of its ids.
+ * Records every row that the broker ever wrote into its store, by triggers of ours in the same transactions, and lists the current
+ * contents of its server and its folder. The broker's names of databases and logins are hashes of its ids.
  */
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -20,7 +20,7 @@ export interface Entry {
   readonly instanceId: string;
 }
 
-/** What is there besides what was there at first. */
+/** Databases, roles, rows and files that were not there when the ledger was opened. */
 export interface Holdings {
   readonly databases: readonly string[];
   readonly roles: readonly string[];
@@ -29,9 +29,9 @@ export interface Holdings {
   readonly files: readonly string[];
 }
 
-/** Where the broker keeps what it has. */
+/** Locates the broker's store and its backups. */
 export interface BrokerPlaces {
-  /** Of the superuser. */
+  /** URL of the superuser. */
   readonly postgresUrl: string;
   readonly backupFolder: string;
 }
@@ -62,7 +62,7 @@ export class Ledger implements AsyncDisposable {
     this.#client = new Client({ connectionString: url.href });
   }
 
-  /** From now on nothing that is written is missed. */
+  /** Starts to record. No later write is missed. */
   static async open(places: BrokerPlaces): Promise<Ledger> {
     await using stack = new AsyncDisposableStack();
     const ledger = stack.use(new Ledger(places));
@@ -83,7 +83,7 @@ export class Ledger implements AsyncDisposable {
     return (await this.#client.query<Entry>(text)).rows;
   }
 
-  /** What is there now and was not when the ledger was opened. */
+  /** Returns the databases, roles, rows and files that were not there when the ledger was opened. */
   async holdings(): Promise<Holdings> {
     const now = await this.#holdings();
     const news = (key: keyof Holdings): readonly string[] =>

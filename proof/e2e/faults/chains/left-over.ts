@@ -14,7 +14,7 @@ import { claimNamespace, type Fixture } from "./fixture.ts";
 
 const restMs = 180_000;
 
-/** Returns what does not go by itself in three minutes. */
+/** Returns everything that is still left after three minutes. */
 export async function leftOver({ client, ledger }: Fixture): Promise<readonly string[]> {
   let left: readonly string[] = [];
   const isEmpty = async (): Promise<boolean> => {

@@ -1,14 +1,14 @@
-/** From a seed to the chains and the kills, and nothing that depends on the clock. */
+/** Derives chains and kills from a seed, independent of the clock. */
 import type { Random } from "@klutch/kube";
 import { seededRandom } from "@klutch/kube-testing";
 
-/** What is killed: Klutch's own programs between a claim and its database. */
+/** Programs that are killed: Klutch's own between a claim and its database. */
 export const programs = ["provider-anynines", "function-klutch", "broker"] as const;
 
 /** One of them. */
 export type Program = (typeof programs)[number];
 
-/** What a chain does while something may be killed, in this order. */
+/** Steps of a chain during which programs may be killed, in this order. */
 export const steps = ["create", "bind", "backup", "restore", "keep", "delete"] as const;
 
 /** One of them. */
@@ -18,9 +18,9 @@ export type Step = (typeof steps)[number];
 export interface Kill {
   readonly program: Program;
   readonly step: Step;
-  /** After the step began. */
+  /** Time after the step began. */
   readonly afterMs: number;
-  /** So long the program is killed again whenever it is back; 0: it may come back at once. */
+  /** Time for which the program is killed again whenever it is back; 0: it may come back at once. */
   readonly downMs: number;
 }
 
@@ -36,7 +36,7 @@ const longestWaitMs = 3_000;
 const longestDownMs = 5_000;
 const mostRows = 2_000;
 
-/** The plan of a seed; always the same one. */
+/** Returns the plan of a seed; always the same one. */
 export function planOf(seed: number, chains: number): readonly ChainPlan[] {
   const random = seededRandom(seed);
   return Array.from({ length: chains }, (_, index) => ({

@@ -1,4 +1,4 @@
-/** All chains of a plan, some at a time, and what came of them. */
+/** Runs all chains of a plan, some at a time, and judges the result. */
 import { runChain } from "./chain.ts";
 import { type ChainResult, judge, type Verdict } from "./judge.ts";
 import { leftOver } from "./left-over.ts";
@@ -11,7 +11,7 @@ export interface RunResult extends Verdict {
   readonly kills: Readonly<Record<Program, number>>;
   /** Kills that found their program down already. */
   readonly missed: number;
-  /** What is there although every claim is gone: databases, logins, rows, dumps, objects. */
+  /** Databases, logins, rows, dumps and objects that are left although every claim is gone. */
   readonly orphaned: readonly string[];
   readonly seconds: number;
 }
@@ -39,7 +39,7 @@ export async function runChains(
   return { ...judge(chains, await fixture.ledger.entries()), chains, orphaned, kills, missed, seconds };
 }
 
-/** Of all programs. */
+/** Returns the number of kills of all programs together. */
 export function killsIn({ kills }: RunResult): number {
   return programs.reduce((sum, program) => sum + kills[program], 0);
 }

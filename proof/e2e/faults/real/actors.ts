@@ -8,7 +8,7 @@ import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
 import { databaseObject, databases, tenants } from "../../security/bound-fixture.ts";
 
-/** Who acts with what. */
+/** Holds the plan and ledger of a seed and the clients that its actions use. */
 export interface Actors {
   readonly plan: Plan;
   readonly ledger: Ledger;
@@ -20,11 +20,11 @@ export interface Actors {
 type Operation = (actors: Actors, action: Action, ref: Place) => Promise<string>;
 type Place = ObjectRef & { readonly namespace: string };
 
-/** Of the provider, for deletions that take their time. */
+/** The provider's finalizer, for deletions that take their time. */
 const slowFinalizer = "faults.klutch.example/slow";
 const unreachable = "not sent: the server does not answer";
 
-/** Carries an operation out and says what came of it. */
+/** Carries an operation out and returns its outcome as text. */
 export async function operate(actors: Actors, action: Action): Promise<void> {
   const ref = actors.plan.claims[action.claim];
   const operation = isOperation(action.do) ? operations[action.do] : undefined;
@@ -36,7 +36,7 @@ export async function operate(actors: Actors, action: Action): Promise<void> {
   actors.say(`${action.do} ${ref.namespace}/${ref.name}: ${result}`);
 }
 
-/** Whether the action is an operation, not a fault. */
+/** Returns true if the action is an operation, not a fault. */
 export const isOperation = (name: string): name is UserAction | ProviderAction => name in operations;
 
 /** Deletes a claim as its user does. */
@@ -94,7 +94,7 @@ async function patchClaim(
   patch: (revision: number) => { readonly metadata?: object; readonly spec: object },
 ): Promise<string> {
   const claim = await actors.consumer.find<DynamicObject>(databases, place);
-  // Whoever wants to change what is not there makes it.
+  // A user who wants to change a missing claim creates it.
   if (claim === undefined) return `created instead: ${await create(actors, place)}`;
   if (claim.metadata.deletionTimestamp !== undefined) return "is being deleted";
   const { ledger, consumer } = actors;
@@ -112,7 +112,7 @@ async function patchClaim(
   return `${outcome}, revision ${revision}`;
 }
 
-/** A change to the provider's object of a claim, which must still be the one that was read. */
+/** Changes the provider's object of a claim, which must still be the object that was read. */
 async function onUpstream(
   { provider }: Actors,
   { namespace, name }: Place,

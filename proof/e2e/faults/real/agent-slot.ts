@@ -66,7 +66,7 @@ export interface AgentOptions {
 
 /** Keeps the port and the name of one agent over its restarts. */
 export class AgentSlot implements AsyncDisposable {
-  /** Stands in the lease as its holder. */
+  /** Is the lease's holder while this agent leads. */
   readonly identity: string;
   /** Counts the times that it ended without being asked. */
   ends = 0;

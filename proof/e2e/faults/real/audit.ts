@@ -1,4 +1,4 @@
-/** What the agents wrote and who held the lease, from the API servers' audit logs (written before an answer is complete). */
+/** Reads the agents' writes and the lease holders from the API servers' audit logs (written before an answer is complete). */
 import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,11 +47,11 @@ export interface AuditedWrite {
   readonly receivedAt: number;
   readonly completedAt: number;
   readonly code: number;
-  /** Of a lease. */
+  /** Holder of the lease, if the write is to a lease. */
   readonly holder: string | undefined;
 }
 
-/** The log's end at this moment, to read only what follows. */
+/** Returns the current end of the log, to read only later lines. */
 export async function auditPosition(logFile: string): Promise<number> {
   return stat(logFile).then(
     ({ size }) => size,
@@ -59,7 +59,7 @@ export async function auditPosition(logFile: string): Promise<number> {
   );
 }
 
-/** The writes after the position, by time of arrival. */
+/** Returns the writes after the position, by time of arrival. */
 export async function readAudit(logFile: string, from: number): Promise<readonly AuditedWrite[]> {
   const lines = createInterface({ input: createReadStream(logFile, { start: from }) });
   const writes: AuditedWrite[] = [];
@@ -91,14 +91,14 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** The holder who only takes the lease away. */
+/** The lease holder that only takes the lease away. */
 export const thief = "thief";
-/** A leader that does not know it yet may believe in its lease for so long after its last renewal. */
+/** Time after its last renewal for which a leader may go on believing in a lease that it has lost. */
 const renewDeadlineMs = 10_000;
 
 /**
- * Writes of agents that did not hold the lease when their request arrived. Who was robbed may go on until its renew deadline: it
- * could not know; everybody else waits longer than that, because the thief's lease says so.
+ * Returns the writes of agents that did not hold the lease when their request arrived. A robbed agent may go on until its renew
+ * deadline, because it could not know; the thief's lease makes all others wait longer than that.
  */
 export function writesWithoutLease(
   consumer: readonly AuditedWrite[],
@@ -125,7 +125,7 @@ export function writesWithoutLease(
   });
 }
 
-/** The last one that was complete by then, and those that were on their way. */
+/** Returns the last holder whose write was complete by then, robbed holders, and holders whose writes were on their way. */
 function possibleHolders(terms: readonly AuditedWrite[], time: number): readonly string[] {
   const index = terms.findLastIndex(({ completedAt }) => completedAt <= time);
   const begun = terms.slice(index + 1).filter(({ receivedAt }) => receivedAt <= time);

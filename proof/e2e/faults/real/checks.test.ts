@@ -1,4 +1,4 @@
-/** That the checks of the fault scenarios see what they are there for. */
+/** Tests that the checks of the fault scenarios find the faults that they exist for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serviceNamespaceName } from "@klutch/api";

@@ -60,11 +60,11 @@ export interface Side extends AsyncDisposable {
   untilUp(): Promise<void>;
 }
 
-/** What the seeds share. */
+/** Holds the clusters and agents that all seeds share. */
 export interface Fixture extends AsyncDisposable {
   readonly sides: Readonly<Record<ClusterName, Side>>;
   readonly runs: AgentRuns;
-  /** The one that always runs, and one that comes and goes. */
+  /** The agent that always runs, and an agent that comes and goes. */
   readonly agents: readonly [AgentSlot, AgentSlot];
   readonly folder: string;
   /** Chooses the way between agents and clusters. */
@@ -72,7 +72,7 @@ export interface Fixture extends AsyncDisposable {
 }
 
 const apiReadyMs = 20_000;
-/** So long a kind or a namespace may take until it can be used. */
+/** Limits the time until a kind or a namespace can be used. */
 const servedWithin = { timeoutMs: 60_000 };
 
 /** Starts everything; the API is bound and served, and the namespaces of claims are known upstream. The agents are stopped again. */
@@ -100,7 +100,7 @@ export async function startFixture(): Promise<Fixture> {
     throw new Error(`the agent does not get going:\n${agents[0].log(30)}`, { cause: error });
   });
   await agents[0].stop();
-  // What it made stays, and there is nothing left for it to do.
+  // The backend has nothing left to do, and the objects that it made stay.
   await fixture.backend.stop();
   const sides = { consumer, provider };
   const owned = stack.move();
@@ -159,7 +159,7 @@ async function startSide(cluster: OwnCluster, auditLog: string, runs: AgentRuns)
       await up;
       await cluster.kill(server);
       up = comeBack(cluster, client, server, downMs);
-      // Whoever waits for it hears of a failure.
+      // Callers that wait for `untilUp` get the error.
       up.catch(() => undefined);
     },
     untilUp: () => up,
@@ -197,7 +197,7 @@ async function startAgents(
   const account = { namespace: consumerNamespace, name: konnectorName };
   const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 24 * 3600 });
   const kubeconfig = join(folder, "consumer.kubeconfig");
-  // The certificate is of 127.0.0.1, whatever the port.
+  // The certificate is valid for 127.0.0.1 at any port.
   const config: ClusterConfig = { ...cluster.config, server: wire.url, auth: { kind: "token", token } };
   await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
   const prepare = async (identity: string): Promise<AgentSlot> => {

@@ -1,4 +1,4 @@
-/** What must hold once the faults are over. */
+/** Checks the conditions that must hold once the faults are over. */
 import {
   type APIServiceBinding,
   type APIServiceExport,
@@ -71,7 +71,7 @@ export async function read({ sides }: Fixture): Promise<Reading> {
   return { snapshot, claims, upstreams, copies, sources };
 }
 
-/** What is not as it must be; empty when everything has converged. */
+/** Returns a description of each violation; empty when everything has converged. */
 export function judge(reading: Reading, ledger: Ledger): readonly string[] {
   const violations = checkInvariants(reading.snapshot);
   return [
@@ -82,7 +82,7 @@ export function judge(reading: Reading, ledger: Ledger): readonly string[] {
   ];
 }
 
-/** Whether nothing of the seed is left on either side. */
+/** Returns a description of each object of the seed that is left on either side. */
 export function leftovers({ claims, upstreams, copies, sources }: Reading): readonly string[] {
   const describe = (side: string, objects: readonly DynamicObject[]): string[] =>
     objects.map((object) => `${object.kind} ${keyOf(object)} of the ${side} is left`);

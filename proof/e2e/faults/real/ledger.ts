@@ -1,10 +1,10 @@
-/** What the API servers acknowledged, and what they may have done without saying so. */
+/** Records the writes that the API servers acknowledged, and those that they may have made without an answer. */
 
 /** One life of a claim, from its creation to its deletion. Its id goes to the provider in the spec. */
 export interface Incarnation {
   readonly id: string;
   readonly key: string;
-  /** Whether the creation was acknowledged. Without it the claim may exist or not. */
+  /** True if the creation was acknowledged. Otherwise the claim may exist or not. */
   isCreated: boolean;
   /** Highest revision of the spec that the server acknowledged. */
   acknowledgedRevision: number;
@@ -12,7 +12,7 @@ export interface Incarnation {
   deletion: "none" | "sent" | "acknowledged";
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export type Outcome = "acknowledged" | "refused" | "uncertain";
 
 /** The book of one seed. */

@@ -27,14 +27,14 @@ export function observe({ sides }: Fixture, ledger: Ledger): AsyncDisposable {
   };
 }
 
-/** Receives what a watch shows. */
+/** Receives the objects that a watch shows. */
 export interface Follower {
   seen(object: DynamicObject): void;
   /** `object` as it was last seen. */
   gone(object: DynamicObject): void;
 }
 
-/** List and watch, again and again; what went while nobody watched is seen from the lists. */
+/** Lists and watches, again and again; objects that were deleted between two watches are found by comparing the lists. */
 async function follow(client: KubeClient, signal: AbortSignal, follower: Follower): Promise<void> {
   const present = new Map<string, DynamicObject>();
   const see = (object: DynamicObject): void => {

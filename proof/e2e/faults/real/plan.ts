@@ -1,14 +1,14 @@
-/** From a seed to what happens: actions with pauses, and nothing that depends on the clock. */
+/** Derives a plan from a seed: actions with pauses, independent of the clock. */
 import { seededRandom } from "@klutch/kube-testing";
 
 /** One of the two clusters. */
 export type ClusterName = "consumer" | "provider";
 
-/** What users of the app cluster do. */
+/** An action of the users of the app cluster. */
 export type UserAction = "create" | "edit" | "label" | "delete" | "recreate";
-/** What the provider's controllers do. */
+/** An action of the provider's controllers. */
 export type ProviderAction = "status" | "lateInit" | "slow" | "finish" | "secret" | "dropSecret";
-/** What goes wrong. */
+/** A fault. */
 export type FaultAction =
   | "killAgent"
   | "killApi"
@@ -30,9 +30,9 @@ export interface Action {
   /** Index into the claims of the seed. */
   readonly claim: number;
   readonly cluster: ClusterName;
-  /** How long the fault lasts, or how long a killed process stays down. */
+  /** Duration of the fault, or time that a killed process stays down. */
   readonly forMs: number;
-  /** Before the step. */
+  /** Pause before the step. */
   readonly pauseMs: number;
   /** Chooses among variants of the step. */
   readonly dice: number;
@@ -64,7 +64,7 @@ const operations: Readonly<Record<UserAction | ProviderAction, number>> = {
   dropSecret: 1,
 };
 
-/** What every seed has, before the ones that are drawn. */
+/** Faults that every seed has, in addition to the drawn ones. */
 const certain: readonly FaultAction[] = [
   "killAgent",
   "killAgent",
@@ -88,18 +88,18 @@ const drawn: readonly FaultAction[] = [
 
 const longFaults: readonly FaultAction[] = ["secondAgent", "isolateAgent"];
 
-/** So many creations come before the first fault, and have arrived by then. */
+/** Number of creations that come before the first fault, and have arrived by then. */
 export const quietActions = 3;
 
-/** How large a plan is. */
+/** Options of `planOf`. */
 export interface PlanSize {
-  /** Default 40. */
+  /** Number of actions. Default 40. */
   readonly actions?: number | undefined;
-  /** With a leader that is cut off from its lease for longer than it lasts. Default false: it takes half a minute. */
+  /** Cuts a leader off from its lease for longer than the lease lasts. Default false, because it takes half a minute. */
   readonly long?: boolean | undefined;
 }
 
-/** The plan of a seed; always the same one. */
+/** Returns the plan of a seed; always the same one. */
 export function planOf(seed: number, { actions: count = 40, long = false }: PlanSize = {}): Plan {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -133,7 +133,7 @@ export function planOf(seed: number, { actions: count = 40, long = false }: Plan
   };
 }
 
-/** For people, one line for each step. */
+/** Formats a plan for people, with one line for each step. */
 export function formatPlan({ seed, route, claims, actions }: Plan): string {
   const lines = actions.map((action, index) => {
     const { namespace = "", name = "" } = claims[action.claim] ?? {};

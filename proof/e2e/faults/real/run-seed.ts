@@ -15,16 +15,16 @@ import { freeLease, type Fixture } from "./fixture.ts";
 /** Figures of a seed that went well. Times in milliseconds. */
 export interface SeedResult {
   readonly actionsMs: number;
-  /** From the end of the faults until everything held. */
+  /** Time from the end of the faults until every check held. */
   readonly settleMs: number;
   readonly cleanUpMs: number;
   readonly claims: number;
   readonly agentWrites: number;
-  /** How often an agent ended by itself. */
+  /** Number of times that an agent ended by itself. */
   readonly agentEnds: number;
   /** Writes whose process is known, so that the lease was checked. */
   readonly knownWrites: number;
-  /** What was done when, and what came of it. */
+  /** Each action with its time and outcome. */
   readonly protocol: readonly string[];
 }
 

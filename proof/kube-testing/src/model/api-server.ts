@@ -27,7 +27,7 @@ export interface ApiServerModelOptions {
    * given up.
    */
   readonly uidSeed: number;
-  /** Whether the namespace controller runs, so that deleted namespaces are emptied and go. Default true. */
+  /** Runs the namespace controller, so that deleted namespaces are emptied and removed. Default true. */
   readonly endsNamespaces?: boolean | undefined;
 }
 
@@ -118,7 +118,7 @@ export class ApiServerModel {
       if (clusterName === undefined || clusterName === connection.cluster) connection.cut();
   }
 
-  /** Deletes what has lost all its owners, until nothing is left to delete. */
+  /** Deletes the objects that have lost all their owners, until nothing is left to delete. */
   collectGarbage(): void {
     while (collectGarbage(this.#controllers));
   }

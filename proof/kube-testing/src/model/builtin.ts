@@ -174,7 +174,7 @@ const definitions: ResourceDefinition = {
   },
 };
 
-/** What every model serves from the start. */
+/** Resources that every model serves from the start. */
 export const builtinResources: readonly ResourceDefinition[] = [
   namespaces,
   configMaps,

@@ -1,4 +1,4 @@
-/** The model's `KubeClient`: the verbs behind a network that takes time and fails as the fault source says. */
+/** The model's `KubeClient`: the verbs behind a network that takes time and fails as the fault source decides. */
 import {
   ApiError,
   type Clock,
@@ -40,11 +40,11 @@ export interface ModelClientOptions {
   readonly user?: string | undefined;
   /** Asked before every write. Default: writes are always allowed. */
   readonly writeGuard?: WriteGuard | undefined;
-  /** How long the server takes for each delete between looking at the finalizers and removing the object. Default: no time. */
+  /** Returns the time that the server takes for a delete between reading the finalizers and removing the object. Default: no time. */
   readonly deleteMs?: (() => number) | undefined;
 }
 
-/** What a client needs of its server. */
+/** The parts of the server that a client uses. */
 export interface ClientParts {
   readonly options: ModelClientOptions;
   readonly endpoints: Endpoints;
@@ -206,7 +206,7 @@ function writeVerbs(
   };
 }
 
-/** As the real sender: a 429 is repeated, a read whose connection broke is repeated once, a write is guarded each time. */
+/** Works as the real sender: a 429 is repeated, a read whose connection broke is repeated once, a write is guarded each time. */
 function createSend(parts: ClientParts): Send {
   const { clock, random, options } = parts;
   return async (request, effect) => {
@@ -266,8 +266,8 @@ async function exchange<T>(parts: ClientParts, request: Request, effect: () => T
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * The way to the server. A request that is given up on the way may arrive all the same: the client's random numbers decide, as
- * nobody can tell in a real network.
+ * Carries a request to the server. A request that is given up on the way may arrive all the same: the client's random numbers
+ * decide, because a real network does not tell either.
  */
 async function travel<T>(
   { clock, random, options }: ClientParts,

@@ -1,6 +1,6 @@
 /**
  * The controllers inside the model: CustomResourceDefinitions become served and, when deleted, take their objects with them; a
- * namespace that ends is emptied. They act when a write is complete, before anybody else can.
+ * namespace that ends is emptied. They act when a write is complete, before any client can.
  */
 import { crdCleanupFinalizer, remove } from "./deletes.ts";
 import {
@@ -21,10 +21,10 @@ import type { Change } from "./store.ts";
 import { coerce } from "./structural.ts";
 import { finishUpdate, keyOfRef, refOf, type ServerContext, writeContext } from "./writes.ts";
 
-/** What the controllers need. */
+/** Options of the controllers. */
 export interface ControllerOptions extends ServerContext {
   readonly resources: ResourceTable;
-  /** Whether namespaces that end are emptied. */
+  /** True if namespaces that end are emptied. */
   readonly endsNamespaces: boolean;
   /** Called when a resource is no longer served as before: its watches end. */
   readonly onSchemaChange: (family: string) => void;
@@ -168,7 +168,7 @@ function onRemoval(options: ControllerOptions, family: string, { previous }: Cha
   }
 }
 
-/** Deletes what is in the namespace, and the namespace itself once nothing is. */
+/** Deletes the objects in the namespace, and the namespace itself once it is empty. */
 export function emptyNamespace(options: ControllerOptions, name: string): void {
   const { store, resources } = options;
   let isEmpty = true;

@@ -23,7 +23,7 @@ export function remove(
 }
 
 /**
- * As `remove`, but an object that nothing holds is removed by the function that is given back. The real server takes its time between the
+ * Begins as `remove`, but returns a function that removes an object that nothing holds. The real server takes its time between the
  * two, too, and does not read finalizers again: one that was added in between, and acknowledged, does not keep the object.
  */
 export function beginRemoval(

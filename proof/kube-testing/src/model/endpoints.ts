@@ -52,7 +52,7 @@ export class Endpoints {
     this.#resources = resources;
   }
 
-  /** Throws 404 for what is not served. */
+  /** Throws 404 if the resource or subresource is not served. */
   resource(type: ResourceType, subresource = ""): Served {
     const found = this.#resources.find(type);
     const isServed = subresource === "" || (subresource === "status" && found?.statusSubresource === true);
@@ -162,7 +162,7 @@ export class Endpoints {
     return finishCreate(this.#context, resource, next, parameters);
   }
 
-  /** Call what it gives back: the object is removed then. Undefined when something holds it. */
+  /** Returns a function that removes the object; undefined when something holds it. */
   delete(type: ResourceType, ref: ObjectRef, options: DeleteOptions): (() => void) | undefined {
     return beginRemoval(this.#context, this.resource(type), ref, options);
   }
@@ -210,7 +210,7 @@ function asRequest(resource: Served, body: Json): JsonObject {
   return { ...body, ...given };
 }
 
-/** What the server makes of an object that it reads. */
+/** Decodes an object as the server does when it reads one. */
 function decode(resource: Served, object: JsonObject, from: "body" | "patch" | "apply"): JsonObject {
   const clean = cleanMeta(object);
   const { schema } = resource;

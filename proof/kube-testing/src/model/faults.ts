@@ -1,4 +1,4 @@
-/** What goes wrong between a client and the model: decided by a source that the model asks, usually from a seed. */
+/** Faults between a client and the model, chosen by a source that the model asks, usually from a seed. */
 import type { Random } from "@klutch/kube";
 import type { ObjectRef, ResourceType } from "@klutch/kube-core";
 
@@ -32,7 +32,7 @@ export interface WatchEventInfo {
   readonly event: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 }
 
-/** What happens to a request. */
+/** A fault of a request. */
 export type Fault =
   | {
       readonly kind: "error";
@@ -46,7 +46,7 @@ export type Fault =
   /** It never arrives, and nothing comes back until the client gives up. */
   | { readonly kind: "partition" };
 
-/** What happens to a watch event. `stall`: from it on the connection is silent for ever, but open. */
+/** Decides the delivery of a watch event. `stall`: from it on the connection is silent for ever, but open. */
 export type Delivery = "deliver" | { readonly delayMs: number } | "drop-connection" | "duplicate" | "stall";
 
 /** Decides about faults. The model asks at the moment of sending. */
@@ -59,7 +59,7 @@ export interface FaultSource {
   isPartitioned?(cluster: string): boolean;
 }
 
-/** How often each thing happens: a share between 0 and 1 of the requests or events. Default 0. */
+/** The rate of each fault: a share between 0 and 1 of the requests or events. Default 0. */
 export interface FaultRates {
   /** 429, 500 or 503; for writes also 409, for lists and watches also 410. */
   readonly error?: number | undefined;

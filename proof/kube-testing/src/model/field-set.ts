@@ -5,7 +5,7 @@
 import { isObject, type JsonObject } from "./json.ts";
 import type { Atom } from "./merge-schema.ts";
 
-/** From the root of an object, which is the empty text, to one of its fields. */
+/** The path from the root of an object, which is the empty text, to one of its fields. */
 export type Path = string;
 
 /** A set of paths. A path may be in it without those above or below it. The root itself is never in one. */
@@ -13,7 +13,7 @@ export type FieldSet = ReadonlySet<Path>;
 
 const separator = "\0";
 
-/** Returns the path of what is directly below another one. */
+/** Returns the path of an element directly below another path. */
 export function below(path: Path, element: string): Path {
   return path === "" ? element : path + separator + element;
 }

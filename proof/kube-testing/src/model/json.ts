@@ -10,12 +10,10 @@ export interface JsonObject {
   readonly [field: string]: Json;
 }
 
-/** Whether the value is an object. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether the value is a list. */
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
@@ -75,14 +73,14 @@ export function withMeta(
   return withFields(object, { metadata: withFields(objectAt(object, "metadata"), changes) });
 }
 
-/** Freezes a value and everything in it; stops at what is frozen already. */
+/** Freezes a value and everything in it; stops at values that are frozen already. */
 export function deepFreeze<T extends Json>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const child of Object.values(value) as readonly Json[]) deepFreeze(child);
   return Object.freeze(value);
 }
 
-/** What a request body is once it went over the wire: fields that are undefined are gone. Whole numbers beyond 2^53 lose digits. */
+/** Returns a request body as it arrives over the wire: fields that are undefined are gone. Whole numbers beyond 2^53 lose digits. */
 export function toWire(body: object): Json {
   return JSON.parse(JSON.stringify(body)) as Json;
 }

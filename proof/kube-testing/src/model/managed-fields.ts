@@ -33,7 +33,7 @@ export interface ManagedEntry {
 /** All entries of an object, by their identity. */
 export type Managed = ReadonlyMap<string, ManagedEntry>;
 
-/** Who writes what kind of object, and how. */
+/** Describes a write for ownership: the manager, the type of the object and the time. */
 export interface WriteContext {
   readonly atom: Atom;
   readonly apiVersion: string;
@@ -45,7 +45,7 @@ export interface WriteContext {
   readonly now: string;
 }
 
-/** Never owned by anybody. */
+/** Fields that never have an owner. */
 const unowned: FieldSet = new Set([
   "f:apiVersion",
   "f:kind",
@@ -85,7 +85,7 @@ function decodeManaged(object: JsonObject): Managed | undefined {
   return new Map(entries.map((entry) => [identity(entry), entry]));
 }
 
-/** In the server's order. */
+/** Encodes the entries in the server's order. */
 function encodeManaged(managed: Managed): Json | undefined {
   if (managed.size === 0) return undefined;
   // The separator comes before every letter.
@@ -103,7 +103,7 @@ function encodeManaged(managed: Managed): Json | undefined {
   }));
 }
 
-/** Whether the object asks to forget all owners: a list of one empty entry. */
+/** Returns true if the object asks to forget all owners: a list of one empty entry. */
 function isReset(object: JsonObject): boolean {
   const list = at(object, "metadata", "managedFields");
   return Array.isArray(list) && list.length === 1 && jsonEqual(list[0], {});
@@ -155,7 +155,7 @@ interface Changes {
   readonly all: FieldSet;
 }
 
-/** Takes what changed from everybody but `except`. */
+/** Takes changed fields from all owners but `except`. */
 function withoutChanged(managed: Managed, { all }: Changes, except: string | undefined): Managed {
   const owners = new Map<string, ManagedEntry>();
   for (const [id, entry] of managed) {
@@ -220,16 +220,16 @@ function describeManager({ manager, subresource, operation, apiVersion, time }: 
   return `${name}${part} using ${apiVersion}${time === undefined ? "" : ` at ${time}`}`;
 }
 
-/** Removes what the manager applied last time and nobody owns now. */
+/** Removes the fields that the manager applied last time and that have no owner now. */
 function prune(atom: Atom, merged: JsonObject, managed: Managed, last: FieldSet): JsonObject {
   const lastNamed = withNamedFields(last, atom);
   const fieldsOf = (value: Json): FieldSet => withNamedFields(fieldSetOf(atom, value), atom);
   const ofMerged = fieldsOf(merged);
   const all = managed.values().reduce<FieldSet>((union, { fields }) => union.union(fields), new Set());
-  // What somebody owns comes back …
+  // Fields with an owner come back …
   const kept = fieldsOf(removeFields(atom, merged, lastNamed) ?? null).union(withNamedFields(all, atom));
   const pruned = removeFields(atom, merged, ofMerged.difference(kept)) ?? null;
-  // … and what was never this manager's.
+  // … and so do fields that were never this manager's.
   const dangling = ofMerged.difference(fieldsOf(pruned)).intersection(lastNamed);
   return asObject(removeFields(atom, merged, dangling));
 }

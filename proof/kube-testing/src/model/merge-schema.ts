@@ -1,10 +1,10 @@
 /**
- * What server-side apply needs to know of a type: which maps and lists are merged, and by which keys. Made from a structural schema
- * as kube-openapi's `schemaconv` does.
+ * Types as server-side apply needs them: which maps and lists are merged, and by which keys. Converts a structural schema as
+ * kube-openapi's `schemaconv` does.
  */
 import { at, isObject, type Json, type JsonObject, textAt, textsAt } from "./json.ts";
 
-/** A type; with several parts it is whatever the value is. */
+/** A type; with several parts, the value decides which one applies. */
 export interface Atom {
   readonly scalar?: "numeric" | "string" | "boolean" | "untyped" | undefined;
   readonly list?: ListAtom | undefined;
@@ -22,7 +22,7 @@ export interface ListAtom {
 export interface MapAtom {
   readonly isAtomic: boolean;
   readonly fields: ReadonlyMap<string, { readonly type: Atom; readonly default?: Json | undefined }>;
-  /** Of fields that are not named; undefined when they are not allowed. */
+  /** Type of fields that are not named; undefined when they are not allowed. */
   readonly elementType: Atom | undefined;
 }
 
@@ -44,7 +44,7 @@ const deducedMap: MapAtom = {
   },
 };
 
-/** Of values without a schema: objects are merged, lists are one value. */
+/** Type of values without a schema: objects are merged, lists are one value. */
 const deduced: Atom = {
   scalar: "untyped",
   list: { isAtomic: true, keys: [], elementType: untyped },

@@ -47,15 +47,15 @@ function withTexts(map: JsonObject): JsonObject {
 }
 
 /**
- * Empty fields of the metadata. The outcome of an apply is stored with them, though nobody reads them again: the next write that
- * changes nothing else gets a new resource version all the same.
+ * Returns the empty fields of the metadata. The outcome of an apply is stored with them, though they are never read again: the next
+ * write that changes nothing else gets a new resource version all the same.
  */
 export function blankMeta(object: JsonObject): JsonObject {
   const blanks = Object.entries(objectAt(object, "metadata")).filter(([, value]) => isBlank(value));
   return Object.fromEntries(blanks);
 }
 
-/** What Go leaves out of JSON: nulls, empty strings, empty lists and empty maps. */
+/** Returns true if Go leaves the value out of JSON: nulls, empty strings, empty lists and empty maps. */
 export function isBlank(value: Json): boolean {
   if (isList(value)) return value.length === 0;
   if (isObject(value)) return Object.keys(value).length === 0;

@@ -48,7 +48,7 @@ const volatile: ReadonlySet<string> = new Set([
   "creationTimestamp",
 ]);
 
-/** Without what no two servers have in common. */
+/** Returns the object without fields in which any two servers differ. */
 function stable(value: unknown): Json {
   const strip = (json: Json): Json => {
     if (isList(json)) return json.map(strip);
@@ -199,7 +199,7 @@ suite("model and real server", { concurrency: true }, () => {
         yield outcome(client.get(unserved, { namespace, name: "a" }));
         yield outcome(client.create(unserved, widget("a")));
         yield outcome(client.replace(gadgets, widget("a"), { subresource: "status" }));
-        // The client writes the kind of the type, whatever the object says.
+        // The client writes the kind of the type, not the kind in the object.
         yield outcome(client.create({ ...widgets, kind: "Gadget" }, widget("a")));
         yield outcome(client.create(widgets, { ...widget("a"), metadata: { namespace } }));
         yield outcome(client.create(widgets, widget("UPPER")));

@@ -7,24 +7,24 @@ import { type Atom, objectAtom } from "./merge-schema.ts";
 /** Declares a resource to the model. */
 export interface ResourceDefinition {
   readonly type: ResourceType;
-  /** Whether `/status` is served and the main endpoint ignores `status`. */
+  /** True if `/status` is served and the main endpoint ignores `status`. */
   readonly statusSubresource: boolean;
   /**
    * Structural schema (OpenAPI v3 with `x-kubernetes-*`): unknown fields are pruned, defaults filled in, list types honoured, values
    * validated. Without it everything is kept, maps are merged and lists are atomic.
    */
   readonly schema?: object;
-  /** Whether `metadata.generation` is kept. Default true outside the core group. */
+  /** True if `metadata.generation` is kept. Default true outside the core group. */
   readonly tracksGeneration?: boolean;
-  /** Whether a replace without `resourceVersion` overwrites (built-in kinds) or is refused (custom ones). Default false. */
+  /** True if a replace without `resourceVersion` overwrites (built-in kinds), false if it is refused (custom ones). Default false. */
   readonly allowsUnconditionalUpdate?: boolean;
   /** A kind that is compiled into the server: empty fields vanish, a wrong type is 400. Default false. */
   readonly isCompiled?: boolean;
   /** Tells whether a name may be given. Default: names of DNS. */
   readonly nameRule?: (name: string) => boolean;
-  /** Changes an object as it is read from a request, before anybody owns its fields. */
+  /** Changes an object as it is read from a request, before its fields have owners. */
   readonly decode?: (object: JsonObject) => JsonObject;
-  /** Fills in what the server sets itself, before validation. `previous` is undefined for a create. */
+  /** Fills in the fields that the server sets itself, before validation. `previous` is undefined for a create. */
   readonly prepare?: (next: JsonObject, previous: JsonObject | undefined) => JsonObject;
   /** Problems beyond the schema; any refuses the write with 422. */
   readonly validate?: (next: JsonObject, previous: JsonObject | undefined) => readonly string[];
@@ -36,7 +36,7 @@ export interface Served extends Required<Omit<ResourceDefinition, "schema">> {
   readonly family: string;
   readonly schema: JsonObject | undefined;
   readonly atom: Atom;
-  /** Remembers what it has read of the schema. */
+  /** Caches the types that it has read from the schema. */
   readonly reader: SchemaReader;
 }
 

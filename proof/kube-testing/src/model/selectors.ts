@@ -3,7 +3,7 @@ import type { Scope } from "@klutch/kube";
 import { at, type JsonObject, textAt } from "./json.ts";
 import { badRequest } from "./status-errors.ts";
 
-/** Whether an object is in scope. */
+/** Returns true if an object is in scope. */
 export type Matcher = (object: JsonObject) => boolean;
 
 /** The matcher of namespace and selectors together. Throws 400 for one that cannot be read. */

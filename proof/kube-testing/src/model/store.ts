@@ -27,7 +27,7 @@ export function keyOfObject(object: JsonObject): string {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
-/** All stored objects, by family. What it gives out is frozen. */
+/** All stored objects, by family. Returned objects are frozen. */
 export class Store {
   readonly #families = new Map<string, Family>();
   readonly #afterWrite: ((family: string, change: Change) => void)[] = [];
@@ -76,7 +76,7 @@ export class Store {
     this.#record(family, { resourceVersion: ++this.#revision, key, object: undefined, previous });
   }
 
-  /** Changes what is stored without a new version or event, as when a schema drops a field of old objects. */
+  /** Changes the stored objects without a new version or event, as when a schema drops a field of old objects. */
   rewrite(family: string, change: (object: JsonObject) => JsonObject): void {
     const { objects } = this.#family(family);
     for (const [key, object] of objects) objects.set(key, deepFreeze(change(object)));
@@ -109,7 +109,7 @@ export class Store {
     }
   }
 
-  /** Forgets what happened up to now. */
+  /** Forgets all changes up to now. */
   compact(): void {
     this.#compacted = this.#revision;
     for (const { log } of this.#families.values()) log.length = 0;
@@ -122,7 +122,7 @@ export class Store {
     return () => listeners.delete(listener);
   }
 
-  /** For the server's own controllers: called when the write is complete, so that they may write themselves. */
+  /** Calls the server's own controllers when a write is complete, so that they may write themselves. */
   onWrite(controller: (family: string, change: Change) => void): void {
     this.#afterWrite.push(controller);
   }

@@ -47,7 +47,7 @@ function mergeItems(list: ListAtom, left: readonly Json[], right: readonly Json[
   const leftElements = left.map((item) => itemElement(list, item));
   const rightElements = right.map((item) => itemElement(list, item));
   if (new Set(rightElements).size < rightElements.length) throw new TypedError("duplicate entries");
-  // Of a duplicate on the left only the fact that it is there counts.
+  // A duplicate on the left counts only as present; its value does not matter.
   const old = new Map<string, Json>();
   for (const [index, element] of leftElements.entries()) {
     old.set(element, old.has(element) ? null : (left[index] ?? null));

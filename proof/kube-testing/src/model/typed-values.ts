@@ -1,5 +1,5 @@
 /**
- * Values seen through their type: which fields they have, what differs between two of them, and what is left when some are removed.
+ * Values seen through their type: their fields, the differences between two values, and the rest when some fields are removed.
  * After `typed/` of structured-merge-diff v6, whose structure it follows on purpose. `undefined` is absent, `null` is a JSON null.
  */
 import { jsonEqual } from "@klutch/kube-core";
@@ -15,7 +15,7 @@ export class TypedError extends Error {
   }
 }
 
-/** What differs between two values. */
+/** Paths that differ between two values. */
 export interface Comparison {
   readonly added: Set<Path>;
   readonly modified: Set<Path>;
@@ -30,12 +30,12 @@ export function deduce(atom: Atom, value: Json | undefined): Atom {
   return atom.scalar === undefined ? atom : { scalar: atom.scalar };
 }
 
-/** Whether two narrowed types are the same part. */
+/** Returns true if two narrowed types are the same part. */
 export function isSamePart(left: Atom, right: Atom): boolean {
   return left.map === right.map && left.list === right.list && left.scalar === right.scalar;
 }
 
-/** Whether a value is no scalar of the type. */
+/** Returns true if a value is not a scalar of the type. */
 export function isWrongScalar(scalar: Atom["scalar"], value: Json | undefined): boolean {
   if (value === undefined || value === null) return false;
   if (scalar === "numeric") return typeof value !== "number";
@@ -43,7 +43,7 @@ export function isWrongScalar(scalar: Atom["scalar"], value: Json | undefined): 
   return typeof value !== scalar;
 }
 
-/** How an item of a merged list is named. */
+/** Returns the path element of an item of a merged list. */
 export function itemElement(list: ListAtom, item: Json): string {
   if (list.keys.length === 0) {
     if (typeof item === "object")
@@ -131,7 +131,7 @@ function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: S
   }
 }
 
-/** What differs between two values of one type. */
+/** Returns the paths that differ between two values of one type. */
 export function compare(atom: Atom, left: Json, right: Json): Comparison {
   const result = { added: new Set<Path>(), modified: new Set<Path>(), removed: new Set<Path>() };
   compareAt(atom, left, right, "", result);

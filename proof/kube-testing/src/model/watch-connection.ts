@@ -1,4 +1,4 @@
-/** One watch connection: what the server puts on it, and what of that reaches the client when. */
+/** One watch connection: the events that the server puts on it, and which of them reach the client when. */
 import {
   type Clock,
   TransportError,
@@ -14,7 +14,7 @@ import { matcherOf, type Matcher } from "./selectors.ts";
 import type { Change, Store } from "./store.ts";
 import { inVersion } from "./writes.ts";
 
-/** What a connection is made of. */
+/** Options of a connection. */
 export interface ConnectionOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -63,12 +63,12 @@ export class WatchConnection {
     this.#scheduleBookmark();
   }
 
-  /** The server closes the connection in order, after what is on its way. */
+  /** Closes the connection in order, as the server does: events on their way still arrive. */
   end(): void {
     this.#put({ isEnd: true });
   }
 
-  /** The connection breaks now; what is on its way is lost. */
+  /** Breaks the connection now; events on their way are lost. */
   cut(): void {
     this.#queue.length = 0;
     this.#queue.push({ at: 0, content: { error: this.#broken() } });
@@ -80,7 +80,7 @@ export class WatchConnection {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  /** The next event; undefined at the end. Throws what the real client throws. */
+  /** Returns the next event; undefined at the end. Throws the same errors as the real client. */
   async next(): Promise<WatchEvent<DynamicObject> | undefined> {
     const { clock, cluster, faults, options } = this.#parts;
     const { signal, idleTimeoutMs = defaultIdleTimeoutMs } = options;
@@ -160,7 +160,7 @@ export class WatchConnection {
     if (delivery === "duplicate") this.#put({ event });
   }
 
-  /** Order is kept: whatever comes later is not delivered earlier. */
+  /** Keeps the order: a later event is not delivered earlier. */
   #put(content: Content, delayMs = 0): void {
     const { clock, faults } = this.#parts;
     const arrival = clock.monotonic() + (faults?.latencyMs() ?? 0) + delayMs;

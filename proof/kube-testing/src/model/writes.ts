@@ -1,4 +1,4 @@
-/** What the server does to an object on its way into the store: after `registry/rest` and `registry/generic` of apiserver. */
+/** Validates and completes an object on its way into the store, after `registry/rest` and `registry/generic` of apiserver. */
 import { type Random } from "@klutch/kube";
 import { jsonEqual, namespaces, type ObjectRef } from "@klutch/kube-core";
 import { describeProblem, problemsOf } from "@klutch/schema";
@@ -29,7 +29,7 @@ import {
 } from "./status-errors.ts";
 import type { Store } from "./store.ts";
 
-/** What writing needs of the server. */
+/** The parts of the server that a write uses. */
 export interface ServerContext {
   readonly store: Store;
   /** The wall clock, RFC 3339 with whole seconds. */
@@ -38,7 +38,7 @@ export interface ServerContext {
   readonly random: Random;
 }
 
-/** How something is written. */
+/** Parameters of a write. */
 export interface WriteParameters {
   readonly manager: string;
   /** Empty for the main resource. */
@@ -88,7 +88,7 @@ export function writeContext(context: ServerContext, resource: Served, how: Writ
   };
 }
 
-/** Refuses what may not be created here: no such namespace, or one that ends. */
+/** Refuses a create if its namespace does not exist or ends, or if its kind is being deleted. */
 export function admitCreate(context: ServerContext, resource: Served, object: JsonObject): void {
   const { store } = context;
   const name = textAt(object, "metadata", "name");
@@ -143,7 +143,7 @@ export function finishCreate(
   return how.isDryRun ? next : store.put(resource.family, next, how.blanks);
 }
 
-/** The end of every update. `next` has its owners already and is still what the caller asked for. */
+/** Ends every update. `next` has its owners already and is otherwise as the caller asked for it. */
 export function finishUpdate(
   context: ServerContext,
   resource: Served,

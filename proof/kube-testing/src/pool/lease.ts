@@ -19,17 +19,17 @@ import { type Lease, returned } from "./pool.ts";
 
 /** Options of `leaseCluster`. */
 export interface LeaseOptions {
-  /** For messages and log files. Default `cluster`. */
+  /** Name in messages and log files. Default `cluster`. */
   readonly name?: string | undefined;
   /** Runs garbage collection, namespace deletion, service accounts and role aggregation while it is leased. Default false. */
   readonly controllerManager?: boolean | undefined;
-  /** Of the pool. Default: that of the test command. */
+  /** Socket of the pool. Default: that of the test command. */
   readonly socket?: string | undefined;
 }
 
 /**
- * Takes a cluster that is as good as new and that nobody else uses until it is disposed. Outside of the test command, which runs the pool,
- * it starts one. What a test starts against the cluster must have ended before the cluster is disposed.
+ * Takes a cluster that is as good as new and exclusive until it is disposed. Outside of the test command, which runs the pool,
+ * it starts one. Programs that a test starts against the cluster must have ended before the cluster is disposed.
  */
 export async function leaseCluster(options: LeaseOptions = {}): Promise<TestCluster> {
   const { name = "cluster", controllerManager = false, socket: path = poolSocket } = options;

@@ -124,7 +124,7 @@ test("a cluster that is given back has nothing of its borrower, and is lent agai
   assert.deepEqual(made["other"], {});
 });
 
-test("two borrowers never have the same cluster, and controllers run only for the one that asked", async () => {
+test("two borrowers never have the same cluster, and controllers run only for a borrower that asked", async () => {
   await untilIdle(1);
   await using plain = await leaseCluster({ socket });
   await using managed = await leaseCluster({ socket, controllerManager: true });

@@ -1,6 +1,6 @@
 /**
  * `ClusterPool` keeps running clusters and lends each to one test file at a time, because most files need an API server for themselves and
- * none cares which. A file that says that it is done gives its cluster back, which is then returned to the state in which it came up. A file
+ * none cares which. A file that reports that it is done gives its cluster back, which is then returned to the state in which it came up. A file
  * that ends without a word may have left processes behind that still write, so its cluster is killed.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -28,7 +28,7 @@ interface Idle {
   readonly groups: string;
 }
 
-/** How long etcd's keys must stay the same before a new cluster counts as settled. */
+/** Time for which etcd's keys must stay the same before a new cluster counts as settled. */
 const settledMs = 700;
 /** The API server refreshes admission policies once a second; two seconds cover one refresh that just began. */
 const policyRefreshMs = 2_000;
@@ -145,7 +145,7 @@ export class ClusterPool implements AsyncDisposable {
         await sleep(pollMs);
       } while (performance.now() < untilMs);
     } catch {
-      // A cluster that does not answer is of no use to the next borrower; what ails it was the last one's to tell.
+      // A cluster that does not answer is of no use to the next borrower; its last borrower has to report the cause.
     }
     return false;
   }

@@ -15,7 +15,7 @@ interface KeyValues {
 
 /** The first key of all, and the end of all: etcd takes both from a zero byte. */
 const everything = { key: "AA==", range_end: "AA==" };
-/** Of one transaction, by etcd's default. */
+/** The most operations of one transaction, by etcd's default. */
 const mostOperations = 100;
 /**
  * Matches the objects of the API server that may be changed. Its own lease it renews by itself. Beside the objects it keeps the revision of its
@@ -29,7 +29,7 @@ export async function takeSnapshot(ask: AskEtcd): Promise<Snapshot> {
   return new Map((answer.kvs ?? []).map(({ key, value = "" }) => [key, value]));
 }
 
-/** Writes what differs from `wanted` and returns the paths that it changed, such as `/registry/namespaces/a`; empty when nothing differed. */
+/** Writes the keys that differ from `wanted` and returns the paths that it changed, such as `/registry/namespaces/a`; empty when nothing differed. */
 export async function restoreSnapshot(ask: AskEtcd, wanted: Snapshot): Promise<readonly string[]> {
   const found = await takeSnapshot(ask);
   const deletes = [...found.keys()].filter((key) => !wanted.has(key));

@@ -17,9 +17,9 @@ const core = (kind: string, plural: string): ResourceType => ({
   namespaced: true,
 });
 
-/** With a status subresource. */
+/** A kind with a status subresource. */
 export const widgets: ResourceType = custom("Widget", "widgets");
-/** Without one. */
+/** A kind without a status subresource. */
 export const gadgets: ResourceType = custom("Gadget", "gadgets");
 export const configMaps: ResourceType = core("ConfigMap", "configmaps");
 export const secrets: ResourceType = core("Secret", "secrets");

@@ -42,13 +42,13 @@ function* differences(left: Json | undefined, right: Json | undefined, path = ""
   }
 }
 
-/** One of the two servers, and what was seen of it. */
+/** One of the two servers, with the names and versions seen of it. */
 class Side {
   readonly client: KubeClient;
   readonly #names = new Map<string, string>();
   readonly #seen = new Map<string, { uid: string; versions: string[] }>();
   #prefix = "";
-  /** Of the last refusal; not compared. */
+  /** Message of the last refusal; not compared. */
   lastMessage = "";
 
   constructor(client: KubeClient) {
@@ -67,7 +67,7 @@ class Side {
     }
   }
 
-  /** Replaces what differs between any two servers by names in the order of appearance. */
+  /** Replaces values that differ between any two servers by names in the order of appearance. */
   observe(value: Json): Json {
     if (isList(value)) return value.map((item) => this.observe(item));
     if (!isObject(value)) return value;
@@ -172,7 +172,7 @@ async function collect(stream: AsyncIterable<WatchEvent<KubeObject>>, events: Js
 
 const sentinelFinalizers = { metadata: { finalizers: null } };
 
-/** Compares `count` operations. Throws `DifferenceError`. The namespace must exist; what is in it is removed first. */
+/** Compares `count` operations. Throws `DifferenceError`. The namespace must exist; its objects are removed first. */
 export async function compareServers(
   real: KubeClient,
   model: KubeClient,
