@@ -16,7 +16,7 @@ function lineOf({ name, seconds, lost }: ChainResult): string {
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** What the broker wrote of each instance that the words name, and what its managed resource said of itself meanwhile. */
+/** Returns the broker's ledger entries for each instance that the words name, and the states of its managed resource meanwhile. */
 async function storiesOf(
   { ledger, instances }: Fixture,
   words: readonly string[],

@@ -37,7 +37,7 @@ async function main({ claims }: { readonly claims: number }): Promise<void> {
   await measure(fixture, traffic, "backend", { client: provider, namespace: backendPolicyName });
 }
 
-/** Whose Pods are evicted; its lease has the name of its namespace. */
+/** A program whose Pods are evicted; its lease has the name of its namespace. */
 interface Part {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -61,8 +61,8 @@ async function measure(
 }
 
 /**
- * One after the other, the one that leads first; each is tried again until the PodDisruptionBudget allows it. Resolves when as many new ones
- * are Ready, to the fewest that were Ready and not about to end meanwhile.
+ * Evicts the Pods one after the other, the leader first, and retries each until the PodDisruptionBudget allows it. Resolves when as many new
+ * Pods are Ready, to the lowest number of Pods that were Ready and not terminating meanwhile.
  */
 async function evictAll({ client, namespace: where }: Part): Promise<number> {
   const readyPods = async (): Promise<readonly string[]> => {
@@ -93,7 +93,7 @@ async function evictAll({ client, namespace: where }: Part): Promise<number> {
   return fewest;
 }
 
-/** Whether it was allowed (policy/v1). */
+/** Evicts a Pod (policy/v1); returns whether the PodDisruptionBudget allowed it. */
 async function evict(client: KubeClient, where: string, name: string): Promise<boolean> {
   const metadata = { namespace: where, name };
   const path = `/api/v1/namespaces/${where}/pods/${name}/eviction`;

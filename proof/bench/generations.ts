@@ -22,7 +22,7 @@ type Options = typeof defaults;
 
 const specBytes = 2_000;
 const callsInARound = 20;
-/** Of the agent's own work for one object. */
+/** The highest allowed share of the agent's own work for one object. */
 const limitPercent = 3;
 
 async function main(options: Options): Promise<void> {

@@ -15,7 +15,7 @@ import { measureRest } from "./instances/rest.ts";
 import { instanceObject, seedStore, startFixture, type Fixture } from "./instances/fixture.ts";
 
 const defaults = { instances: 5000, "rest-seconds": 300, probes: 20 };
-/** So long after the last of them became ready nothing is measured: each is asked for once more in the first minute. */
+/** Milliseconds between the last instance's becoming ready and the first measurement: the first minute asks for each once more. */
 const settleMs = 120_000;
 const readyTimeoutMs = 1_800_000;
 
@@ -48,7 +48,7 @@ async function main({ instances, probes, "rest-seconds": restSeconds }: typeof d
     say(`${what}: ${formatPercentiles(percentiles(await times))}`);
   const withIds = await Promise.all(real.map(async ({ name }) => ({ name, id: await idOf(fixture, name) })));
   await told("object changed → the broker has begun", noticeObjects(fixture, withIds));
-  // Not those that were just made: all of them would be asked for at the same time.
+  // Leaves out the instances that were just made: all of them would be asked for at the same time.
   const some = spread(seeded, 2 * probes);
   const [planned, lost] = [some.slice(0, probes), some.slice(probes)];
   await told("plan changed at the broker → changed back", noticePlans(fixture, planned));
@@ -62,7 +62,7 @@ function numbered(word: string, count: number): readonly Probe[] {
   }));
 }
 
-/** So many of them, at equal distances, every second one in the second half. */
+/** Chooses `count` of them at equal distances, with every second one in the second half. */
 function spread<T>(items: readonly T[], count: number): readonly T[] {
   const chosen = items.filter((_, index) => index % Math.floor(items.length / count) === 0).slice(0, count);
   return [0, 1].flatMap((half) => chosen.filter((_, index) => index % 2 === half));

@@ -105,7 +105,7 @@ async function storm({ fixture, agents, names }: Scene, downSeconds: number, siz
   );
 }
 
-/** When each app cluster's edited claim had that size in the control plane, in milliseconds since the epoch. */
+/** Returns the times at which each app cluster's edited claim had that size in the control plane, in milliseconds since the epoch. */
 async function untilUpstream(
   { controlPlane: { client } }: BoundFixture,
   names: readonly string[],

@@ -81,7 +81,7 @@ async function main(): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-/** Each case once, then each a second time, and so on: a machine that changes its speed within minutes does it to all of them. */
+/** Orders the cases in rounds, each case once a round: a machine that changes its speed within minutes does it to all of them. */
 function inTurn({ only, runs }: BenchOptions): readonly { readonly one: BenchCase; readonly run: number }[] {
   const wanted = cases.filter(({ serves }) => serves.some((name) => only.includes(name)));
   const repeated = wanted.filter(({ once }) => once !== true);

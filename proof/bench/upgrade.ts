@@ -1,5 +1,5 @@
 /**
- * `npm run bench:upgrade`: what users notice when programs end while they work. Two konnectors and two backends run; the one that leads is
+ * `npm run bench:upgrade`: what users notice when programs end while they work. Two konnectors and two backends run; the leader is
  * told to end (SIGTERM) or killed (SIGKILL) in the midst of a burst of edits, again and again; then the API server of either side is told to
  * end and started again. `--claims 500`, `--rounds 5`, `--only words` of the lines to measure.
  */
@@ -50,7 +50,6 @@ async function main({ claims, rounds, only }: typeof defaults): Promise<void> {
   for (const [title, ending] of endings) if (title.includes(only)) await measure(bench, title, ending);
 }
 
-/** What is measured with. */
 interface Bench {
   readonly fixture: BoundFixture<OwnCluster>;
   readonly traffic: Traffic;
@@ -58,7 +57,7 @@ interface Bench {
   readonly rounds: number;
 }
 
-/** How the leader of a part ends, or whose API server ends and starts again. */
+/** A way to end the leader of a part, or the side whose API server ends and starts again. */
 type Ending =
   | { readonly part: Part; readonly how: "stop" | "kill" }
   | { readonly server: "appCluster" | "controlPlane" };
@@ -121,7 +120,7 @@ class Replicas {
     this.add(part, next.name, started);
   }
 
-  /** Ends the one that leads. */
+  /** Ends the leader. */
   async end(fixture: BoundFixture, part: Part, how: "stop" | "kill"): Promise<void> {
     const { client } = part === "konnector" ? fixture.appCluster : fixture.controlPlane;
     const leader = await waitFor("a leader", async () => {

@@ -51,7 +51,7 @@ async function plant(name: string): Promise<void> {
 const claims = (): Map<string | undefined, DynamicObject["metadata"]> =>
   new Map(objectsOf(tenant.consumer, zones.type).map(({ metadata }) => [metadata.name, metadata]));
 
-test("what the provider made stays known as that when our other marks are put on it again", async () => {
+test("an object that the provider made stays known as that when our other marks are put on it again", async () => {
   await clock.advance(5_000);
   await plant(`${tenant.namespace}-made`);
   assert.equal(claims().get("made")?.annotations?.[adoptedAnnotation], "true");

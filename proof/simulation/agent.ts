@@ -15,7 +15,6 @@ import type { ApiServerModel, FaultSource, VirtualClock } from "@klutch/kube-tes
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import type { SimulatedTenant } from "./tenant.ts";
 
-/** What an agent is made of. */
 export interface AgentOptions {
   readonly tenant: SimulatedTenant;
   readonly provider: ApiServerModel;
@@ -23,22 +22,22 @@ export interface AgentOptions {
   readonly faults: FaultSource;
   readonly clock: VirtualClock;
   readonly random: Random;
-  /** Changes what is written, to see that the observers notice a bad agent. */
+  /** Changes the agent's writes, to see that the observers notice a bad agent. */
   readonly tamper?: Tamper | undefined;
-  /** Changes what the provider answers and its watches show. */
+  /** Changes the objects in the provider's answers and watches. */
   readonly distort?: Distort | undefined;
   /** Default 1000. */
   readonly providerObjectsLimit?: number | undefined;
-  /** Both objects of each pair are read each time. Default false. */
+  /** Reads both objects of each pair each time. Default false. */
   readonly naiveStore?: boolean | undefined;
   /** Called with every write just before it is sent. */
   readonly onWrite: (write: AgentWrite) => void;
 }
 
-/** Gives back what is shown instead of `object`. */
+/** Returns the object that is shown instead of `object`. */
 export type Distort = <T extends KubeObject>(type: ResourceType, object: T) => T;
 
-/** Gives back what is written instead of `body`. */
+/** Returns the body that is written instead of `body`. */
 export type Tamper = <T>(side: "consumer" | "provider", verb: string, type: ResourceType, body: T) => T;
 
 /** A write of an agent. */
@@ -58,7 +57,7 @@ export interface SimulatedAgent {
   readonly identity: string;
   /** Set when it ended by itself, which it must not. */
   readonly failure: () => unknown;
-  /** As SIGKILL: nothing it has begun goes on, what is on the wire may still arrive. */
+  /** Ends the agent like SIGKILL: nothing it has begun goes on, but requests on the wire may still arrive. */
   readonly kill: () => void;
 }
 

@@ -18,7 +18,7 @@ const spec = {
     size: { type: "integer" },
     note: text,
     tags: { type: "array", items: text },
-    // Nobody in the app cluster sets it; the provider fills it in.
+    // Not set in the app cluster; the provider fills it in.
     resourceRef: text,
     tier: { type: "string", default: "small" },
   },
@@ -56,7 +56,6 @@ export const databases: SimulatedApi = api("Database", "databases", true, [
 /** Cluster-scoped, under the tenant's prefix. */
 export const zones: SimulatedApi = api("Zone", "zones", false, []);
 
-/** All of them. */
 export const simulatedApis: readonly SimulatedApi[] = [databases, zones];
 
 /** The export of an API for one tenant. `informerScope` is for namespaced ones; the others have no choice. */

@@ -1,4 +1,4 @@
-/** What works on the provider besides the agents: the backend's answer to namespaces, and a controller that makes "databases". */
+/** Runs the provider's side besides the agents: the backend's answer to namespaces, and a controller that makes "databases". */
 import {
   apiServiceNamespaces,
   serviceNamespaceAnnotation,
@@ -79,7 +79,7 @@ export function serveNamespaces(
       )
       .catch(ignoreGone);
   };
-  /** The old namespace of a mapping that is made anew may still be going. */
+  /** Retries: the old namespace of a mapping that is made again may still be going. */
   const serveLater = async (namespace: string, name: string): Promise<void> => {
     await clock.sleep(askAgainMs, { signal });
     if ((await client.find(apiServiceNamespaces, { namespace, name })) !== undefined)

@@ -1,6 +1,6 @@
 /**
  * The statuses that the provider's controllers write. Zones have an honest controller: its numbers are those of the spec that it worked on.
- * Databases are claims of Crossplane: what stands there is stamped with the newest generation at once, and what was worked on comes later,
+ * Databases are claims of Crossplane: the existing status is stamped with the newest generation at once, and the real one comes later,
  * stamped with whatever generation there is by then. Only the echo of the mark tells.
  */
 import { specDigestAnnotation, specObservedCondition, specObservedReason } from "@klutch/api";
@@ -21,7 +21,7 @@ export interface StatusCounter {
   readonly ledger?: WorkLedger | undefined;
 }
 
-/** Where an object stands, for the ledger. */
+/** Returns the place of an object, for the ledger. */
 export function placeOf(
   { plural }: Pick<ResourceType, "plural">,
   { namespace = "", name = "" }: ObjectMeta,
@@ -29,7 +29,7 @@ export function placeOf(
   return `${plural} ${namespace}/${name}`;
 }
 
-/** What an object or its claim wants, without what the provider fills in. */
+/** Returns the spec of an object or its claim without the field that the provider fills in. */
 export function specText(object: DynamicObject): string {
   const { resourceRef: _late, ...spec } = recordAt(object, "spec");
   return canonicalJson(spec);
@@ -37,7 +37,7 @@ export function specText(object: DynamicObject): string {
 
 const since = { lastTransitionTime: "2026-01-01T00:00:00Z" };
 
-/** Whether the controller of this kind has nothing to do. */
+/** Tells whether the controller of this kind has nothing to do. */
 export function isDone(type: ResourceType, { metadata, status, spec }: DynamicObject): boolean {
   const { generation, annotations } = metadata;
   const { of, observedGeneration } = recordAt(status);
@@ -50,13 +50,13 @@ export function isDone(type: ResourceType, { metadata, status, spec }: DynamicOb
   return mark === undefined || echo?.["reason"] === specObservedReason(mark);
 }
 
-/** What stands there, stamped with the newest generation although nobody has looked at it. */
+/** Returns the existing status, stamped with the newest generation although no controller has looked at that. */
 export function stampedStatus({ metadata: { generation }, status }: DynamicObject): object {
   const conditions = recordsAt(status, "conditions");
   return { conditions: conditions.map((one) => ({ ...one, observedGeneration: generation })) };
 }
 
-/** What follows from work on `worked`, when the object is `live` by then. */
+/** Returns the status after work on `worked`, when the object is `live` by then. */
 export function workedStatus(
   type: ResourceType,
   worked: DynamicObject,
@@ -77,7 +77,7 @@ export function workedStatus(
   };
 }
 
-/** What is said while it is deleted. */
+/** Returns the status of an object that is being deleted. */
 export function deletingStatus({ metadata: { generation } }: DynamicObject, counter: StatusCounter): object {
   const ready = { type: "Ready", status: "False", reason: "Deleting", observedGeneration: generation };
   return { count: counter.next++, conditions: [{ ...ready, ...since }] };

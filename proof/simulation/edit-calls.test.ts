@@ -1,4 +1,4 @@
-/** What the agent asks of the servers when a claim is edited: one status write more than a copied status would need, and no read. */
+/** Tests the agent's requests when a claim is edited: one status write more than a copied status would need, and no read. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { specDigestAnnotation, specObservedCondition, specObservedReason } from "@klutch/api";
@@ -38,7 +38,7 @@ const agent = startAgent({
 const claim = { namespace: "app", name: "one" };
 const upstream = { namespace: serviceNamespaceOf(tenant, "app"), name: "one" };
 
-/** The agent's requests for the kind while `work` is done and its consequences come, sorted. */
+/** Returns the agent's requests for the kind during `work` and its consequences, sorted. */
 async function requestsFor(work: () => Promise<unknown>): Promise<readonly string[]> {
   requests = [];
   await clock.resolve(work());

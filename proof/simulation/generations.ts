@@ -1,6 +1,6 @@
 /**
- * What tools conclude from a claim's status, and what the provider really did: a claim that they take for current is one whose spec its
- * provider has worked on. The rules are those of kstatus, of `kubectl wait`, and ours.
+ * Compares the conclusions that tools draw from a claim's status with the provider's real work: a claim that they take for current is one
+ * whose spec its provider has worked on. The rules are those of kstatus, of `kubectl wait`, and ours.
  *
  * | | seen | judged |
  * |---|---|---|
@@ -15,7 +15,7 @@
  */
 import { type DynamicObject, numberAt, recordsAt } from "@klutch/kube-core";
 
-/** What a tool says of an object. `unknown`: it shows no status yet, and its schema cannot say that. */
+/** A tool's verdict on an object. `unknown`: it shows no status yet, and its schema has no `status.observedGeneration`. */
 export type Verdict = "terminating" | "failed" | "inProgress" | "current" | "unknown";
 
 /** Judges a claim. `hasNumber`: its schema has `status.observedGeneration`. */
@@ -36,7 +36,7 @@ export function judgeStatus({ metadata, status }: DynamicObject, hasNumber: bool
   return ready["status"] === "True" ? "current" : "inProgress";
 }
 
-/** What is wrong with a claim's numbers and with conditions that we made; rules 7 and 8. */
+/** Lists the faults of a claim's numbers and of conditions that we made; rules 7 and 8. */
 export function* flawsOf({ metadata, status }: DynamicObject): Iterable<string> {
   const { generation = 0 } = metadata;
   const conditions = recordsAt(status, "conditions");
@@ -51,18 +51,18 @@ export function* flawsOf({ metadata, status }: DynamicObject): Iterable<string> 
   }
 }
 
-/** On which spec the provider's controllers worked when, at each place. Times are virtual. */
+/** Keeps the specs that the provider's controllers worked on at each place, and when. Times are virtual. */
 export class WorkLedger {
   readonly #work = new Map<string, { readonly at: number; readonly spec: string }[]>();
 
-  /** `spec` was worked on; undefined: the object is gone. */
+  /** Records work on `spec`; undefined: the object is gone. */
   worked(place: string, spec: string | undefined, at: number): void {
     const done = this.#work.get(place) ?? [];
     done.push({ at, spec: spec ?? "" });
     this.#work.set(place, done);
   }
 
-  /** Whether what was done last before `since`, or anything after it, was work on this spec. */
+  /** Tells whether the last work before `since`, or any work after it, was on this spec. */
   isWorkedOn(place: string, spec: string, since: number): boolean {
     const done = this.#work.get(place) ?? [];
     const before = done.findLast(({ at }) => at <= since);

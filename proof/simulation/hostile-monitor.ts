@@ -1,6 +1,6 @@
 /**
- * What a hostile provider must not reach: outside of bound kinds and accepted permission claims no byte goes to the provider, and no
- * write lands in the app cluster. It knows what was promised, not how the agent keeps it.
+ * Checks the limits of a hostile provider: outside of bound kinds and accepted permission claims no byte goes to the provider, and no
+ * write lands in the app cluster. It knows the promises, not how the agent keeps them.
  */
 import { adoptedAnnotation, apiServiceBindings, claimedFromLabel, consumerNamespace } from "@klutch/api";
 import { type KubeClient } from "@klutch/kube";
@@ -14,7 +14,7 @@ import { objectsOf } from "./snapshot.ts";
 import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
-/** Stands in every Secret of the app clusters that is none of the provider's business. */
+/** The content of every Secret of the app clusters that is none of the provider's business. */
 const canary = "the-canary-must-not-reach-the-provider";
 const encoded = Buffer.from(canary).toString("base64");
 const ownSecret = "own";
@@ -24,7 +24,7 @@ const steering = /(kubernetes\.io\/(?!name$)|argocd|helm\.sh)/;
 const own = /^klutch\.anynines\.com\//;
 const control = /[\p{Cc}\u202a-\u202e]/u;
 
-/** Puts into an app cluster what must stay there. */
+/** Puts Secrets into an app cluster that must stay there. */
 export async function putCanaries(direct: KubeClient): Promise<void> {
   for (const name of ["klutch-system", lonelyNamespace])
     await direct.create(namespaces, namespaceObject(name));
@@ -101,7 +101,7 @@ export class HostileMonitor {
     if (JSON.stringify(onProvider).includes(encoded)) say("a secret of the app cluster is on the provider");
   }
 
-  /** What people have in the app cluster is as it was. */
+  /** Checks that the people's own objects in the app cluster are unchanged. */
   #checkOwn(consumer: ApiServerModel, say: (text: string) => void): void {
     const byKey = new Map(
       objectsOf(consumer, secrets).map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]),

@@ -30,7 +30,7 @@ import { lieAboutWork } from "./hostile-statuses.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
-/** A namespace of each app cluster with things of its own, in which nobody makes a claim. */
+/** A namespace of each app cluster with things of its own and no claims. */
 export const lonelyNamespace = "lonely";
 /** Namespaces of an app cluster in which the provider has no business. */
 export const forbiddenNamespaces: readonly string[] = [
@@ -40,13 +40,13 @@ export const forbiddenNamespaces: readonly string[] = [
   lonelyNamespace,
 ];
 
-/** Gives the provider what it works with. */
+/** The clients and clusters that the provider works with. */
 export interface HostileFixture {
   readonly client: KubeClient;
   readonly provider: ApiServerModel;
   readonly tenants: readonly SimulatedTenant[];
   readonly random: Random;
-  /** Whether exports are changed, too. */
+  /** Changes exports, too. */
   readonly withExports: boolean;
 }
 
@@ -99,12 +99,12 @@ const values: readonly unknown[] = [
   "\u001b[2J",
 ];
 
-/** Does one harmful thing; says what. What the server refuses throws. */
+/** Does one harmful thing and describes it. Throws when the server refuses it. */
 export async function doHarm(fixture: HostileFixture): Promise<string> {
   return pick(fixture.random, fixture.withExports ? [...deeds, changeExport] : deeds)(fixture);
 }
 
-/** What the provider answers with instead of the objects that it keeps. */
+/** Replaces some of the objects in the provider's answers. */
 export function lieAbout(random: Random): Distort {
   return (type, object) => {
     if (type.plural !== secrets.plural || random() < 0.5) return object;

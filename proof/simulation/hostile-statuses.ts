@@ -1,4 +1,4 @@
-/** What a hostile provider says of generations: numbers of the past and of the future, echoes of other marks, and conditions that are none. */
+/** Lies about generations as a hostile provider: past and future numbers, echoes of other marks, and malformed conditions. */
 import { specObservedCondition, specObservedReason } from "@klutch/api";
 import { numberAt, recordAt } from "@klutch/kube-core";
 import type { KubeClient, Random } from "@klutch/kube";
@@ -7,14 +7,14 @@ import { databases, zones } from "./apis.ts";
 import { patchObject, pick } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 
-/** Whose objects it lies about. */
+/** The provider whose objects get false statuses. */
 interface Liar {
   readonly client: KubeClient;
   readonly provider: ApiServerModel;
   readonly random: Random;
 }
 
-/** Lies in the status of one object; says what. What the server refuses throws. */
+/** Lies in the status of one object and describes the lie. Throws when the server refuses it. */
 export async function lieAboutWork({ client, provider, random }: Liar): Promise<string> {
   const { type } = pick(random, [databases, zones]);
   const { metadata, status } = pick(random, objectsOf(provider, type));

@@ -37,12 +37,11 @@ import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
-/** What the tenant works with. */
 export interface LyingTenant {
   readonly liar: SimulatedTenant;
-  /** Whose things it would like to have. */
+  /** The tenant whose things it would like to have. */
   readonly victim: SimulatedTenant;
-  /** Of the provider; used only where a tenant's role reaches. */
+  /** A client of the provider; used only where a tenant's role reaches. */
   readonly client: KubeClient;
   readonly provider: ApiServerModel;
   readonly random: Random;
@@ -50,7 +49,7 @@ export interface LyingTenant {
 
 type Deed = (fixture: LyingTenant) => Promise<string>;
 
-/** Does one harmful thing; says what. What a server refuses throws. */
+/** Does one harmful thing and describes it. Throws when a server refuses it. */
 export async function doLie(fixture: LyingTenant): Promise<string> {
   return pick(fixture.random, deeds)(fixture);
 }
@@ -90,7 +89,7 @@ const marks = [
 const long = "x".repeat(3_000);
 const values: readonly unknown[] = [null, "", "true", 7, -1, [], {}, long, "../secrets", "\u001b[2J"];
 
-/** One change of what an object says of itself. */
+/** Returns one change of an object's metadata. */
 function metadataLie(fixture: LyingTenant): object {
   const entries = (): Record<string, string | null> =>
     Object.fromEntries(
@@ -123,7 +122,7 @@ function metadataLie(fixture: LyingTenant): object {
   ]);
 }
 
-/** Chooses an object, and draws nothing where there is none: so a seed keeps its story. */
+/** Chooses an object, and draws nothing where none exists, so that a seed keeps its story. */
 function existing(random: Random, objects: readonly DynamicObject[]): DynamicObject {
   return pick(objects.length === 0 ? () => 0 : random, objects);
 }
@@ -181,7 +180,7 @@ const makeNamespace: Deed = async (fixture) => {
   return `makes namespace ${name}`;
 };
 
-/** As if it were the backend. */
+/** Answers a namespace mapping in the backend's place. */
 const answerItself: Deed = async (fixture) => {
   const { liar, client, random, provider } = fixture;
   const name = pick(random, [...workNamespaces, "kube-system", "liars", fixture.victim.namespace]);

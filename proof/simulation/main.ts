@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   if (values.seed !== undefined) return runOne(wholeNumber("seed", values.seed), values);
   const [from, seeds] = [wholeNumber("from", values.from), wholeNumber("seeds", values.seeds)];
   if (!values.worker) return runMany(from, seeds);
-  // One of several processes: a batch of seeds.
+  // Runs a batch of seeds, as one of several processes.
   for (let seed = from; seed < from + seeds; seed++) {
     const { broken, writes } = await run(seed, values);
     process.send?.({ seed, broken, writes });
@@ -60,7 +60,7 @@ async function runOne(seed: number, values: Values): Promise<number> {
 type SeedReport = Pick<SimulationResult, "seed" | "broken" | "writes">;
 
 /**
- * All seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
+ * Runs all seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
  * for ever.
  */
 async function runMany(from: number, seeds: number): Promise<number> {
@@ -80,7 +80,7 @@ async function runMany(from: number, seeds: number): Promise<number> {
     while (next < end) {
       const first = next;
       next = Math.min(end, next + batchSize);
-      // Of an option that comes twice the last one counts.
+      // The last one counts of an option that comes twice.
       const batch = ["--worker", `--from=${first}`, `--seeds=${next - first}`];
       const child = fork(import.meta.filename, [...process.argv.slice(2), ...batch]);
       child.on("message", onReport);

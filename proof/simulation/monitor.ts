@@ -19,7 +19,7 @@ import type { Stage } from "./stage.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import type { Entry, Ledger } from "./users.ts";
 
-/** One tenant with what its users were promised. */
+/** One tenant with the promises to its users. */
 export interface Watched {
   readonly tenant: SimulatedTenant;
   readonly ledger: Ledger;
@@ -35,12 +35,12 @@ export class Monitor {
   readonly #counts = new Map<string, number>();
   /** Holder of each tenant's lease. */
   readonly #holders = new Map<string, string>();
-  /** Bound upstream objects that are there, as `<plural> <namespace>/<name>`. */
+  /** Existing bound upstream objects, as `<plural> <namespace>/<name>`. */
   readonly #present = new Set<string>();
   readonly #reportedGone = new Set<string>();
-  /** Of claims the generation and since when they have had it, by uid. Virtual time. */
+  /** Generations of claims, and the virtual time since which they have had them, by uid. */
   readonly #generations = new Map<string, { readonly generation: number; readonly since: number }>();
-  /** What the provider's controllers worked on. */
+  /** The specs that the provider's controllers worked on. */
   readonly #ledger: WorkLedger;
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
@@ -77,7 +77,7 @@ export class Monitor {
     const { identity, side, verb, type, namespace, name } = write;
     const holder = this.#holders.get(tenant.name) ?? "";
     const what = `${identity} sent ${verb} ${type.plural} ${namespace ?? ""}/${name} to the ${side}`;
-    // Taking a lease before it expired is against its rules, so nobody can notice at once; the thief does not write.
+    // Taking a lease before it expired is against its rules, so no agent can notice at once; the thief does not write.
     if (holder !== identity && holder !== "" && holder !== "thief")
       this.#stage.say(`no write without the lease: ${what} while ${holder} held it`);
     const why = misplaced(tenant, write, this.#words);
@@ -131,7 +131,7 @@ export class Monitor {
   /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneOnConsumer(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
     const { deletionTimestamp, finalizers, annotations } = metadata;
-    // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
+    // The upstream object may be an orphan of an earlier claim until an agent takes care of the new one.
     if (annotations?.[boundAnnotation] !== "true") return;
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
     if (this.isUnbinding || !this.#present.has(upstreamPlace(tenant, type, metadata))) return;
@@ -150,7 +150,7 @@ export class Monitor {
     this.#counts.set(uid, count);
   }
 
-  /** What tools conclude from the status must be so. */
+  /** Checks that a status that tools take for current is true. */
   #judge(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
     const { uid = "", name = "", generation = 0 } = object.metadata;
     const known = this.#generations.get(uid);
@@ -166,7 +166,7 @@ export class Monitor {
   }
 }
 
-/** Where the upstream object of a claim stands. */
+/** Returns the place of a claim's upstream object. */
 function upstreamPlace(
   tenant: SimulatedTenant,
   type: Pick<ResourceType, "plural">,
@@ -178,7 +178,7 @@ function upstreamPlace(
 }
 
 /**
- * A claim that was deleted while its upstream object was being made: the delete is older than the object by so much at most. The watch
- * that would have shown it may be silent for 90 s before it is given up.
+ * Milliseconds by which a claim's delete can be older than its upstream object, when the claim was deleted while the object was being
+ * made. The watch that would have shown the delete may be silent for 90 s before it is given up.
  */
 const creationSlackMs = 100_000;

@@ -1,4 +1,4 @@
-/** Where an agent may write: bound kinds, accepted claims and its own objects, on both sides. Knows what was promised, not how it is kept. */
+/** Judges where an agent may write: bound kinds, accepted claims and its own objects, on both sides. Knows promises, not how they are kept. */
 import {
   apiServiceBindingCrd,
   apiServiceBindings,
@@ -35,19 +35,19 @@ const is = (one: ResourceType, other: ResourceType): boolean =>
   one.plural === other.plural && one.group === other.group;
 const isBoundKind = (type: ResourceType): boolean => simulatedApis.some((api) => is(api.type, type));
 
-/** What the provider has said of its own objects, so that what an agent does a moment later is judged by what it could know. */
+/** Remembers the provider's words about its own objects, so that an agent's later write is judged by the words that it could know. */
 export class ProviderWords {
   readonly #provider: ApiServerModel;
-  /** Tenants whose cluster-scoped objects were to stand under their own names. */
+  /** Tenants whose cluster-scoped objects were to have their own names. */
   readonly #unprefixed = new Set<string>();
-  /** `<tenant> <place>` of what the provider said is a tenant's. */
+  /** `<tenant> <place>` of the objects that the provider marked as a tenant's. */
   readonly #marked = new Set<string>();
 
   constructor(provider: ApiServerModel) {
     this.#provider = provider;
   }
 
-  /** To be called whenever the provider may have said something new. */
+  /** Remembers the provider's present words. Must be called whenever they may have changed. */
   note(): void {
     for (const { metadata, spec } of objectsOf(this.#provider, apiServiceExports))
       if (isRecord(spec) && spec["clusterScopedIsolation"] === "None")
@@ -63,7 +63,7 @@ export class ProviderWords {
     }
   }
 
-  /** Whether the namespace is the tenant's, by its name or by the provider's word. */
+  /** Tells whether the namespace is the tenant's, by its name or by the provider's word. */
   hasNamespace({ namespace: tenant }: SimulatedTenant, namespace: string): boolean {
     this.note();
     return (
@@ -73,7 +73,7 @@ export class ProviderWords {
     );
   }
 
-  /** Whether an object of the cluster is the tenant's, or may become it. */
+  /** Tells whether a cluster-scoped object is the tenant's, or may become it. */
   hasName({ namespace: tenant }: SimulatedTenant, type: ResourceType, name: string): boolean {
     this.note();
     if (name.startsWith(`${tenant}-`) || this.#marked.has(`${tenant} ${type.plural}/${name}`)) return true;
@@ -82,7 +82,7 @@ export class ProviderWords {
   }
 }
 
-/** Why the agent of this tenant must not write this, with resource and place; undefined when it may. */
+/** Explains why this tenant's agent must not write this, with resource and place; undefined when it may. */
 export function misplaced(
   tenant: SimulatedTenant,
   write: AgentWrite,
@@ -113,7 +113,7 @@ function isOwnKind(side: AgentWrite["side"], type: ResourceType): boolean {
   return ownKinds[side].some((one) => is(one, type));
 }
 
-/** Where claims live, and the Secret with the credentials of the provider itself. */
+/** Tells whether claims live there, or the Secret with the credentials for the provider. */
 function isSecretsPlace(namespace: string | undefined, name: string): boolean {
   return (
     workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigSecret)

@@ -8,7 +8,6 @@ import { type SimulationResult, Stage } from "./stage.ts";
 import type { SimulatedTenant } from "./tenant.ts";
 import { act, type Ledger, lostEdits } from "./users.ts";
 
-/** How the provider is hostile. */
 export interface HostileOptions {
   /** Changes exports, too. Default true. */
   readonly withExports?: boolean | undefined;
@@ -42,7 +41,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     });
     clusters.push({ tenant, ledger: new Map(), agent });
   });
-  // What a hostile provider's own controllers trip over is its own affair.
+  // Errors of a hostile provider's own controllers are its own affair.
   stage.startProvider({ next: 1 }, (error) => record(`a controller of the provider ended: ${String(error)}`));
   const fixture = { client, provider, tenants, random, withExports: options.withExports ?? true };
   const harm = async (): Promise<void> => {

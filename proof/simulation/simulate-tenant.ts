@@ -1,6 +1,6 @@
 /**
- * One seed of the simulation with an app cluster that means harm: it and another one share a provider, each with the real agent. What
- * the other one has stays as its own people made it, and nothing of either is seen by the other.
+ * One seed of the simulation with an app cluster that means harm: it and another one share a provider, each with the real agent. The
+ * other one's objects stay as its own people made them, and neither sees anything of the other.
  */
 import { consumerNameAnnotation } from "@klutch/api";
 import {
@@ -43,7 +43,7 @@ export async function simulateTenant(
       tamper: tenant === liar ? options.tamper : undefined,
       judge: (write) => {
         const { side, verb, type, namespace = "", name } = write;
-        // Where the liar's agent writes in the liar's own cluster is the liar's own affair.
+        // The writes of the liar's agent in the liar's own cluster are the liar's own affair.
         const why = tenant === liar && side === "consumer" ? undefined : misplaced(tenant, write, words);
         if (why !== undefined) say(`${tenant.name}: ${why}`);
         if (side === "provider" && tenant === liar && namesOther(write.body, victim))
@@ -67,7 +67,7 @@ export async function simulateTenant(
   await clock.resolve(Promise.all([trouble, stage.watchOver(checkEveryMs, check)]));
   const open = (): readonly string[] => [
     ...lostEdits(victim, ledger),
-    // What the liar says of its own things is not the other's affair.
+    // The liar's statements about its own things are not the other's affair.
     ...violations(victim, [liar], stage, ` ${liar.namespace}-`),
   ];
   for (let passed = 0; passed < quietLimitMs && open().length > 0; passed += checkEveryMs)
@@ -78,7 +78,7 @@ export async function simulateTenant(
   return stage.result();
 }
 
-/** Whether what is written bears a mark of ours that names the other tenant. */
+/** Tells whether the written object bears a mark of ours that names the other tenant. */
 function namesOther(body: unknown, other: SimulatedTenant): boolean {
   const metadata = recordAt(body, "metadata");
   return [metadata["annotations"], metadata["labels"]].some(
@@ -94,7 +94,7 @@ function namesOther(body: unknown, other: SimulatedTenant): boolean {
   );
 }
 
-/** Lists what of one tenant is seen in the place of the other, in its cluster or on the provider. */
+/** Lists the objects of one tenant that are in the place of the other, in its cluster or on the provider. */
 function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: ApiServerModel): string[] {
   const types = [secrets, ...simulatedApis.map(({ type }) => type)];
   const onProvider = ({ namespace: tenant }: SimulatedTenant, type: ResourceType): readonly DynamicObject[] =>
@@ -134,7 +134,7 @@ function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: Ap
   return [...seen, ...strange.map((name) => `the other's cluster has a namespace ${name}`)];
 }
 
-/** Tells whether any of the texts stands in the object. */
+/** Tells whether the object contains any of the texts. */
 function shows(object: DynamicObject, texts: readonly string[]): boolean {
   const { managedFields: _fields, ...metadata } = object.metadata;
   const text = JSON.stringify({ ...object, metadata });

@@ -27,10 +27,10 @@ import { act, lostDeletes, lostEdits } from "./users.ts";
 const quietLimitMs = 900_000;
 const checkEveryMs = 5_000;
 
-/** How agents differ from those that are shipped. */
+/** Differences between the simulated agents and the shipped ones. */
 export interface SimulationOptions {
   readonly tamper?: Tamper | undefined;
-  /** They read both objects of each pair each time, as the double of the fast store of pairs does. Default false. */
+  /** Reads both objects of each pair each time, as the double of the fast store of pairs does. Default false. */
   readonly naiveStore?: boolean | undefined;
 }
 
@@ -185,7 +185,7 @@ class Simulation {
       await direct.mergePatch(leases, ref, { spec });
       // Longer than a lease lasts: until then the robbed one may believe that it holds it.
       await clock.sleep(16_000 + random() * 10_000);
-      // Only what is still stolen is given back: another leader may have come since.
+      // Gives back only a lease that is still stolen: another leader may have come since.
       await direct.jsonPatch(leases, ref, [
         { op: "test", path: "/spec/holderIdentity", value: "thief" },
         { op: "replace", path: "/spec/holderIdentity", value: "" },
@@ -267,7 +267,7 @@ class Simulation {
   }
 }
 
-/** Lists the objects of an app cluster that do not say what they should. */
+/** Lists the objects of an app cluster that are not ready. */
 function notReady(
   { name, consumer }: SimulatedTenant,
   type: ResourceType,

@@ -1,4 +1,4 @@
-/** What both clusters hold at one moment, for the invariants. */
+/** Takes snapshots of both clusters for the invariants. */
 import { apiServiceBindings, apiServiceExports, apiServiceNamespaces } from "@klutch/api";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import { checkInvariants, type InvariantSnapshot, type Tenant } from "@klutch/sync";

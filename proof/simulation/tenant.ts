@@ -1,4 +1,4 @@
-/** One app cluster and its place on the provider: what the backend and the plugin would have made. */
+/** Makes one app cluster and its place on the provider, as the backend and the plugin would. */
 import {
   apiServiceBindingCrd,
   apiServiceBindings,
@@ -70,7 +70,7 @@ export async function createTenant(
   });
   const texts = { [kubeconfigKey]: kubeconfig };
   await provider.create(secrets, secretObject(namespace, kubeconfigKey, texts));
-  // Of two tenants one of each kind.
+  // Gives two tenants different scopes.
   const informerScope = (seed + index) % 2 === 0 ? "Cluster" : "Namespaced";
   for (const api of simulatedApis)
     await provider.create(apiServiceExports, exportOf(api, namespace, informerScope));

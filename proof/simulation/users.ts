@@ -1,4 +1,4 @@
-/** What people do in one app cluster, and a ledger of what the API server acknowledged. */
+/** Acts as people in one app cluster, and keeps a ledger of the writes that the API server acknowledged. */
 import { customResourceDefinitions, type DynamicObject, keyOf, keyOfRef, secrets } from "@klutch/kube-core";
 import { isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
@@ -7,7 +7,7 @@ import { pick } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
-/** What was last acknowledged for one claim. */
+/** The last acknowledged state of one claim. */
 export interface Entry {
   /** Undefined when it was deleted. */
   spec: Readonly<Record<string, unknown>> | undefined;
@@ -15,7 +15,7 @@ export interface Entry {
   deletedAt: number | undefined;
 }
 
-/** By `<plural> <key>`. */
+/** Entries by `<plural> <key>`. */
 export type Ledger = Map<string, Entry>;
 
 /** Lists acknowledged edits that are not in the app cluster. */

@@ -40,7 +40,7 @@ export function label(team: string): Deed {
     );
 }
 
-/** The provider says that it has looked at what its object is now. `round` is to be another each time. */
+/** The provider reports that it has looked at its present object. `round` must differ each time. */
 export function answer(round: number): Deed {
   return async (claims, name) => {
     const ref = claimRef(name);
@@ -51,7 +51,7 @@ export function answer(round: number): Deed {
   };
 }
 
-/** The provider stamps what it said before with the generation of now, as Crossplane does before it has looked. Does not wait. */
+/** The provider stamps its earlier status with the present generation, as Crossplane does before it has looked. Does not wait. */
 export const stamp: Deed = async ({ fixture, type }, name) => {
   const { upstream } = claimRef(name);
   const { metadata, status } = await fixture.provider.api.get(type, upstream);

@@ -6,7 +6,7 @@ import { counted } from "../harness/quiet.ts";
 import { benchGroup } from "../harness/widget.ts";
 import { answer, create, type Deed, edit, label, stamp } from "./bound-kind.ts";
 
-/** For one claim. */
+/** Average numbers of calls for one claim. */
 export interface Calls {
   readonly statusWrites: number;
   readonly otherWrites: number;
@@ -19,7 +19,7 @@ export interface Happening {
   readonly calls: readonly Calls[];
 }
 
-/** By the first word of the claims' names. */
+/** The deeds of a claim's life in their order, by the first word of the claim's name. */
 const lives: Readonly<Record<string, readonly (readonly [what: string, deed: Deed])[]>> = {
   quick: [["made, and answered at once", both(create, 1)]],
   calls: [
@@ -57,7 +57,7 @@ async function callsFor(
   return kinds.map(({ type }) => callsOf(byKind, `${benchGroup}/${type.plural}`, names.length));
 }
 
-/** Those of one resource, divided by the number of claims. */
+/** Counts the calls of one resource, divided by the number of claims. */
 export function callsOf(all: readonly CallCount[], resource: string, claims: number): Calls {
   const own = all.filter((call) => call.resource === resource || call.resource === `${resource}/status`);
   const each = (some: readonly CallCount[]): number => totalOf(some) / claims;

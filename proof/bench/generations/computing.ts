@@ -1,4 +1,4 @@
-/** What translating generations costs in CPU time, against the same functions where statuses are copied as they are. */
+/** Measures the CPU time of translating generations against the same functions where statuses are copied as they are. */
 import { seededRandom } from "@klutch/kube-testing";
 import { type Digest, specMark, type StatusView } from "@klutch/sync";
 import type { DynamicObject } from "@klutch/kube-core";
@@ -7,7 +7,7 @@ import { type SentPair, sentPair } from "./pairs.ts";
 import { measurePaired, type Paired, type PairedOptions } from "./paired.ts";
 import { shownStatus, treatments } from "./statuses.ts";
 
-/** Of each kind of work; `one` translates, `other` copies. */
+/** Times of each kind of work; `one` translates, `other` copies. */
 export interface Computing {
   /** A status alone. Copied, it is the same object. */
   readonly translation: Paired;
@@ -19,7 +19,6 @@ export interface Computing {
   readonly restart: Paired;
 }
 
-/** What is computed. */
 export interface ComputingOptions extends PairedOptions {
   readonly seed: number;
   readonly specBytes: number;

@@ -17,7 +17,7 @@ for (const [name, { view }] of Object.entries(treatments)) {
     assert.equal(statusTrip(view, digest, pair), "inSync");
   });
 
-  test(`what a ${name} claim shows of five conditions`, () => {
+  test(`a ${name} claim shows its kind's share of five conditions`, () => {
     const types = recordsAt(claim.status, "conditions").map(({ type }) => type);
     const numbers = new Set(
       recordsAt(claim.status, "conditions").map(({ observedGeneration }) => observedGeneration),

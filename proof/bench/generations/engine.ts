@@ -1,4 +1,4 @@
-/** What the engine computes for one claim: its own functions in the order in which a status, or a restart, calls them. No server, no queue. */
+/** Runs the engine's own functions for one claim in the order in which a status, or a restart, calls them. No server, no queue. */
 import { syncerFinalizer } from "@klutch/api";
 import { type DynamicObject, jsonEqual } from "@klutch/kube-core";
 import {
@@ -15,7 +15,7 @@ import {
 import { workNamespace } from "../harness/fixture.ts";
 import type { SentPair } from "./pairs.ts";
 
-/** Both objects as the caches keep them. */
+/** Returns the digests of both objects, as the caches keep them. */
 export function digests(
   view: StatusView,
   claim: DynamicObject,
@@ -24,12 +24,12 @@ export function digests(
   return [consumerDigest(claim, defaultMetadataRule, view), providerDigest(upstream, view)];
 }
 
-/** After a restart: both objects come in lists and are compared. */
+/** Compares both objects as after a restart, when they come in lists. */
 export function restart(view: StatusView, { claim, upstream }: SentPair): DigestVerdict {
   return verdictOf(...digests(view, parsed(claim), parsed(upstream)));
 }
 
-/** One status, from the provider's event to the answer to our write. `shown` is what the claim's cache has of it before. */
+/** Handles one status, from the provider's event to the answer to our write. `shown` is the claim's digest before that. */
 export function statusTrip(view: StatusView, shown: Digest, { news, answer }: SentPair): DigestVerdict {
   const event = parsed(news);
   const upstream = providerDigest(event, view);

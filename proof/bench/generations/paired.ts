@@ -5,20 +5,20 @@ import { median } from "../harness/statistics.ts";
 export interface Paired {
   readonly one: number;
   readonly other: number;
-  /** What `one` takes more than `other` in the same round. */
+  /** Microseconds by which `one` takes longer than `other` in the same round. */
   readonly more: number;
   readonly ratio: number;
 }
 
-/** How long it is looked at. */
+/** Length of a measurement. */
 export interface PairedOptions {
-  /** Those that count; a tenth more, and at least one, comes before for the compiler. */
+  /** Rounds that count; a tenth more, and at least one, come before to warm up the compiler. */
   readonly rounds: number;
-  /** Calls of each in one round. Few: a round in which somebody else had the processor is an outlier, which a median leaves out. */
+  /** Calls of each in one round. Few: a round in which another process had the processor is an outlier, which a median leaves out. */
   readonly calls: number;
 }
 
-/** Both get the number of the call, and give back something, so that no work is left out because nobody looks at it. */
+/** Measures both in turn. Each gets the number of the call and returns something, so that the compiler drops no work as unused. */
 export function measurePaired(
   one: (call: number) => unknown,
   other: (call: number) => unknown,
@@ -32,7 +32,7 @@ export function measurePaired(
     return ((performance.now() - before) * 1000) / calls;
   };
   for (let round = -Math.ceil(rounds / 10); round < rounds; round++) {
-    // Who comes second meets the garbage of the first.
+    // The second one meets the garbage of the first.
     const early = round % 2 === 0 ? microsOf(one) : undefined;
     const second = microsOf(other);
     const first = early ?? microsOf(one);

@@ -68,7 +68,7 @@ function serverFields(uid: string, generation: number): object {
   return { creationTimestamp: "2026-11-22T10:00:00Z", generation, resourceVersion: "4711", uid };
 }
 
-/** What one manager holds. */
+/** Returns the managedFields entry of one manager. */
 function entry(manager: string, operation: "Apply" | "Update", fields: object): object {
   const time = "2026-11-22T10:11:12Z";
   return { apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: fieldsOf(fields), manager, operation, time };

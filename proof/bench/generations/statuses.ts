@@ -1,4 +1,4 @@
-/** Two kinds of the same claims: one whose schema shows generations, and one whose status is copied as it is because its schema says nothing. */
+/** Two kinds of the same claims: one whose schema has generations, and one without, whose status is copied as it is. */
 import {
   readyWordsCondition,
   specObservedCondition,
@@ -16,20 +16,20 @@ const translatedStatus = {
   properties: { observedGeneration: number, conditions: conditionsSchema, round: number, managed: anyObject },
 };
 
-/** How one of the two kinds is synced. */
+/** One of the two kinds and the way in which its status is synced. */
 export interface Treatment {
   readonly kind: WidgetKind;
-  /** What the engine reads from the kind's schema. */
+  /** The view that the engine reads from the kind's schema. */
   readonly view: StatusView;
 }
 
-/** Both, by what happens to a status. */
+/** Both kinds, by the handling of their status. */
 export const treatments: { readonly translated: Treatment; readonly copied: Treatment } = {
   translated: treatment(1, translatedStatus),
   copied: treatment(2, anyObject),
 };
 
-/** What a provider says about the object of this generation that bears this mark: as our composition does it, with a managed resource's words. */
+/** Returns a provider's status for an object of this generation and mark, with a managed resource's words, as our composition writes it. */
 export function providerStatus(generation: number, mark: string, round: number): object {
   return {
     conditions: [

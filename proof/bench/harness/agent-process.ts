@@ -6,7 +6,7 @@ import { konnectorRuntime } from "@klutch/api";
 import { logTail, type ReservedPorts, type RunningProcess, startProcess } from "@klutch/engines";
 import { samplesOf } from "./metrics-text.ts";
 
-/** How to start an agent. `{port}` in both texts becomes a free port. */
+/** The command that starts an agent, and its metrics. `{port}` in both texts becomes a free port. */
 export interface AgentSpec {
   /** Shell command; it finds the app cluster's kubeconfig in `KUBECONFIG`, its namespace in `POD_NAMESPACE`. */
   readonly command: string;
@@ -22,7 +22,7 @@ export async function buildBundle(app: string, folder: string): Promise<string> 
   return bundle;
 }
 
-/** Ours, as it is shipped: one bundle, started with the environment of its manifest. Built into `folder`. */
+/** Builds our agent into `folder` as it is shipped: one bundle, started with the environment of its manifest. */
 export async function ownAgent(folder: string): Promise<AgentSpec> {
   const bundle = await buildBundle("konnector", folder);
   const environment = Object.entries(konnectorRuntime).map(([name, value]) => `${name}=${value}`);
@@ -32,7 +32,7 @@ export async function ownAgent(folder: string): Promise<AgentSpec> {
   };
 }
 
-/** One after another; at most one runs. */
+/** Runs agents one after another, at most one at a time. */
 export class AgentProcess implements AsyncDisposable {
   readonly #spec: AgentSpec;
   readonly #env: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export class AgentProcess implements AsyncDisposable {
     this.#ports = ports;
   }
 
-  /** Of the process group. Throws when the agent does not run. */
+  /** The id of the process group. Throws when the agent does not run. */
   get pid(): number {
     if (this.#running === undefined || this.#running.hasExited) {
       throw new Error(`the agent does not run:\n${this.log()}`);
@@ -57,7 +57,7 @@ export class AgentProcess implements AsyncDisposable {
     return this.#running.pid;
   }
 
-  /** Whether it was started and has ended by itself. */
+  /** True when the agent was started and has ended by itself. */
   get hasEnded(): boolean {
     return this.#running?.hasExited === true;
   }
@@ -75,19 +75,19 @@ export class AgentProcess implements AsyncDisposable {
     });
   }
 
-  /** Lets it end in order. */
+  /** Ends the agent in order. */
   async stop(): Promise<void> {
     await this.#running?.stop();
     this.#running = undefined;
   }
 
-  /** SIGKILL, as a crash would. */
+  /** Ends the agent with SIGKILL, as a crash would. */
   async kill(): Promise<void> {
     await this.#running?.kill();
     this.#running = undefined;
   }
 
-  /** The last lines of what it wrote. */
+  /** The last lines that it wrote. */
   log(): string {
     const lines = logTail(this.#logFile, 8).split("\n");
     return lines.map((line) => line.slice(0, 400)).join("\n");

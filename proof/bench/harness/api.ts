@@ -24,7 +24,7 @@ type Part = "" | "status";
 
 /** Waits for nothing and holds nothing back: flow control is off. */
 export class BenchApi implements AsyncDisposable {
-  /** How often each call was answered, by `callKey`. */
+  /** The number of answers to each call, by `callKey`. */
   readonly calls: Map<string, number> = new Map();
   readonly #clients: readonly KubeClient[];
   #next = 0;

@@ -1,6 +1,6 @@
 /**
  * Keeps the processors from sleeping. To wake a virtual one costs up to half a millisecond, many times for each request, and its host
- * counts the wait as stolen (proof/bench/RESULTS.md). What tuned's profile `latency-performance` does, by the same means: the kernel's PM QoS.
+ * counts the wait as stolen (proof/bench/RESULTS.md). Does the same as tuned's profile `latency-performance`, by the kernel's PM QoS.
  */
 import { open } from "node:fs/promises";
 

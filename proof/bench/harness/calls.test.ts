@@ -30,7 +30,7 @@ test("only what changed between two snapshots counts", () => {
   assert.equal(describeCalls(byKind), "2 APPLY widgets 200, 1 PATCH widgets/status 409");
 });
 
-test("what API servers do on their own is not taken for the agent's", () => {
+test("an API server's own calls are not taken for the agent's", () => {
   const call = (verb: string, resource: string) => ({ verb, resource, code: "200", count: 1 });
   assert.equal(isOfSync(call("PUT", "coordination.k8s.io/leases")), false);
   assert.equal(isOfSync(call("WATCH", "bench.klutch.example/widgets")), false);

@@ -1,4 +1,4 @@
-/** What the agent asked of one API server between two moments, from the server's own counters. */
+/** Counts the agent's calls of one API server between two moments, from the server's own counters. */
 import type { TestCluster } from "@klutch/kube-testing";
 import { type BenchApi, callKey } from "./api.ts";
 import { samplesOf } from "./metrics-text.ts";
@@ -10,9 +10,9 @@ export const agentFlowSchema = "bench-agent";
 export interface CallSnapshot {
   /** Requests of the agent's account, dispatched or refused, whatever they asked for; watches count once, at their start. */
   readonly byAgent: number;
-  /** Ended requests of everybody but the benchmark, by `callKey`. Watches that are still open are not in it. */
+  /** Ended requests of all accounts but the benchmark's, by `callKey`. Watches that are still open are not in it. */
   readonly byKind: ReadonlyMap<string, number>;
-  /** Open watches of everybody, by `group/resource`. */
+  /** Open watches of all accounts, by `group/resource`. */
   readonly watches: ReadonlyMap<string, number>;
 }
 
@@ -47,13 +47,13 @@ export interface CallCount {
   readonly count: number;
 }
 
-/** What changed between two snapshots. */
+/** The calls between two snapshots. */
 export interface CallDifference {
   readonly byAgent: number;
   readonly byKind: readonly CallCount[];
 }
 
-/** The difference; kinds of call that did not happen are left out. */
+/** Returns the calls between two snapshots, without kinds of call that did not happen. */
 export function callsBetween(before: CallSnapshot, after: CallSnapshot): CallDifference {
   const byKind: CallCount[] = [];
   for (const [key, value] of after.byKind) {
@@ -66,18 +66,18 @@ export function callsBetween(before: CallSnapshot, after: CallSnapshot): CallDif
 
 const writeVerbs = new Set(["POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"]);
 
-/** Whether the call wanted to change something. */
+/** Tells whether the call wanted to change something. */
 export function isWrite({ verb }: CallCount): boolean {
   return writeVerbs.has(verb);
 }
 
-/** Whether the call was refused. */
+/** Tells whether the call was refused. */
 export function isFailed({ code }: CallCount): boolean {
   return Number(code) >= 400 || Number(code) === 0;
 }
 
 /**
- * Whether a call can be the agent's: kinds of the benchmark and of bind, events and Secrets. API servers themselves keep asking for
+ * Tells whether a call can be the agent's: kinds of the benchmark and of bind, events and Secrets. API servers themselves keep asking for
  * leases, namespaces and ConfigMaps.
  */
 export function isOfSync({ verb, resource }: CallCount): boolean {
@@ -93,7 +93,7 @@ export function totalOf(calls: readonly CallCount[]): number {
   return calls.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** For people: `3 APPLY widgets 200, 1 …`, the most frequent first. */
+/** Describes calls for people: `3 APPLY widgets 200, 1 …`, the most frequent first. */
 export function describeCalls(calls: readonly CallCount[], per = 1): string {
   return calls
     .toSorted((left, right) => right.count - left.count)

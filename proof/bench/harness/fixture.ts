@@ -36,12 +36,11 @@ import {
 } from "./tenant.ts";
 import { type WidgetKind, widgetKind } from "./widget.ts";
 
-/** What a fixture is made with. */
 export interface FixtureOptions extends ExportOptions {
   readonly agent: AgentSpec;
-  /** Whether the agent is started and has bound the first kind when the fixture is given back. Default true. */
+  /** Starts the agent and binds the first kind before the fixture is returned. Default true. */
   readonly started?: boolean | undefined;
-  /** How far the control plane is from the agent: milliseconds there and back. Default 0. */
+  /** Round-trip milliseconds between the agent and the control plane. Default 0. */
   readonly wayMs?: number | undefined;
 }
 
@@ -52,14 +51,14 @@ export interface Side {
   calls(): Promise<CallSnapshot>;
 }
 
-/** What a benchmark works with. */
+/** The clusters and the agent that a benchmark works with. */
 export interface BenchFixture extends AsyncDisposable {
   readonly consumer: Side;
   readonly provider: Side;
   readonly agent: AgentProcess;
   /** Offers and binds another kind. */
   bind(kind: WidgetKind): Promise<void>;
-  /** What to print when the agent does not get going. */
+  /** Returns the text to print when the agent does not get going. */
   readonly problem: () => Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the machine alone makes of an event loop: a thread that does nothing but time its own timer, with the resolution of the agent's
- * metric. Where it is late, it waited for a processor.
+ * Shows the delay of an event loop that the machine alone causes: a thread does nothing but time its own timer, with the resolution of
+ * the agent's metric. When the timer is late, the thread waited for a processor.
  */
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";

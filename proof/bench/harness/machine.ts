@@ -1,8 +1,8 @@
-/** On what the figures were measured. */
+/** Describes the machine on which the figures were measured. */
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 
-/** One line, with the load at this moment. */
+/** Returns one line, with the load at this moment. */
 export function describeMachine(): string {
   const memory = (totalmem() / 1024 ** 3).toFixed(0);
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}, load ${describeLoad()}`;
@@ -22,12 +22,12 @@ export interface CpuTicks {
   readonly stolen: number;
 }
 
-/** As they are now. */
+/** Returns the present ticks. */
 export function cpuTicks(): CpuTicks {
   return parseCpuTicks(readFileSync("/proc/stat", "utf8"));
 }
 
-/** From the text of `/proc/stat` (proc_stat(5)). The times of a machine's own guests are part of `user` and `nice` already. */
+/** Reads the text of `/proc/stat` (proc_stat(5)). The times of a machine's own guests are part of `user` and `nice` already. */
 export function parseCpuTicks(stat: string): CpuTicks {
   const [line = ""] = stat.split("\n", 1);
   const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number);

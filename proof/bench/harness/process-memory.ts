@@ -1,17 +1,17 @@
-/** What Linux says about the memory and CPU time of the agent. */
+/** Reads the agent's memory and CPU time from Linux. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Of one process; MiB. */
+/** Memory of one process in MiB. */
 export interface ProcessMemory {
   readonly rss: number;
-  /** Without mapped files, such as the program itself. */
+  /** `rss` without mapped files, such as the program itself. */
   readonly anonymous: number;
-  /** The most that `rss` has been since the process started. */
+  /** The highest `rss` since the process started. */
   readonly peak: number;
 }
 
-/** Of the largest process of the group: an agent may have been started through a shell. */
+/** Returns the memory of the group's largest process: an agent may have been started through a shell. */
 export function memoryOf(group: number): ProcessMemory {
   const text = readFileSync(`/proc/${largestOf(group)}/status`, "utf8");
   const field = (name: string): number =>
@@ -19,7 +19,7 @@ export function memoryOf(group: number): ProcessMemory {
   return { rss: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
 }
 
-/** CPU seconds that the largest process of the group has used since it started. */
+/** Returns the CPU seconds that the largest process of the group has used since it started. */
 export function cpuSecondsOf(group: number): number {
   const text = readFileSync(`/proc/${largestOf(group)}/stat`, "utf8");
   // The name in parentheses may hold spaces; utime and stime are the 12th and 13th field after it, in ticks of 10 ms.

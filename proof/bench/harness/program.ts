@@ -1,4 +1,4 @@
-/** What all benchmark programs share: their options, the machine that they ran on, and their exit code. */
+/** The parts that all benchmark programs share: their options, the machine that they ran on, and their exit code. */
 import { parseArgs } from "node:util";
 import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { keepAwake } from "./awake.ts";
@@ -7,7 +7,7 @@ import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./machin
 /** Options with their defaults, whose kinds they have: whole numbers above 0, or texts. */
 type Defaults = Readonly<Record<string, number | string>>;
 
-/** What was chosen. */
+/** Values of the options. */
 type Chosen<D extends Defaults> = { readonly [Name in keyof D]: D[Name] extends number ? number : string };
 
 /** Options of a benchmark program. */

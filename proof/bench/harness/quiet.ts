@@ -33,11 +33,11 @@ export async function untilQuiet(fixture: BenchFixture, timeoutMs = 600_000): Pr
   return since ?? lastAt;
 }
 
-/** What was asked of each cluster. */
+/** Calls of each cluster. */
 export interface CountedCalls {
   readonly consumer: CallDifference;
   readonly provider: CallDifference;
-  /** Of both clusters. */
+  /** Calls of both clusters. */
   readonly byKind: readonly CallCount[];
   readonly byAgent: number;
 }

@@ -23,7 +23,7 @@ test("the trend of points on a line is its slope without error", () => {
   assert.deepEqual(trend(line), { slope: -2, error: 0 });
 });
 
-test("of a sawtooth that stands on a line, the lowest points are the line", () => {
+test("the lowest points of a sawtooth on a line are the line", () => {
   const teeth = Array.from({ length: 100 }, (_, x) => [x, 10 + x / 10 + (x % 7) * 3] as const);
   const low = lowestOfEach(teeth, 10);
   assert.equal(low.length, 10);

@@ -1,6 +1,6 @@
 /** Order statistics and trends of a sample. */
 
-/** What a latency report prints; milliseconds. */
+/** The figures of a latency report, in milliseconds. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number;
@@ -55,7 +55,7 @@ export function trend(points: readonly (readonly [x: number, y: number])[]): Tre
   return { slope, error: count === 2 ? 0 : Math.sqrt(rest / (count - 2) / spread) };
 }
 
-/** The lowest point of each stretch of `width` in x: what is left of a sawtooth. */
+/** Returns the lowest point of each stretch of `width` in x, which takes the teeth off a sawtooth. */
 export function lowestOfEach<P extends readonly [x: number, y: number]>(
   points: readonly P[],
   width: number,
@@ -69,7 +69,7 @@ export function lowestOfEach<P extends readonly [x: number, y: number]>(
   return [...lowest.values()];
 }
 
-/** One line for people: `p50 9.8 ms, p90 …`. */
+/** Returns one line for people: `p50 9.8 ms, p90 …`. */
 export function formatPercentiles(value: Percentiles): string {
   const ms = (number: number): string => `${number.toFixed(1)} ms`;
   return `p50 ${ms(value.p50)}, p90 ${ms(value.p90)}, p99 ${ms(value.p99)}, max ${ms(value.max)} (n=${value.count})`;

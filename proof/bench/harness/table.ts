@@ -1,6 +1,6 @@
 /** Tables as Markdown, so that they can be pasted into proof/bench/RESULTS.md. */
 
-/** Columns are padded to the widest cell; numbers stand on the right. */
+/** Columns are padded to the widest cell; numbers are aligned to the right. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
     Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),

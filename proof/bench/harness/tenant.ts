@@ -1,5 +1,5 @@
 /**
- * What the backend and the plugin would have made for one bound app cluster, made by hand, so that a benchmark measures the agent alone:
+ * Makes the objects that the backend and the plugin would make for one bound app cluster, so that a benchmark measures the agent alone:
  * cluster namespace, accounts with their rights, kubeconfig, ClusterBinding, exports and bindings, and the answers to namespaces.
  */
 import {
@@ -47,7 +47,7 @@ export async function prepareTenant(
   await provider.create(clusterBindings, objectOfType(clusterBindings, metadata, { spec }));
 }
 
-/** How kinds are offered. */
+/** Settings of the exports. */
 export interface ExportOptions {
   /** Default Cluster. */
   readonly informerScope?: InformerScope | undefined;

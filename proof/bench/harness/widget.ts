@@ -51,10 +51,10 @@ export function widgetKind(index: number, changed: object = {}): WidgetKind {
 /** The kind that nearly all benchmarks use. */
 export const widgets: ResourceType = widgetKind(0).type;
 
-/** What a new widget is made of. */
+/** The contents of a new widget. */
 export interface WidgetContents {
   readonly random: Random;
-  /** Of text and incompressible data together, half each. */
+  /** Size of text and incompressible data together, half each. */
   readonly bytes: number;
 }
 

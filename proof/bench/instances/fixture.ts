@@ -1,6 +1,6 @@
 /**
  * A control plane with the provider's kinds, the sandbox's broker with its PostgreSQL, and the provider as it is shipped: one bundle, its
- * own account. Nearly all instances stand in the broker's store only, so that 5 000 of them need no 5 000 databases; a broker at rest
+ * own account. Nearly all instances are in the broker's store only, so that 5 000 of them need no 5 000 databases; a broker at rest
  * looks into nothing else.
  */
 import { join } from "node:path";
@@ -31,7 +31,7 @@ const login = "bench";
 const serviceName = "a9s-postgresql17";
 const planName = "postgresql-single-nano";
 
-/** What the measurements work with. */
+/** The programs and clients that the measurements work with. */
 export interface Fixture extends AsyncDisposable {
   readonly cluster: TestCluster;
   readonly api: BenchApi;
@@ -89,7 +89,7 @@ export async function startFixture(): Promise<Fixture> {
   };
 }
 
-/** Gives back a session in its database. */
+/** Returns a session in its database. */
 async function startBroker(
   stack: AsyncDisposableStack,
   folder: string,

@@ -1,4 +1,4 @@
-/** How soon a change is noticed, from the change until the other side has it. */
+/** Measures the time from a change until the other side has it. */
 import { serviceInstances } from "@klutch/api";
 import { conditionsOf, type DynamicObject, isTrue } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
@@ -43,7 +43,7 @@ export async function noticePlans(fixture: Fixture, instances: readonly Probe[])
   });
 }
 
-/** Milliseconds until an instance that the broker lost is said not to be ready; all at the same time. */
+/** Milliseconds until an instance that the broker lost is shown as not ready; all at the same time. */
 export async function noticeLosses(
   fixture: Fixture,
   instances: readonly Probe[],
@@ -58,12 +58,12 @@ export async function noticeLosses(
   });
 }
 
-/** Tells whether an instance says that it is ready. */
+/** Tells whether an instance's condition Ready is True. */
 export function isReady(object: DynamicObject): boolean {
   return isTrue(conditionsOf(object), "Ready");
 }
 
-/** When `ended` first named each key. */
+/** Returns the milliseconds from `began` until `ended` first named each key. */
 async function whenEach(
   keys: readonly string[],
   began: number,

@@ -1,4 +1,4 @@
-/** What the provider asks and holds while nothing happens. */
+/** Measures the provider's calls and memory while nothing happens. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { callsBetween, type CallCount, describeCalls, isOfSync, snapshotCalls } from "../harness/calls.ts";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
@@ -43,7 +43,7 @@ export async function measureRest(
   ];
 }
 
-/** Whether a call can be the provider's; API servers themselves ask for neither. */
+/** Tells whether a call can be the provider's; API servers themselves ask for neither. */
 function isOfProvider(call: CallCount): boolean {
   return call.verb !== "WATCH" && (call.resource.startsWith("dataservices.") || isOfSync(call));
 }

@@ -19,13 +19,13 @@ const otherPlan = "postgresql-single-small";
 const betweenMs = 1_500;
 const patience = { timeoutMs: 180_000, intervalMs: 250 };
 
-/** What was seen. */
+/** The results of a burst. */
 export interface Seen {
   /** Requests that the person's API server did not take. */
   readonly failed: number;
-  /** Claims that were not ready in three minutes, with what they said. */
+  /** Claims that were not ready in three minutes, with their conditions. */
   readonly lost: readonly string[];
-  /** From each request until the claim says that it is ready as it was asked for; milliseconds, to a quarter of a second. */
+  /** Milliseconds from each request until the claim is ready as requested, to a quarter of a second. */
   readonly waits: readonly number[];
 }
 

@@ -26,9 +26,8 @@ export const claimNamespace = "team";
 /** The claim that is edited. */
 export const editedClaim = "edited";
 
-/** What it is made of. */
 export interface AppClusterOptions {
-  /** Also of its cluster namespace. */
+  /** Also the name of its cluster namespace. */
   readonly name: string;
   readonly index: number;
   /** Its credential for the control plane. */
@@ -46,9 +45,9 @@ export interface Turn {
 /** An app cluster with its agent at work. */
 export interface AppCluster extends AsyncDisposable {
   readonly name: string;
-  /** Of its binding, since the start. */
+  /** Turns of its binding since the start. */
   readonly turns: readonly Turn[];
-  /** How often the agent, or a part of it, ended and had to be started again. */
+  /** The number of times that the agent, or a part of it, ended and had to be started again. */
   readonly restarts: number;
   edit(size: number): Promise<void>;
 }

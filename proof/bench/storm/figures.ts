@@ -1,17 +1,17 @@
-/** From what was seen to what is published. */
+/** Computes the published figures from the wire log. */
 import type { WireEntry } from "./wire-log.ts";
 
-/** How requests came over time. */
+/** Requests over time. */
 export interface Rate {
   readonly total: number;
-  /** Most in one stretch of that length. */
+  /** The most in one second. */
   readonly mostInSecond: number;
   readonly mostInTenth: number;
-  /** In each second from the beginning on. */
+  /** The number in each second from the beginning on. */
   readonly perSecond: readonly number[];
 }
 
-/** Of those between `from` and `from + seconds`. */
+/** Counts the entries between `from` and `from + seconds`. */
 export function rateOf(entries: readonly WireEntry[], from: number, seconds: number): Rate {
   const within = entries.filter(({ at }) => at >= from && at < from + seconds * 1000);
   const counts = (widthMs: number): number[] => {
@@ -39,7 +39,7 @@ export function describeKinds(entries: readonly WireEntry[]): string {
   return sorted.map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-/** Whether it was sent, and reached a server. */
+/** Tells whether the entry is a request that reached a server. */
 export function isRequest({ kind }: WireEntry): boolean {
   return kind === "watch" || kind === "list" || kind === "other";
 }

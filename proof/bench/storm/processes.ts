@@ -5,15 +5,15 @@ import { join } from "node:path";
 import type { AppClusterOptions } from "./app-cluster.ts";
 import { type Answer, decode, type Order, type Seen } from "./protocol.ts";
 
-/** All of them together. */
+/** The agents of all processes together. */
 export interface Agents extends AsyncDisposable {
   /** Resolves when each app cluster has edited its claim. */
   edit(size: number): Promise<void>;
-  /** What was seen since the last call. */
+  /** Returns the reports of all processes since the last call. */
   report(): Promise<Seen>;
 }
 
-/** Starts so many processes; resolves when every app cluster is ready. `server`: the control plane's URL. */
+/** Starts `processes` child processes; resolves when every app cluster is ready. `server`: the control plane's URL. */
 export async function startAgents(
   clusters: readonly AppClusterOptions[],
   server: string,

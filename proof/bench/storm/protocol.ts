@@ -2,24 +2,24 @@
 import type { AppClusterOptions, Turn } from "./app-cluster.ts";
 import type { WireEntry } from "./wire-log.ts";
 
-/** To a process. */
+/** A message to a process. */
 export type Order =
   | { readonly start: readonly AppClusterOptions[]; readonly server: string }
   | { readonly edit: number }
   | { readonly report: true };
 
-/** From a process: what was seen since the last report, nothing unless that was asked for; or why it could not. */
+/** A message from a process: its figures since the last report, empty unless a report was asked for; or the reason of a failure. */
 export type Answer = { readonly seen: Seen } | { readonly failed: string };
 
-/** What was seen. */
+/** The figures of one process. */
 export interface Seen {
   readonly wire: readonly WireEntry[];
-  /** By app cluster. */
+  /** Turns by app cluster. */
   readonly turns: Readonly<Record<string, readonly Turn[]>>;
   readonly restarts: number;
 }
 
-/** Returns what one of our own processes sent: both ends are this program. */
+/** Returns the message of one of our own processes: both ends are this program. */
 export function decode<T extends Order | Answer>(message: unknown): T {
   return message as T;
 }

@@ -1,4 +1,4 @@
-/** What this process sends to one server, and what fails, written down at the wire. */
+/** Logs the requests of this process to one server, and their failures, at the wire. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { numberAt, textAt } from "@klutch/kube-core";
 
@@ -6,17 +6,17 @@ import { numberAt, textAt } from "@klutch/kube-core";
 export interface WireEntry {
   /** Milliseconds since the epoch, with fractions: logs of several processes of one machine can be joined. */
   readonly at: number;
-  /** `watch`, `list` or `other` for what was sent, `refused` for a connection that nobody took, else a status from 400 on. */
+  /** `watch`, `list` or `other` for a request, `refused` for a refused connection, else a status from 400 on. */
   readonly kind: string;
 }
 
-/** Writes until it is disposed. */
+/** Collects entries until it is disposed. */
 export interface WireLog extends Disposable {
-  /** What was written since the last call. */
+  /** Returns the entries since the last call. */
   take(): readonly WireEntry[];
 }
 
-/** By the channels of undici, through which the client sends. `server`: its URL. */
+/** Starts a log on the channels of undici, through which the client sends. `server`: its URL. */
 export function startWireLog(server: string): WireLog {
   let entries: WireEntry[] = [];
   const { origin, host } = new URL(server);

@@ -14,9 +14,9 @@ import { within } from "../harness/within.ts";
 import type { Side } from "../harness/fixture.ts";
 import type { BenchContext } from "./case.ts";
 
-/** They are at work. */
+/** Bystanders at work. */
 export interface Bystanders {
-  /** What the person may edit. */
+  /** The claims that the person may edit. */
   readonly synced: ClaimRef[];
   /** Ends it and reports its figures. */
   stop(): Promise<void>;

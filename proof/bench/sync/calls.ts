@@ -14,7 +14,7 @@ export async function measureCalls(context: BenchContext): Promise<void> {
   await using fixture = await startBenchFixture({ agent });
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
-  // So that the deletions below are no accident in the eyes of an agent that guards against mass deletion.
+  // Keeps the deletions below from tripping an agent's guard against mass deletion.
   const staying = numberedRefs("stay", 3 * sizes.callClaims);
   const settled = staying.map(({ upstreamKey }) => claims.onProvider.seen(upstreamKey));
   await claims.send(staying);

@@ -1,4 +1,4 @@
-/** What every benchmark case gets and gives. */
+/** The input and output of every benchmark case. */
 import type { Random } from "@klutch/kube";
 import type { AgentSpec } from "../harness/agent-process.ts";
 import type { ClaimRef } from "../harness/claims.ts";
@@ -31,7 +31,7 @@ export const fullSizes = {
   soakMinutes: 30,
   /** Changes a second during the soak. */
   soakRate: 20,
-  /** How long the agent may take for all claims; slow agents need more. */
+  /** Minutes that the agent may take for all claims; slow agents need more. */
   timeoutMinutes: 60,
 };
 
@@ -44,7 +44,7 @@ export interface Settled {
   readonly refs: readonly ClaimRef[];
 }
 
-/** What a case works with. */
+/** The settings and reporters that a case works with. */
 export interface BenchContext {
   readonly agent: AgentSpec;
   readonly sizes: BenchSizes;
@@ -56,11 +56,11 @@ export interface BenchContext {
   readonly report: (metric: string, value: number, unit?: string, target?: Target) => void;
   /** Keeps details in the JSON output. */
   readonly keep: (name: string, value: unknown) => void;
-  /** Whether the case of this name was asked for: cases that share a fixture ask. */
+  /** Tells whether the case of this name was asked for, to cases that share a fixture. */
   readonly wants: (name: CaseName) => boolean;
 }
 
-/** Returns what a claim of ordinary size is made of. */
+/** Returns the contents of a claim of ordinary size. */
 export function contentsOf({ random, sizes }: BenchContext): WidgetContents {
   return { random, bytes: sizes.specBytes };
 }
@@ -81,10 +81,9 @@ export const caseNames = [
   "soak",
 ] as const;
 
-/** One of them. */
 export type CaseName = (typeof caseNames)[number];
 
-/** One fixture and what is measured in it. */
+/** One fixture and the cases that are measured in it. */
 export interface BenchCase {
   /** The cases it serves. */
   readonly serves: readonly CaseName[];

@@ -9,7 +9,7 @@ interface LiveClaim {
   readonly bornAt: number;
 }
 
-/** About so many claims live at a time. */
+/** The approximate number of claims that live at a time. */
 const population = 200;
 /** A claim is left alone until it must have arrived upstream. */
 const childhoodMs = 5000;

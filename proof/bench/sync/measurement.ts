@@ -1,10 +1,10 @@
-/** What a benchmark run gives back, and how several runs become one line of the report. */
+/** Turns the figures of several runs into one line of the report. */
 import { formatTable } from "../harness/table.ts";
 import { median } from "../harness/statistics.ts";
 
 /** One figure of one run. */
 export interface Measurement {
-  /** What was measured, the same in every run: `burst of 300: claims/s`. */
+  /** The name of the figure, the same in every run: `burst of 300: claims/s`. */
   readonly metric: string;
   /** `ms`, `s`, `MiB`, `/s`, … or "". */
   readonly unit: string;
@@ -20,7 +20,7 @@ export type Target = { readonly atMost: number } | { readonly atLeast: number };
 export interface Summary extends Omit<Measurement, "value"> {
   readonly median: number;
   readonly all: readonly number[];
-  /** Whether the median meets the target; undefined without one. */
+  /** True when the median meets the target; undefined without one. */
   readonly isMet: boolean | undefined;
 }
 

@@ -11,7 +11,7 @@ import { within } from "../harness/within.ts";
 import { type BenchFixture, startBenchFixture } from "../harness/fixture.ts";
 import type { BenchContext, Settled } from "./case.ts";
 
-/** A runtime gives memory back late; so long the agent is left alone before it is measured. */
+/** Seconds of rest before the agent is measured: a runtime gives memory back late. */
 const restSeconds = 15;
 
 /** Many claims of ordinary size. */
@@ -35,7 +35,7 @@ export async function measureForeignSecrets(
     const secret = secretObject(namespace, `foreign-${index}`, { key: randomBase64(random, 1500) });
     return fixture.consumer.api.create(secrets, secret);
   });
-  // Not until it is quiet: an agent that copies them would be busy for long.
+  // Does not wait until it is quiet: an agent that copies them would be busy for long.
   await sleep(restSeconds * 1000);
   const after = memoryOf(fixture.agent.pid);
   const copied = await copiesOf(fixture);

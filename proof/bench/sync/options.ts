@@ -3,13 +3,12 @@ import { parseArgs } from "node:util";
 import type { AgentSpec } from "../harness/agent-process.ts";
 import { type BenchSizes, type CaseName, caseNames, fullSizes } from "./case.ts";
 
-/** What to measure. */
 export interface BenchOptions {
   /** Our own when undefined. */
   readonly agent: AgentSpec | undefined;
   readonly runs: number;
   readonly only: readonly CaseName[];
-  /** Where the raw figures go; nowhere when undefined. */
+  /** File for the raw figures; none is written when undefined. */
   readonly json: string | undefined;
   readonly seed: number;
   /** Keeps the machine's processors awake meanwhile. */
@@ -17,7 +16,7 @@ export interface BenchOptions {
   readonly sizes: BenchSizes;
 }
 
-/** For people. */
+/** The text of `--help`. */
 export const usage: string = `npm run bench:sync -- [options]
   --agent "<command>"    agent to measure; it reads KUBECONFIG and POD_NAMESPACE; {port} becomes a free port
   --agent-metrics <url>  its Prometheus metrics; {port} as above. Known for our own agent

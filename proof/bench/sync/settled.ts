@@ -1,6 +1,6 @@
 /**
  * One fixture with many claims, in which several cases follow each other: initial synchronisation, memory, idling, restart, useless
- * writes, foreign Secrets. As the shipped `servicebindings` template, the export claims Secrets that the provider owns.
+ * writes, foreign Secrets. Like the shipped `servicebindings` template, the export claims Secrets that the provider owns.
  */
 import { type ClaimRef, Claims, spreadRefs } from "../harness/claims.ts";
 import { type BenchFixture, providerOwned, startBenchFixture } from "../harness/fixture.ts";

@@ -17,13 +17,13 @@ interface Sample extends ProcessMemory {
 
 const sampleEveryMs = 10_000;
 const tableRows = 12;
-/** So much of the beginning is warm-up and says nothing about leaks. */
+/** Share of the soak that is warm-up and shows nothing about leaks. */
 const warmUpShare = 1 / 3;
-/** Growth that nobody would notice in a day of restarts and upgrades. */
+/** Growth too small to notice in a day of restarts and upgrades. */
 const flatMiBPerHour = 4;
-/** Between two collections the heap fills: only what stays after them shows leaks. */
+/** Number of stretches whose lowest points are taken: the heap fills between collections, so only those points show leaks. */
 const stretches = 10;
-/** In less, caches and compilers are still warming up. */
+/** Minutes that a verdict needs: in less, caches and compilers are still warming up. */
 const shortestVerdictMinutes = 10;
 
 /** Case `soak`. */

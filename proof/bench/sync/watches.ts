@@ -22,7 +22,7 @@ interface WatchStep {
   readonly namespaces: number;
 }
 
-/** Each grows out of the one before. */
+/** Steps of which each extends the one before. */
 const steps: readonly WatchStep[] = [
   { exports: 1, namespaces: 1 },
   { exports: 1, namespaces: 20 },
@@ -30,7 +30,7 @@ const steps: readonly WatchStep[] = [
   { exports: 10, namespaces: 20 },
   { exports: 10, namespaces: 100 },
 ];
-/** For small runs. */
+/** Steps for small runs. */
 const smallSteps: readonly WatchStep[] = [
   { exports: 1, namespaces: 1 },
   { exports: 2, namespaces: 5 },
@@ -43,7 +43,7 @@ interface Row extends WatchStep {
   readonly consumer: number;
   readonly provider: number;
   readonly formula: number;
-  /** By cluster and resource. */
+  /** Watches by cluster and resource. */
   readonly byResource: Watches;
 }
 

@@ -51,7 +51,7 @@ test("schemas are judged by their name, their size and what they refer to", () =
   }
 });
 
-test("whatever is in a catalog, it has faults of the list or none, and a plan or a reason", () => {
+test("any catalog has faults of the list or none, and a plan or a reason", () => {
   const name = fc.constantFrom(
     "services",
     "plans",

@@ -1,4 +1,4 @@
-/** What is wrong with a catalog, by rule. Pure. */
+/** Lists the faults of a catalog by rule. Pure. */
 import { type Json, isObject, isOptional, isText, isTextList, listOf, objectOf } from "@klutch/osb/internal";
 import type { RuleId } from "./rules.ts";
 

@@ -4,19 +4,18 @@ import { incomplete, lastOperation, operationOf, pathOf, planFields, poll } from
 import type { Exchange, RawRequest } from "./exchange.ts";
 import type { Ledger, LedgerEntry } from "./ledger.ts";
 
-/** What could not be deleted, and the broker's last answer. */
+/** An entry that could not be deleted, and the broker's last answer. */
 export interface Leftover {
   readonly entry: LedgerEntry;
   readonly came: string;
 }
 
-/** What `cleanUp` needs. */
 export interface CleanupOptions {
   readonly ledger: Ledger;
   readonly send: (request: RawRequest) => Promise<Exchange>;
   readonly clock: PollClock;
   readonly signal: AbortSignal;
-  /** For everything together. */
+  /** Limits the time for all deletions together. */
   readonly limitMs: number;
   /** Default: instances, too. */
   readonly bindingsOnly?: boolean | undefined;
@@ -26,7 +25,7 @@ const intervalMs = 1_000;
 /** A create whose answer never came may still run: it is deleted once more after this pause. */
 const unsurePauseMs = 5_000;
 
-/** Empties the ledger. Gives back what is left when the time is over. Throws the reason of the signal. */
+/** Empties the ledger. Returns the entries that could not be deleted in time. Throws the reason of the signal. */
 export async function cleanUp(options: CleanupOptions): Promise<readonly Leftover[]> {
   const { ledger, clock, signal, bindingsOnly = false } = options;
   const until = clock.now() + options.limitMs;
@@ -63,7 +62,7 @@ async function remove(
   }
 }
 
-/** 404 counts only in the broker's own words. What was refused when it was asked for is not there, unless the broker says so. */
+/** Tells whether an entry is gone. 404 counts only in the broker's own words; a refused entry counts as gone when its deletion is refused, too. */
 function isDeleted({ status, body, text }: Exchange, { state }: LedgerEntry): boolean {
   if (status === 200 || status === 204) return true;
   const isOwn = isObject(body) || text === "";

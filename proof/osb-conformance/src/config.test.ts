@@ -117,7 +117,7 @@ for (const [args, env, expected] of faults) {
   });
 }
 
-test("whatever is given, there is a command or faults, and no secret in them", () => {
+test("any input gives a command or faults, and no secret in them", () => {
   const word = fc.oneof(
     fc.constantFrom("--url", "--username", "--token-url", "--client-id", "--parameters", "--json", "--help"),
     fc.string(),

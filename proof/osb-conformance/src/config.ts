@@ -13,7 +13,7 @@ import {
 } from "@klutch/program";
 import type { CheckOptions } from "./run.ts";
 
-/** What the command does. */
+/** The action that the command line asks for. */
 export type CheckCommand =
   | { readonly kind: "help" }
   /** Each is a sentence. */

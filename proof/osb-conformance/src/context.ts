@@ -1,4 +1,4 @@
-/** What every check has at hand, and what several of them ask. */
+/** The context of every check, and requests that several of them send. */
 import {
   type Json,
   OsbError,
@@ -19,13 +19,13 @@ import { type CheckedPlan, longestPollingSeconds } from "./plan-choice.ts";
 import type { Report } from "./report.ts";
 import type { RuleId } from "./rules.ts";
 
-/** What the checks send along. */
+/** Values from the command line that the checks send. */
 export interface CheckWishes {
   readonly organizationGuid: string;
   readonly spaceGuid: string;
-  /** Of a provision. */
+  /** Parameters of a provision. */
   readonly parameters: Json | undefined;
-  /** Of a bind. */
+  /** Parameters of a bind. */
   readonly bindParameters: Json | undefined;
 }
 
@@ -43,12 +43,12 @@ export interface CheckContext {
   readonly newId: () => string;
 }
 
-/** How often, and how long at most, a broker that is asked too fast is waited for. */
+/** Limits the attempts and waits for a broker that answers with 429. */
 const patience = { attempts: 5, longestMs: 60_000, pauseMs: 1_000 } as const;
 
 /**
- * A request that was begun is ended, so that it is known what it made; the next one is not begun after an abort. One that was
- * answered with 429 is sent again: it says nothing about a rule.
+ * Returns a sender that finishes each request that can change something, because its answer tells what it made, and begins none after an
+ * abort. It sends a request again that was answered with 429, which proves nothing about a rule.
  */
 export function sender(exchange: Exchanger, clock: PollClock, signal: AbortSignal): CheckContext["send"] {
   return async (request) => {
@@ -95,7 +95,7 @@ export async function create(
 /** An operation that a broker began. */
 export interface Operation {
   readonly ids: LedgerIds;
-  /** As the broker named it. */
+  /** The broker's name for it. */
   readonly name: unknown;
   readonly deletes: boolean;
 }

@@ -36,17 +36,16 @@ export interface Exchange {
   readonly requestIdentity: string;
 }
 
-/** What requests are made with. */
 export interface ExchangerOptions {
   readonly http: NamedClient;
   readonly url: string;
-  /** The version that is spoken now. */
+  /** Returns the API version for the next request. */
   readonly version: () => string;
   readonly credentials: Credentials;
   readonly newId: () => string;
   /** Texts that must never be shown. */
   readonly secrets: readonly string[];
-  /** Is told of each exchange. */
+  /** Called with each exchange. */
   readonly observe: (exchange: Exchange) => void;
 }
 
@@ -168,7 +167,7 @@ function wordsOfRequest(request: RawRequest): string {
   return `${request.method} ${targetOf(request)}${note}${text === undefined ? "" : ` ${text}`}`;
 }
 
-/** Of a body that is JSON its fields, of another only its kind and size: a page can hold anything. */
+/** Describes a JSON body by its fields, and any other only by its type and size: a page can hold anything. */
 function wordsOf(body: unknown, { text, contentType }: HttpResponse): string {
   if (text === "") return " without a body";
   if (body === undefined) return ` with ${text.length} characters of ${contentType || "no type"}, not JSON`;

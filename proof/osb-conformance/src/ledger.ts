@@ -1,33 +1,33 @@
-/** What the checks may have made at the broker, written down before it is asked for, so that nothing stays. */
+/** Records the things that the checks may have made at the broker, before they are asked for, so that nothing stays. */
 
-/** An instance or a binding that may be there. */
+/** An instance or a binding that may exist. */
 export interface LedgerEntry {
   readonly instanceId: string;
   readonly bindingId: string | undefined;
   readonly serviceId: string;
   readonly planId: string;
   /**
-   * What is known of it: `asked` for, `refused` with 4xx, `unsure` because no answer came, or `there`. One that is gone is
-   * not in the ledger.
+   * `asked` for, `refused` with 4xx, `unsure` because no answer came, or `there`. The ledger has no entry for a thing that is
+   * gone.
    */
   readonly state: "asked" | "refused" | "unsure" | "there";
 }
 
-/** Which plan it belongs to. */
+/** The plan that an entry belongs to. */
 export type LedgerPlan = Pick<LedgerEntry, "serviceId" | "planId">;
 
-/** Entries by their ids. */
+/** Keeps entries by their ids. */
 export class Ledger {
   readonly #entries = new Map<string, LedgerEntry>();
 
-  /** Before the request is sent. */
+  /** Adds an entry before the request is sent. */
   add(ids: LedgerIds, plan: LedgerPlan): void {
     const { serviceId, planId } = plan;
     const entry = { instanceId: ids.instanceId, bindingId: ids.bindingId, serviceId, planId };
     this.#entries.set(keyOf(ids), { ...entry, state: "asked" });
   }
 
-  /** After a create was answered with `status`; 0 is no answer. */
+  /** Notes that a create was answered with `status`; 0 is no answer. */
   answered(ids: LedgerIds, status: number): void {
     const entry = this.#entries.get(keyOf(ids));
     if (entry === undefined || entry.state === "there") return;
@@ -41,7 +41,7 @@ export class Ledger {
     if (entry !== undefined) this.#entries.set(keyOf(ids), { ...entry, planId });
   }
 
-  /** The broker said that it is deleted. */
+  /** Removes an entry that the broker has deleted. */
   gone(ids: LedgerIds): void {
     this.#entries.delete(keyOf(ids));
   }
@@ -50,7 +50,7 @@ export class Ledger {
     return this.#entries.has(keyOf(ids));
   }
 
-  /** In the order to delete them: bindings before instances. */
+  /** All entries in the order to delete them: bindings before instances. */
   get entries(): readonly LedgerEntry[] {
     const all = [...this.#entries.values()];
     return [

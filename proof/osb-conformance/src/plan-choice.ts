@@ -1,7 +1,7 @@
 /** The plan that is checked. */
 import { type Json, isText, listOf, objectOf } from "@klutch/osb/internal";
 
-/** What the checks need of a plan and its offering. */
+/** The properties of a plan and its offering that the checks need. */
 export interface CheckedPlan {
   readonly serviceId: string;
   readonly serviceName: string;
@@ -25,10 +25,10 @@ export interface PlanWish {
   readonly otherPlan?: string | undefined;
 }
 
-/** What a catalog can make a run wait for one operation. */
+/** Seconds that a catalog can make a run wait for one operation at most. */
 export const longestPollingSeconds: number = 24 * 3600;
 
-/** The plan, or why there is none. */
+/** Returns the plan, or a text that explains why none fits. */
 export function choosePlan(catalog: unknown, wish: PlanWish): CheckedPlan | string {
   const offerings = listOf(objectOf(catalog)["services"]).map(objectOf);
   const offering = named(offerings, wish.service);

@@ -1,4 +1,4 @@
-/** What was found for each rule. */
+/** Collects the results of all rules. */
 import type { Exchange } from "./exchange.ts";
 import { type Rule, type RuleId, rules } from "./rules.ts";
 
@@ -12,22 +12,22 @@ export interface Evidence {
 export interface Finding extends Rule {
   readonly id: RuleId;
   readonly result: "passed" | "failed" | "skipped";
-  /** How often it was tested. */
+  /** The number of tests. */
   readonly tested: number;
-  /** What was wrong, or why it could not be tested; empty when it passed. */
+  /** The fault, or the reason why it could not be tested; empty when it passed. */
   readonly why: string;
-  /** Of the first failure, else of the last test. */
+  /** Evidence of the first failure, else of the last test. */
   readonly evidence: Evidence | undefined;
 }
 
-/** What is kept of a rule. */
+/** The stored result of a rule. */
 type Entry = Pick<Finding, "result" | "tested" | "why" | "evidence">;
 
 /** Collects judgements. A rule fails with its first failed test, and is skipped when nothing tested it. */
 export class Report {
   readonly #entries = new Map<RuleId, Entry>();
 
-  /** `why` says what is wrong when `holds` is false. Gives back `holds`. */
+  /** Records one test. `why` describes the fault when `holds` is false. Returns `holds`. */
   expect(id: RuleId, exchange: Exchange, holds: boolean, why: string): boolean {
     const present = this.#entries.get(id);
     const tested = (present?.tested ?? 0) + 1;
@@ -38,17 +38,17 @@ export class Report {
     return holds;
   }
 
-  /** Says why nothing tests the rule; what was tested stays. */
+  /** Notes why nothing tests the rules; earlier results stay. */
   skip(why: string, ...ids: readonly RuleId[]): void {
     for (const id of ids) if (!this.#entries.has(id)) this.#entries.set(id, skipped(why));
   }
 
-  /** Takes back what was tested: the rule does not hold for this broker. */
+  /** Takes back the result of a rule that does not apply to this broker. */
   forget(id: RuleId, why: string): void {
     this.#entries.set(id, skipped(why));
   }
 
-  /** All rules, in their order. `unreached` is why those were not tested that nothing was said of. */
+  /** Returns all rules in their order. `unreached` is the reason for rules that have no result. */
   findings(unreached: string): readonly Finding[] {
     return rules.map((rule) => ({ ...rule, ...(this.#entries.get(rule.id) ?? skipped(unreached)) }));
   }

@@ -1,10 +1,10 @@
-/** What is checked: each rule with the section of the OSB 2.17 specification that makes it, and how strict that is. */
+/** Lists the rules that are checked, each with its section of the OSB 2.17 specification and its level. */
 
 /** A rule of the specification. `SHOULD` stands for RECOMMENDED, too. */
 export interface Rule {
   readonly section: string;
   readonly level: "MUST" | "SHOULD";
-  /** What a broker does that keeps it. */
+  /** The behaviour of a broker that keeps the rule. */
   readonly text: string;
 }
 

@@ -116,7 +116,7 @@ test("answers that break off or never come leave nothing once the broker answers
   );
 });
 
-test("whatever a broker answers, the run ends with a report and tells what may be left", async (t) => {
+test("the run ends with a report and names possible leftovers for any answer of a broker", async (t) => {
   const value = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom<unknown>({}, { state: "failed" }, { services: [null] }),
@@ -141,7 +141,7 @@ test("whatever a broker answers, the run ends with a report and tells what may b
   );
 });
 
-test("what cannot be deleted is named, and is a failure", async (t) => {
+test("an instance that cannot be deleted is named, and is a failure", async (t) => {
   const { url } = await startFakeServer(t, {
     asynchronous: false,
     alter: (answer, { verb }) =>
@@ -154,7 +154,7 @@ test("what cannot be deleted is named, and is a failure", async (t) => {
   assert.match(text, /Still at the broker; delete it by hand:\n.* instance 05bc4ec0-.*out of order/);
 });
 
-test("a second interruption ends the deleting, too, and says what nobody waited for", async (t) => {
+test("a second interruption ends the deleting, too, and names the leftovers", async (t) => {
   const stop = new AbortController();
   const hurry = new AbortController();
   const { url } = await startFakeServer(t, {
@@ -205,14 +205,14 @@ test("a broker that is asked too fast is waited for, and not blamed", async (t) 
   }
 });
 
-test("a plan that the catalog does not have is said with those it has", async (t) => {
+test("an unknown plan is reported with the plans of the catalog", async (t) => {
   const { url } = await startFakeServer(t);
   const result = await runChecks(url, { choice: { plan: "large" } });
   assert.equal(result.stoppedBy, 'the catalog has no plan "large"; it has: plan-0, plan-1');
   assert.equal(exitCodeOf(result, false), 2);
 });
 
-test("what a broker says cannot write over the terminal", async (t) => {
+test("the text of a broker cannot write over the terminal", async (t) => {
   const { url } = await startFakeServer(t, {
     alter: (answer) => ({
       ...answer,

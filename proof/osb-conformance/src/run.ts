@@ -1,4 +1,4 @@
-/** All checks in their order, and the cleaning up that follows them whatever happens. */
+/** Runs all checks in their order, and the cleaning up that follows them in any case. */
 import type { TlsSettings } from "@klutch/http-client";
 import {
   type BrokerAuth,
@@ -28,15 +28,15 @@ export interface CheckOptions {
   readonly tls: TlsSettings | undefined;
   /** Default: the newest that the broker does not refuse. */
   readonly apiVersion?: string | undefined;
-  /** Of one request. */
+  /** Limits one request. */
   readonly timeoutMs: number;
-  /** For deleting everything at the end. */
+  /** Limits the deletion of everything at the end. */
   readonly cleanupMs: number;
   readonly choice: PlanWish;
   readonly wishes: CheckWishes;
 }
 
-/** What the run gets from outside. */
+/** The inputs of a run from outside. */
 export interface CheckSources {
   readonly clock: PollClock;
   /** A new UUID. */
@@ -45,18 +45,18 @@ export interface CheckSources {
   readonly signal: AbortSignal;
   /** Ends the deleting, too. */
   readonly hurry: AbortSignal;
-  /** Is told what begins. */
+  /** Called with the name of each step that begins. */
   readonly tell: (what: string) => void;
 }
 
-/** What came of a run. */
+/** The outcome of a run. */
 export interface CheckResult {
   readonly findings: readonly Finding[];
   readonly version: string;
   readonly plan: CheckedPlan | undefined;
-  /** Why not everything could be tested; undefined when it could. */
+  /** The reason why not everything could be tested; undefined when it could. */
   readonly stoppedBy: string | undefined;
-  /** What is still at the broker. */
+  /** Things that are still at the broker. */
   readonly leftovers: readonly Leftover[];
 }
 
@@ -95,7 +95,7 @@ export async function checkBroker(options: CheckOptions, sources: CheckSources):
   return { findings, version: run.version, plan: run.plan, stoppedBy, leftovers };
 }
 
-/** What a run learns. */
+/** The state of a run. */
 interface Run {
   readonly report: Report;
   readonly ledger: Ledger;
@@ -105,7 +105,7 @@ interface Run {
   plan?: CheckedPlan;
 }
 
-/** Why it ended before its end, or undefined. */
+/** Runs the checks. Returns the reason why they stopped early, or undefined. */
 async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promise<string | undefined> {
   const { report, ledger, options } = run;
   const { signal, clock, newId, tell } = run.sources;
@@ -163,7 +163,7 @@ async function agreeOnVersion(run: Run, exchange: Exchanger): Promise<void> {
   }
 }
 
-/** What is left of the ledger after cleaning up, also when nobody waits for that. */
+/** Cleans up and returns the leftovers; if `hurry` aborts, those are the entries still in the ledger. */
 async function emptied(
   ledger: Ledger,
   send: CheckContext["send"],

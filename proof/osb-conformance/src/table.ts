@@ -2,16 +2,15 @@
 import type { Finding } from "./report.ts";
 import type { CheckResult } from "./run.ts";
 
-/** What to show. */
 export interface TableOptions {
   readonly url: string;
-  /** Also what was sent and what came for rules that passed. */
+  /** Shows requests and answers of rules that passed, too. */
   readonly verbose: boolean;
 }
 
 const headings = ["RESULT", "LEVEL", "SECTION", "RULE"] as const;
 
-/** Lines of text. What a broker said cannot move the cursor: control characters are question marks. */
+/** Returns lines of text. A broker's words cannot move the cursor: control characters are question marks. */
 export function tableOf(result: CheckResult, { url, verbose }: TableOptions): readonly string[] {
   const rows = result.findings.map((finding) => [
     finding.result === "failed" ? "FAILED" : finding.result,
@@ -68,7 +67,7 @@ function summaryOf({ findings, stoppedBy, leftovers }: CheckResult): readonly st
   ];
 }
 
-/** For programs: the same as JSON. */
+/** Returns the same as JSON, for programs. */
 export function jsonOf(result: CheckResult, { url }: Pick<TableOptions, "url">): string {
   const { findings, version, plan, stoppedBy, leftovers } = result;
   const offering = plan === undefined ? undefined : { service: plan.serviceName, plan: plan.planName };

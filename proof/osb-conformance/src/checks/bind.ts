@@ -17,14 +17,14 @@ import type { LedgerIds } from "../ledger.ts";
 import { ruleIds } from "../rules.ts";
 import { checkDeletion } from "./deletion.ts";
 
-/** A binding that is there. */
+/** An existing binding. */
 interface MadeBinding {
   readonly ids: LedgerIds;
   readonly body: Json;
   readonly asynchronous: boolean;
 }
 
-/** The instance has the context's plan, and nothing works on it. A text says why not everything could be tested. */
+/** Checks bindings of an idle instance with the context's plan. A returned text explains why not everything could be tested. */
 export async function checkBindings(
   context: CheckContext,
   { instanceId }: LedgerIds,
@@ -60,7 +60,7 @@ function goodBody({ plan, wishes, newId }: CheckContext): Json {
   };
 }
 
-/** Without `accepts_incomplete`. A text says why nothing was bound by that. */
+/** Binds without `accepts_incomplete`. A returned text explains why that bound nothing. */
 async function checkSynchronousBind(context: CheckContext, ids: LedgerIds): Promise<MadeBinding | string> {
   const body = goodBody(context);
   const made = await create(context, ids, body, {});

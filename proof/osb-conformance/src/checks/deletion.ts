@@ -21,8 +21,8 @@ const timedRules = {
 } as const;
 
 /**
- * Deletes what is there; an instance has the context's plan and no bindings. `spare` is there too, for the deletion without
- * `accepts_incomplete`. A text says why not everything could be tested.
+ * Deletes the instance, which has the context's plan and no bindings, or the binding. `spare` is another one for the deletion without
+ * `accepts_incomplete`. A returned text explains why not everything could be tested.
  */
 export async function checkDeletion(
   context: CheckContext,

@@ -5,10 +5,10 @@ import type { CheckContext } from "../context.ts";
 import { type Exchange, identityHeader } from "../exchange.ts";
 import type { Report } from "../report.ts";
 
-/** What these checks need: they come before there is a plan. */
+/** The context of these checks, which come before a plan is chosen. */
 type Bare = Pick<CheckContext, "send" | "report">;
 
-/** What every answer is tested for. */
+/** Tests the rules that hold for every answer. */
 export function expectWellFormed(report: Report, exchange: Exchange): void {
   const { status, body, text, contentType, headers, requestIdentity } = exchange;
   if (status === 0) return;
@@ -23,7 +23,7 @@ export function expectWellFormed(report: Report, exchange: Exchange): void {
   report.expect("error-fields", exchange, areTexts, "one is empty or no text");
 }
 
-/** Gives back the catalog, or undefined when there is none that can be read. */
+/** Checks and returns the catalog; undefined when none can be read. */
 export async function checkCatalog({ send, report }: Bare): Promise<unknown> {
   const first = await send({ method: "GET", path: "/v2/catalog" });
   if (first.status === 0) {

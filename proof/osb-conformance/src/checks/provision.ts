@@ -46,7 +46,7 @@ export async function checkRefusedProvisions(context: CheckContext): Promise<voi
   }
 }
 
-/** After a refusal: a deprovision must find nothing. */
+/** Tests that a deprovision finds nothing after a refusal. */
 async function expectNothingLeft(context: CheckContext, ids: LedgerIds): Promise<void> {
   const query = { ...incomplete, ...planFields(context.plan) };
   const asked = await context.send({ method: "DELETE", path: pathOf(ids), query });
@@ -58,7 +58,7 @@ async function expectNothingLeft(context: CheckContext, ids: LedgerIds): Promise
   else if (status >= 400 && status < 500) context.ledger.gone(ids);
 }
 
-/** Without `accepts_incomplete`: what is made at once is deleted at the end with everything else. */
+/** Provisions without `accepts_incomplete`; an instance made at once is deleted at the end with everything else. */
 export async function checkSynchronousProvision(context: CheckContext): Promise<void> {
   const made = await create(context, { instanceId: context.newId() }, goodBody(context), {});
   expectAsyncRequired(context, "provision-async-required", made, [200, 201]);

@@ -1,4 +1,4 @@
-/** For each rule a way to break it: what the fake's answer becomes. */
+/** Holds a way to break each rule: a change of the fake's answer. */
 import type { Json, OsbOperation } from "@klutch/osb/internal";
 import type { RuleId } from "../rules.ts";
 import {
@@ -9,10 +9,10 @@ import {
   type MemoryBroker,
 } from "./memory-broker.ts";
 
-/** Changes an answer; what it need not break it leaves alone. */
+/** Changes an answer, and leaves alone the parts that it need not break. */
 export type Alter = (answer: FakeAnswer, request: FakeRequest, broker: MemoryBroker) => FakeAnswer;
 
-/** One broken rule. Made anew for each broker, because some remember. */
+/** One broken rule. `make` is called for each broker, because some remember. */
 export interface Break {
   /** Default true. */
   readonly asynchronous?: boolean;
@@ -35,14 +35,14 @@ function status(verb: OsbOperation, from: number, to: number): Break {
   return change((answer, request) => request.verb === verb && answer.status === from, { status: to });
 }
 
-/** What is refused because this field is missing is taken as if it were there. */
+/** Accepts a request that the broker refused because this field is missing. */
 function taken(verb: OsbOperation, field: string): Break {
   const isMissing: When = (answer, { verb: asked, body, query }) =>
     asked === verb && answer.status === 400 && body?.[field] === undefined && !query.has(field);
   return change((...seen) => isMissing(...seen) && hasTheRest(seen[1], field), { status: 200 });
 }
 
-/** Whether the only thing that is missing is this field. */
+/** Tells whether this field is the only one missing. */
 function hasTheRest({ body, query }: FakeRequest, field: string): boolean {
   const other = field === "service_id" ? "plan_id" : "service_id";
   return body?.[other] !== undefined || query.has(other);
@@ -65,7 +65,7 @@ function misnamed(verb: OsbOperation, code = "AsyncRequired"): Break {
   });
 }
 
-/** Only the first answer that fits is changed, or, with `from`, those from the second on. */
+/** Changes only the first answer that fits, or, with `later`, those from the second on. */
 function counted(which: "first" | "later", when: When, to: Partial<FakeAnswer>): Break {
   return {
     make: () => {

@@ -10,11 +10,10 @@ import { type CheckOptions, type CheckResult, checkBroker } from "../run.ts";
 import type { Alter } from "./breaks.ts";
 import { credentials, type FakeAnswer, fakeRequest, MemoryBroker } from "./memory-broker.ts";
 
-/** What a test can change. */
 export interface FakeServerOptions {
   readonly asynchronous?: boolean | undefined;
   readonly alter?: Alter | undefined;
-  /** Whether the request of this number, from 1, is answered with 429 and does nothing. */
+  /** Tells whether the request of this number, from 1, is answered with 429 and does nothing. */
   readonly limit?: (count: number) => boolean;
   /** Takes over the raw answer to the request of this number, from 1; false leaves it to the broker. */
   readonly seize?: (response: ServerResponse, count: number, request: IncomingMessage) => boolean;

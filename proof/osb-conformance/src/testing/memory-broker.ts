@@ -75,7 +75,7 @@ export class MemoryBroker {
     this.#asynchronous = asynchronous;
   }
 
-  /** Of an instance that exists or is being made. */
+  /** Tells whether an instance or a binding is still being made. */
   isProvisioning(path: string): boolean {
     const thing = this.things.get(path);
     return thing !== undefined && !thing.exists;
