@@ -73,7 +73,7 @@ export async function assertKindsAreSeen(folder: string, captureTo?: string): Pr
     ...["binding", "backup", "restore"].map((operation) => `postgresql-${operation}`),
   ];
   const files = await writeExamples(join(folder, "examples"), wanted);
-  await waitFor("the examples to be applied", () => kubectl("apply", ...files), { timeoutMs: 60_000 });
+  await waitFor("the examples to be applied", () => kubectl("apply", ...files));
   const captures: string[] = [];
   for (const [plural, titles] of columns) {
     const isSeen = async (): Promise<string> => {

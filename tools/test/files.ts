@@ -71,9 +71,14 @@ const slow = [
 ];
 const batchSize = 24;
 
+/** Returns the files whose path contains one of the parts, in the order of the parts. */
+function slowest(files: readonly string[], parts: readonly string[]): ReadonlySet<string> {
+  return new Set(parts.flatMap((part) => files.filter((file) => file.includes(part))));
+}
+
 /** Groups files of pure tests for processes that run several of them. */
 export function batchesOf(files: readonly string[]): readonly Batch[] {
-  const alone = new Set(slow.flatMap((part) => files.filter((file) => file.includes(part))));
+  const alone = slowest(files, slow);
   const quick = files.filter((file) => !alone.has(file));
   const count = Math.ceil(quick.length / batchSize);
   // Neighbours load the same modules.
@@ -90,10 +95,7 @@ const slowOnServers = ["e2e/whole-way", "e2e/scenarios", "backups/crash.real"];
 export function processesFor(
   files: readonly string[],
 ): Readonly<Record<"whole" | "other", readonly Batch[]>> {
-  const rank = (file: string): number => slowOnServers.findLastIndex((part) => file.includes(part));
-  const ordered = files.toSorted(
-    (left, right) => Number(rank(left) < 0) - Number(rank(right) < 0) || rank(left) - rank(right),
-  );
+  const ordered = [...new Set([...slowest(files, slowOnServers), ...files])];
   const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
   return {
     whole: ordered.filter(isWhole).map((file) => [file]),

@@ -4,7 +4,7 @@ import { ClusterPool, poolVariable } from "@klutch/kube-testing";
 import { ensureChromium } from "./chromium.ts";
 import { ensureEngines } from "./engines.ts";
 import { processesFor } from "./files.ts";
-import { runStage, type StageResult } from "./stage.ts";
+import { lanesOf, runStage, type StageResult } from "./stage.ts";
 
 /** Obtains what the files need, then runs them. */
 export async function runReal(name: string, files: readonly string[]): Promise<StageResult> {
@@ -14,13 +14,11 @@ export async function runReal(name: string, files: readonly string[]): Promise<S
   const { whole, other } = processesFor(files);
   const lanes = [
     // A whole installation has a dozen servers of its own: more of them at once than there are cores only wait for each other.
-    ...Array.from({ length: availableParallelism() }, () => [whole, other]),
+    ...lanesOf(availableParallelism(), whole, other),
     // Other tests mostly wait for a server, so two more of them keep the cores busy.
-    ...Array.from({ length: 2 }, () => [other, whole]),
+    ...lanesOf(2, other, whole),
   ];
-  // Servers of tests collect their garbage less often: it saves time, and their memory does not matter.
-  const env = { [poolVariable]: pool.socket, GOGC: "400" };
-  const result = await runStage(name, lanes, { env });
+  const result = await runStage(name, lanes, { env: { [poolVariable]: pool.socket } });
   const { started, lent } = pool.counts;
   if (lent > 0) console.log(`${lent} leases of ${started} clusters.`);
   return result;

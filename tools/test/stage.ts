@@ -35,7 +35,7 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A single test that hangs fails after this time: no test has a limit of its own, because a loaded machine is slow. */
+/** A single test that hangs, and has no limit of its own, fails after this time; generous, because a loaded machine is slow. */
 const testTimeoutMs = 600_000;
 
 /** Longer than the longest test gives itself, so that a test that hangs is named by itself first. */
@@ -157,9 +157,9 @@ function printFiles(records: readonly TestRecord[], processMs: number | undefine
 /** The queues that a lane empties, one after the other. Lanes may share a queue: it is known by its identity. */
 export type Lane<Item> = readonly (readonly Item[])[];
 
-/** Returns lanes that share one queue; `width` is their number. */
-export function lanesOf<Item>(width: number, queue: readonly Item[]): readonly Lane<Item>[] {
-  return Array.from({ length: width }, () => [queue]);
+/** Returns lanes that share the queues, in this order; `width` is their number. */
+export function lanesOf<Item>(width: number, ...queues: Lane<Item>): readonly Lane<Item>[] {
+  return Array.from({ length: width }, () => queues);
 }
 
 /** Calls `work` once for each item of each queue. A lane works on one item at a time; the results come in the order in which they end. */

@@ -127,7 +127,7 @@ export async function untilServed(
   const isServed = async (): Promise<boolean> =>
     agent.hasEnded || (await client.list(type, { limit: 1 })) !== undefined;
   try {
-    await waitFor(`${type.plural} to be served in the app cluster`, isServed, { timeoutMs: 60_000 });
+    await waitFor(`${type.plural} to be served in the app cluster`, isServed);
     if (agent.hasEnded) throw new Error("the agent ended");
   } catch (error) {
     throw new Error(`${String(error)}\n${await problem()}`, { cause: error });

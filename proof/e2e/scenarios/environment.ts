@@ -101,7 +101,6 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
         await waitFor(
           `the change of ${namespace}/one to reach the broker`,
           async () => (await sentFor(namespace, "one"))?.length === expected.length,
-          { timeoutMs: 60_000 },
         );
         assert.deepEqual(await sentFor(namespace, "one"), expected);
         const { spec } = (await managedOf(namespace, "one")) ?? {};

@@ -172,14 +172,10 @@ export function startTraffic(options: TrafficOptions): Traffic {
     go: () => void (goes = true),
     async settle() {
       goes = false;
-      await waitFor(
-        "every edit to come through",
-        () => {
-          if (failure !== undefined) throw new Error("the traffic ended", { cause: failure });
-          return pending.size === 0 && unready.size === 0;
-        },
-        { timeoutMs: 60_000 },
-      );
+      await waitFor("every edit to come through", () => {
+        if (failure !== undefined) throw new Error("the traffic ended", { cause: failure });
+        return pending.size === 0 && unready.size === 0;
+      });
       await waitFor("every answer to come back", async () => {
         const { items } = await consumer.list<DynamicObject>(type, { namespace });
         return items.every((one) => numberAt(one.spec, "size") === numberAt(one.status, "size"));

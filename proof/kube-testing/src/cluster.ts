@@ -220,7 +220,7 @@ async function startApiServer(
   dataDir: string,
   port: number,
   files: ClusterFiles,
-  { apiServerArgs = [] }: ClusterOptions,
+  { apiServerArgs = [], ...options }: ClusterOptions,
 ): Promise<RunningProcess> {
   const certs = join(dataDir, "certs");
   return startProcess({
@@ -243,6 +243,8 @@ async function startApiServer(
       "--endpoint-reconciler-type=none",
       ...apiServerArgs,
     ],
+    // A temporary server is up sooner when it collects its garbage less often, and its memory does not matter.
+    env: options.dataDir === undefined ? { GOGC: "400" } : {},
     cwd: dataDir,
     logFile: join(dataDir, "kube-apiserver.log"),
     ready: () => apiServerReady(`https://127.0.0.1:${port}`, certs, files.adminToken),

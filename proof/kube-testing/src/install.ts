@@ -21,7 +21,7 @@ import {
   roles,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { waitFor, type WaitOptions } from "./wait-for.ts";
+import { waitFor } from "./wait-for.ts";
 
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
 const manager = { fieldManager: "installer", force: true } as const;
@@ -42,11 +42,7 @@ export async function installKinds(client: KubeClient, manifests: readonly KubeO
 }
 
 /** Waits until the API server serves the kind of a CustomResourceDefinition. */
-export async function untilServed(
-  client: KubeClient,
-  name: string,
-  options: WaitOptions = {},
-): Promise<void> {
+export async function untilServed(client: KubeClient, name: string): Promise<void> {
   const isServed = async (): Promise<boolean> => {
     const crd = await client.get<DynamicObject>(customResourceDefinitions, { name });
     if (!isTrue(conditionsOf(crd), "Established")) return false;
@@ -55,7 +51,7 @@ export async function untilServed(
     if (type !== undefined) await client.list(type, { limit: 1 });
     return true;
   };
-  await waitFor(`${name} to be served`, isServed, options);
+  await waitFor(`${name} to be served`, isServed);
 }
 
 /** Installs rights and kinds as an administrator, and returns a kubeconfig of the one account among them, valid for an hour. */

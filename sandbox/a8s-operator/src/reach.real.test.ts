@@ -25,7 +25,6 @@ test("an operator that is told where servers are reached moves the existing ones
   await waitFor(
     "the Secret to name the new place",
     async () => (await fixture.credential("team", "app", "host")) === "127.0.0.2",
-    { timeoutMs: 60_000 },
   );
   const port = Number(await fixture.credential("team", "app", "port"));
   assert.ok(port >= 16_500 && port <= 16_999);

@@ -49,7 +49,7 @@ export async function applyAll(client: KubeClient, objects: readonly KubeObject[
     known.set(id, type);
     const apply = (): Promise<KubeObject> => client.apply(type, object, { fieldManager, force: true });
     // Webhooks and fresh kinds may need a moment.
-    const options = { timeoutMs: 60_000, intervalMs: 300 };
+    const options = { intervalMs: 300 };
     await waitFor(`${object.kind} ${object.metadata.name} to be applied`, apply, options);
   }
 }

@@ -34,16 +34,12 @@ for (const wanted of ["postgresql", "mariadb", "keyvalue"]) {
     organization_guid: "org",
     space_guid: "space",
   });
-  await waitFor(
-    `${wanted} is made`,
-    async () => {
-      const query = new URLSearchParams(ids).toString();
-      const state = textAt(await ask(`service_instances/${wanted}/last_operation?${query}`), "state");
-      assert.notEqual(state, "failed", broker.output());
-      return state === "succeeded";
-    },
-    { timeoutMs: 60_000 },
-  );
+  await waitFor(`${wanted} is made`, async () => {
+    const query = new URLSearchParams(ids).toString();
+    const state = textAt(await ask(`service_instances/${wanted}/last_operation?${query}`), "state");
+    assert.notEqual(state, "failed", broker.output());
+    return state === "succeeded";
+  });
   const bound = await ask(`service_instances/${wanted}/service_bindings/${wanted}`, ids);
   assert.ok(valueAt(bound, "credentials") !== undefined, wanted);
 }

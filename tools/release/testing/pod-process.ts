@@ -31,14 +31,10 @@ export async function startPod(pod: Pod, url: string): Promise<PodProcess> {
   const child = spawn("/usr/sbin/chroot", [`--userspec=${user}`, root, ...entrypoint], { env: { ...env } });
   const output = collect(child);
   try {
-    await waitFor(
-      `${url} answers`,
-      async () => {
-        assert.equal(child.exitCode, null, "it has ended");
-        return (await fetch(url)).status === 200;
-      },
-      { timeoutMs: 60_000 },
-    );
+    await waitFor(`${url} answers`, async () => {
+      assert.equal(child.exitCode, null, "it has ended");
+      return (await fetch(url)).status === 200;
+    });
   } catch (cause) {
     throw new Error(`the program does not answer: ${output()}`, { cause });
   }

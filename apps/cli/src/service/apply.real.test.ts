@@ -320,7 +320,7 @@ function manifests(text: string): ReturnType<typeof manifestsOf> {
 
 /** Does what Crossplane does with a new definition, as far as the command waits for it. */
 async function offer(name: string, types: readonly string[] = ["Established", "Offered"]): Promise<void> {
-  await waitFor("the definition", async () => (await xrd(name)) !== undefined, { timeoutMs: 60_000 });
+  await waitFor("the definition", async () => (await xrd(name)) !== undefined);
   const conditions = types.map((type) => ({
     type,
     status: "True",

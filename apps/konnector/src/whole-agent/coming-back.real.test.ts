@@ -99,14 +99,10 @@ test("a key that was revoked does not bring it back, and the binding says what t
   await endAllTokens();
   const before = secretText(await held(), kubeconfigKey);
   await using _konnector = await startKonnector(fixture);
-  const message = await waitFor(
-    "the refusal to be told",
-    async () => {
-      const told = findCondition(conditionsOf(await binding(widgets.name)), "InformersSynced");
-      return told?.message?.includes("refused the key of this cluster") === true ? told.message : undefined;
-    },
-    { timeoutMs: 60_000 },
-  );
+  const message = await waitFor("the refusal to be told", async () => {
+    const told = findCondition(conditionsOf(await binding(widgets.name)), "InformersSynced");
+    return told?.message?.includes("refused the key of this cluster") === true ? told.message : undefined;
+  });
   assert.match(message, /^the provider at \S+ refused the credential of Secret klutch-bind\/kubeconfig-test/);
   assert.match(message, /Run kubectl bind/);
   assert.equal(secretText(await held(), kubeconfigKey), before);
@@ -120,13 +116,10 @@ test("another key than the registered one does not bring it back either", async 
   await consumer.client.mergePatch(secrets, { ...consumerSecret, name: clusterKeySecret }, { data });
   const before = secretText(await held(), kubeconfigKey);
   await using _konnector = await startKonnector(fixture);
-  await waitFor(
-    "the refusal to be told",
-    async () =>
-      findCondition(conditionsOf(await binding(widgets.name)), "InformersSynced")?.message?.includes(
-        "refused the key of this cluster",
-      ),
-    { timeoutMs: 60_000 },
+  await waitFor("the refusal to be told", async () =>
+    findCondition(conditionsOf(await binding(widgets.name)), "InformersSynced")?.message?.includes(
+      "refused the key of this cluster",
+    ),
   );
   assert.equal(secretText(await held(), kubeconfigKey), before);
 });

@@ -35,21 +35,16 @@ const bindAgain = (kubeconfig: string): Promise<void> => putKubeconfig(consumer,
 /** Waits for a reason of the provider's condition about its Secret. */
 async function untilSecretIs(reason: string): Promise<string> {
   const ref = { namespace: tenantNamespace, name: clusterBindingName };
-  return waitFor(
-    `SecretValid to be ${reason}`,
-    async () => {
-      const found = findCondition(
-        conditionsOf(await provider.client.get<DynamicObject>(clusterBindings, ref)),
-        "SecretValid",
-      );
-      return found?.reason === reason ? (found.message ?? "-") : undefined;
-    },
-    { timeoutMs: 60_000 },
-  );
+  return waitFor(`SecretValid to be ${reason}`, async () => {
+    const found = findCondition(
+      conditionsOf(await provider.client.get<DynamicObject>(clusterBindings, ref)),
+      "SecretValid",
+    );
+    return found?.reason === reason ? (found.message ?? "-") : undefined;
+  });
 }
 
-const untilSynced = (name: string): Promise<unknown> =>
-  createSynced(widgets.type, name, {}, { timeoutMs: 60_000 });
+const untilSynced = (name: string): Promise<unknown> => createSynced(widgets.type, name);
 
 test("a refused credential is told with the cluster that refused it, whose it is and what to do", async () => {
   await bindApi(fixture, widgets.name, first);

@@ -117,17 +117,11 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
     provider.client.find(gadgets.type, { namespace: `${other}-app`, name: "unhurt" }),
   );
   await gate.open();
-  await waitFor(
-    "the edit",
-    async () => {
-      const found = await onProvider(widgets.type, "one");
-      return (found?.["spec"] as { edited?: boolean } | undefined)?.edited;
-    },
-    { timeoutMs: 60_000 },
-  );
-  await waitFor("what was made meanwhile", () => onProvider(widgets.type, "meanwhile"), {
-    timeoutMs: 60_000,
+  await waitFor("the edit", async () => {
+    const found = await onProvider(widgets.type, "one");
+    return (found?.["spec"] as { edited?: boolean } | undefined)?.edited;
   });
+  await waitFor("what was made meanwhile", () => onProvider(widgets.type, "meanwhile"));
   await waitFor(
     "the annotation to go",
     async () =>

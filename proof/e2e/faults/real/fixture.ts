@@ -72,8 +72,6 @@ export interface Fixture extends AsyncDisposable {
 }
 
 const apiReadyMs = 20_000;
-/** Limits the time until a kind or a namespace can be used. */
-const servedWithin = { timeoutMs: 60_000 };
 
 /** Starts everything; the API is bound and served, and the namespaces of claims are known upstream. The agents are stopped again. */
 export async function startFixture(): Promise<Fixture> {
@@ -125,16 +123,16 @@ const isOfBindings = ({ metadata }: KubeObject): boolean =>
 /** Makes the namespaces of claims, and claims there until the provider has them; then they go again. */
 async function useNamespaces(consumer: KubeClient, provider: KubeClient): Promise<void> {
   for (const name of claimNamespaces) await consumer.create(namespaces, namespaceObject(name));
-  await untilServed(consumer, databasesName, servedWithin);
+  await untilServed(consumer, databasesName);
   for (const namespace of claimNamespaces)
     await consumer.create(databases, databaseObject(namespace, "first"));
   for (const namespace of claimNamespaces) {
     const upstream = { namespace: serviceNamespaceName(tenants.a, namespace), name: "first" };
-    await waitFor("the first claim", () => provider.find(databases, upstream), servedWithin);
+    await waitFor("the first claim", () => provider.find(databases, upstream));
     const ref = { namespace, name: "first" };
     await consumer.delete(databases, ref);
     const isGone = async (): Promise<boolean> => (await consumer.find(databases, ref)) === undefined;
-    await waitFor("the first claim to be gone", isGone, servedWithin);
+    await waitFor("the first claim to be gone", isGone);
   }
 }
 

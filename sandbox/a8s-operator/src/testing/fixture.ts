@@ -123,16 +123,12 @@ export class Fixture implements AsyncDisposable {
     wanted: unknown,
     ...path: readonly string[]
   ): Promise<void> {
-    await waitFor(
-      `${path.join(".")} of ${type.kind} ${ref.name} to be ${String(wanted)}`,
-      async () => {
-        const object = await this.cluster.client.get<DynamicObject>(type, ref);
-        const found = valueAt(object, ...path);
-        if (found === wanted) return true;
-        throw new Error(JSON.stringify(object.status));
-      },
-      { timeoutMs: 60_000 },
-    );
+    await waitFor(`${path.join(".")} of ${type.kind} ${ref.name} to be ${String(wanted)}`, async () => {
+      const object = await this.cluster.client.get<DynamicObject>(type, ref);
+      const found = valueAt(object, ...path);
+      if (found === wanted) return true;
+      throw new Error(JSON.stringify(object.status));
+    });
   }
 
   /** Waits for a `Ready` of this status, and gives back its message. */
@@ -142,16 +138,12 @@ export class Fixture implements AsyncDisposable {
     status: "True" | "False",
     message: RegExp = /^/,
   ): Promise<void> {
-    await waitFor(
-      `${type.kind} ${ref.name} to be ready: ${status}, ${message.source}`,
-      async () => {
-        const object = await this.cluster.client.get<DynamicObject>(type, ref);
-        const ready = findCondition(conditionsOf(object), "Ready");
-        if (ready?.status === status && message.test(ready.message ?? "")) return true;
-        throw new Error(JSON.stringify(object.status));
-      },
-      { timeoutMs: 60_000 },
-    );
+    await waitFor(`${type.kind} ${ref.name} to be ready: ${status}, ${message.source}`, async () => {
+      const object = await this.cluster.client.get<DynamicObject>(type, ref);
+      const ready = findCondition(conditionsOf(object), "Ready");
+      if (ready?.status === status && message.test(ready.message ?? "")) return true;
+      throw new Error(JSON.stringify(object.status));
+    });
   }
 
   /** Waits for a Warning about the object. */

@@ -50,7 +50,7 @@ export async function liveThrough(chain: Chain, base: Workplace): Promise<void> 
   await deleteClaim(workplace, binding);
   await deleteClaim(workplace, instance);
   const isGone = (): Promise<boolean> => application.isGone(credentials);
-  await waitFor(`${title} to be gone at the broker`, isGone, { timeoutMs: 60_000 });
+  await waitFor(`${title} to be gone at the broker`, isGone);
 }
 
 /** Throws if the server knows the application by another name than its Secret. */
@@ -95,7 +95,7 @@ export async function applyFile({ context, cli, progress }: Workplace, name: str
   const path = join(context.state.folder, name);
   // The binding before has just made the kinds; discovery may lag for a moment.
   const apply = (): Promise<string> => kubectl(cli, "apply", "-f", path);
-  progress.say(await waitFor(`kubectl apply -f ${name}`, apply, { timeoutMs: 60_000 }));
+  progress.say(await waitFor(`kubectl apply -f ${name}`, apply));
 }
 
 async function untilReady({ context }: Workplace, { resource, ref }: DemoClaim): Promise<void> {

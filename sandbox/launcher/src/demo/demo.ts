@@ -81,7 +81,7 @@ async function expectNothingLeft(
   chains: readonly Chain[],
 ): Promise<void> {
   const gone = (what: string, probe: () => Promise<boolean>): Promise<true> =>
-    waitFor(`${what} to be gone`, probe, { timeoutMs: 60_000 });
+    waitFor(`${what} to be gone`, probe);
   for (const { type } of chains) {
     const ref = secretOf(demoClaim(type, "binding"));
     await gone(`Secret ${ref.name}`, async () => (await appA.client.find(secrets, ref)) === undefined);
