@@ -59,9 +59,11 @@ function findNode() {
 /** Replaces this process as far as Node 20 can: same streams, signals and exit code. */
 function runEntry(node) {
   const path = [join(root, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
+  // Node keeps what it compiled there. A test run starts hundreds of Node processes, each of which else strips and compiles the same files.
+  const compileCache = join(root, "node_modules", ".cache", "node");
   const child = spawn(node, [join(root, entry), ...entryArguments], {
     stdio: "inherit",
-    env: { ...process.env, PATH: path },
+    env: { NODE_COMPILE_CACHE: compileCache, ...process.env, PATH: path },
   });
   // A terminal sends Ctrl-C to the whole process group, the child included; a plain kill reaches only this process.
   process.on("SIGINT", () => {});

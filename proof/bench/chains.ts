@@ -5,34 +5,13 @@
 import type { ChainResult } from "../e2e/faults/chains/judge.ts";
 import { planOf, programs } from "../e2e/faults/chains/plan.ts";
 import { killsIn, runChains } from "../e2e/faults/chains/run.ts";
-import { startFixture, type Fixture } from "../e2e/faults/chains/fixture.ts";
+import { startFixture } from "../e2e/faults/chains/fixture.ts";
 import { runBenchmark } from "./harness/program.ts";
 
 const defaults = { chains: 50, seed: 1, "at-once": 3 };
 
 function lineOf({ name, seconds, lost }: ChainResult): string {
   return `${name}: ${seconds.toFixed(0)} s${lost.length === 0 ? "" : `; LOST ${lost.join("; ")}`}`;
-}
-
-const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-
-/** Returns the broker's ledger entries for each instance that the words name, and the states of its managed resource meanwhile. */
-async function storiesOf(
-  { ledger, instances }: Fixture,
-  words: readonly string[],
-): Promise<readonly string[]> {
-  const entries = await ledger.entries();
-  return [...new Set(words.flatMap((text) => text.match(uuid) ?? []))].flatMap((id) => {
-    const rows = entries.filter(({ instanceId }) => instanceId === id);
-    const states = instances.where(({ metadata }) => JSON.stringify(metadata).includes(id));
-    return [
-      `── instance ${id}: ${rows.map(({ table, did }) => `${did} ${table}`).join(", ")}`,
-      ...states.map(({ metadata: { name, resourceVersion, annotations = {} } }) => {
-        const own = Object.entries(annotations).filter(([key]) => key.startsWith("anynines.crossplane.io/"));
-        return `${name} ${resourceVersion} ${JSON.stringify(Object.fromEntries(own))}`;
-      }),
-    ];
-  });
 }
 
 async function main(options: typeof defaults): Promise<boolean> {
@@ -52,7 +31,6 @@ async function main(options: typeof defaults): Promise<boolean> {
   );
   const isGood = [lost, double, orphaned].every((all) => all.length === 0);
   if (!isGood) {
-    for (const line of await storiesOf(fixture, double)) console.log(line);
     for (const program of programs) console.log(`── ${program}\n${fixture.log(program)}`);
   }
   return isGood;

@@ -10,8 +10,14 @@ import { inParallel } from "./harness/api.ts";
 import { memoryOf } from "./harness/process-memory.ts";
 import { runBenchmark } from "./harness/program.ts";
 import { formatPercentiles, percentiles } from "./harness/statistics.ts";
-import { isReady, noticeLosses, noticeObjects, noticePlans, type Probe } from "./instances/notice.ts";
-import { measureRest } from "./instances/rest.ts";
+import {
+  type Instance,
+  isReady,
+  measureRest,
+  noticeLosses,
+  noticeObjects,
+  noticePlans,
+} from "./instances/measure.ts";
 import { instanceObject, seedStore, startFixture, type Fixture } from "./instances/fixture.ts";
 
 const defaults = { instances: 5000, "rest-seconds": 300, probes: 20 };
@@ -29,8 +35,10 @@ async function main({ instances, probes, "rest-seconds": restSeconds }: typeof d
     console.log(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${line}`);
   await using fixture = await startFixture();
   const seeded = numbered("seeded", instances - probes);
-  const seededIds = seeded.map(({ id }) => id);
-  await seedStore(fixture, seededIds);
+  await seedStore(
+    fixture,
+    seeded.map(({ id }) => id),
+  );
   await inParallel(seeded, ({ name, id }) => fixture.api.create(serviceInstances, instanceObject(name, id)));
   say(`${seeded.length} instances in the broker's store and ${seeded.length} objects`);
   const beganAt = performance.now();
@@ -46,26 +54,21 @@ async function main({ instances, probes, "rest-seconds": restSeconds }: typeof d
   for (const line of await measureRest(fixture, restSeconds, instances)) say(line);
   const told = async (what: string, times: Promise<readonly number[]>): Promise<void> =>
     say(`${what}: ${formatPercentiles(percentiles(await times))}`);
-  const withIds = await Promise.all(real.map(async ({ name }) => ({ name, id: await idOf(fixture, name) })));
+  const withIds = await Promise.all(real.map((one) => withId(fixture, one)));
   await told("object changed → the broker has begun", noticeObjects(fixture, withIds));
   // Leaves out the instances that were just made: all of them would be asked for at the same time.
-  const some = spread(seeded, 2 * probes);
-  const [planned, lost] = [some.slice(0, probes), some.slice(probes)];
-  await told("plan changed at the broker → changed back", noticePlans(fixture, planned));
-  await told("lost at the broker → not ready", noticeLosses(fixture, lost));
+  const distance = Math.floor(seeded.length / probes);
+  const from = (first: number): readonly Instance[] =>
+    seeded.filter((_, index) => index % distance === first).slice(0, probes);
+  await told("plan changed at the broker → changed back", noticePlans(fixture, from(0)));
+  await told("lost at the broker → not ready", noticeLosses(fixture, from(1)));
 }
 
-function numbered(word: string, count: number): readonly Probe[] {
+function numbered(word: string, count: number): readonly Instance[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `${word}-${index}`,
     id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
   }));
-}
-
-/** Chooses `count` of them at equal distances, with every second one in the second half. */
-function spread<T>(items: readonly T[], count: number): readonly T[] {
-  const chosen = items.filter((_, index) => index % Math.floor(items.length / count) === 0).slice(0, count);
-  return [0, 1].flatMap((half) => chosen.filter((_, index) => index % 2 === half));
 }
 
 async function untilReady({ cluster }: Fixture, count: number): Promise<void> {
@@ -79,15 +82,15 @@ async function untilReady({ cluster }: Fixture, count: number): Promise<void> {
   await waitFor("all instances to be ready", areReady, { timeoutMs: readyTimeoutMs, intervalMs: 1_000 });
 }
 
-async function idOf({ api }: Fixture, name: string): Promise<string> {
+async function withId({ api }: Fixture, { name }: Instance): Promise<Instance> {
   const object = await api.get(serviceInstances, { name });
   const id = textAt(object, "status", "atProvider", "instanceId");
   if (id === undefined) throw new Error(`${name} has no id`);
-  return id;
+  return { name, id };
 }
 
-function describeMemory({ provider }: Fixture): string {
-  const { rss, peak } = memoryOf(provider().pid);
+function describeMemory({ pid }: Fixture): string {
+  const { rss, peak } = memoryOf(pid());
   return `provider: RSS ${rss.toFixed(0)} MiB, peak ${peak.toFixed(0)} MiB`;
 }
 

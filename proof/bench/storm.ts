@@ -3,34 +3,31 @@
  * `--claims 20` in each app cluster, `--down 1,60` seconds between its end and its start, one storm after the other.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { apiServiceExportRequests, binderName, serviceNamespaceName } from "@klutch/api";
-import { formatKubeconfig } from "@klutch/kube";
+import { apiServiceExportRequests, serviceNamespaceName } from "@klutch/api";
 import { type DynamicObject, numberAt } from "@klutch/kube-core";
-import { objectOfType, type OwnCluster, waitFor, wholeNumber } from "@klutch/kube-testing";
-import { describeLoad } from "./harness/machine.ts";
-import { runBenchmark } from "./harness/program.ts";
+import { type OwnCluster, waitFor, wholeNumber, startCluster } from "@klutch/kube-testing";
+import { describeLoad, runBenchmark } from "./harness/program.ts";
 import { quantile, secondsText } from "./harness/statistics.ts";
 import {
   type BoundFixture,
   databases,
-  databasesName,
+  exportRequest,
   logIn,
-  startOwnBoundFixture,
+  startBoundFixture,
+  tenantKubeconfig,
 } from "../e2e/security/bound-fixture.ts";
 import { type AppClusterOptions, claimNamespace, editedClaim } from "./storm/app-cluster.ts";
-import { describeKinds, isRequest, rateOf } from "./storm/figures.ts";
 import { type Agents, startAgents } from "./storm/processes.ts";
-import { wallClock } from "./storm/wire-log.ts";
+import { rateOf, wallClock } from "./storm/wire-log.ts";
 
 const defaults = { agents: 50, claims: 20, down: "1,60" };
 const processes = 5;
-const quietSeconds = 20;
 const stormSeconds = 60;
 
 async function main(options: typeof defaults): Promise<void> {
   const { agents: count, claims } = options;
   const downs = options.down.split(",").map((text) => wholeNumber("down", text));
-  await using fixture = await startOwnBoundFixture("Namespaced");
+  await using fixture = await startBoundFixture(startCluster);
   const names = Array.from({ length: count }, (_, index) => `storm-${String(index).padStart(2, "0")}`);
   const clusters: AppClusterOptions[] = [];
   for (const [index, name] of names.entries())
@@ -38,12 +35,6 @@ async function main(options: typeof defaults): Promise<void> {
   await using agents = await startAgents(clusters, fixture.controlPlane.url, processes);
   await untilUpstream(fixture, names, 1);
   console.log(`${count} app clusters with ${claims} claims each are Ready; load ${describeLoad()}`);
-  await agents.report();
-  const began = wallClock();
-  await sleep(quietSeconds * 1000);
-  const { wire } = await agents.report();
-  const atRest = rateOf(wire.filter(isRequest), began, quietSeconds).total;
-  console.log(`at rest: ${(atRest / quietSeconds).toFixed(1)} requests a second (${describeKinds(wire)})`);
   for (const [index, down] of downs.entries()) await storm({ fixture, agents, names }, down, index + 2);
 }
 
@@ -51,11 +42,8 @@ async function main(options: typeof defaults): Promise<void> {
 async function bind(fixture: BoundFixture, name: string): Promise<string> {
   const { client } = fixture.controlPlane;
   await logIn(client, name);
-  const metadata = { namespace: name, name: databasesName };
-  const spec = { resources: [{ group: databases.group, resource: databases.plural }] };
-  await client.create(apiServiceExportRequests, objectOfType(apiServiceExportRequests, metadata, { spec }));
-  const config = await fixture.configOf({ namespace: name, name: binderName });
-  return formatKubeconfig({ ...config, namespace: name });
+  await client.create(apiServiceExportRequests, exportRequest(name));
+  return tenantKubeconfig(fixture.controlPlane, name);
 }
 
 interface Scene {
@@ -66,21 +54,20 @@ interface Scene {
 
 /** Kills the API server, edits a claim in each app cluster, starts it again, and prints what followed. */
 async function storm({ fixture, agents, names }: Scene, downSeconds: number, size: number): Promise<void> {
-  await agents.report();
+  await agents.tell({});
   const killedAt = wallClock();
   await fixture.controlPlane.kill("apiserver");
-  await agents.edit(size);
+  const early = await agents.tell({ edit: size });
   await sleep(downSeconds * 1000);
   await fixture.controlPlane.restart("apiserver");
   const servesAt = wallClock();
   const arrivals = await untilUpstream(fixture, names, size);
   await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
-  const { wire, turns, restarts } = await agents.report();
-  const answered = wire.filter(isRequest);
+  const { wire: late, turns, restarts } = await agents.tell({});
+  const wire = [...early.wire, ...late];
   // Its port answers some time before it calls itself ready.
-  const firstAt = answered.find(({ at }) => at > killedAt + 200)?.at ?? servesAt;
-  const from = Math.min(firstAt, servesAt);
-  const rate = rateOf(answered, from, stormSeconds);
+  const firstAt = wire.find((at) => at > killedAt + 200) ?? servesAt;
+  const rate = rateOf(wire, Math.min(firstAt, servesAt), stormSeconds);
   const unready = Object.values(turns).map((all) => all.filter(({ at }) => at > killedAt));
   const backAt = unready.flatMap((all) => (all.at(-1)?.isReady === true ? [all.at(-1)?.at ?? 0] : []));
   const lags = arrivals.map((at) => Math.max(0, at - servesAt));
@@ -90,8 +77,6 @@ async function storm({ fixture, agents, names }: Scene, downSeconds: number, siz
   console.log(
     `in the first minute ${rate.total} requests, most ${rate.mostInSecond} in a second, ${rate.mostInTenth} in 100 ms`,
   );
-  console.log(`each second: ${rate.perSecond.join(" ")}`);
-  console.log(`all since the end: ${describeKinds(wire)}`);
   console.log(
     `edits of the outage upstream after it is ready: ${[0.5, 0.9, 1].map((share) => secondsText(quantile(lags, share))).join(", ")} (half, nine tenths, all)`,
   );
@@ -111,7 +96,7 @@ async function untilUpstream(
   names: readonly string[],
   size: number,
 ): Promise<readonly number[]> {
-  const arrived = new Map<string, number>();
+  const arrived: number[] = [];
   const waiting = new Set(names.map((name) => serviceNamespaceName(name, claimNamespace)));
   await waitFor(
     "every edit to come through",
@@ -120,12 +105,12 @@ async function untilUpstream(
       const { items } = await client.list<DynamicObject>(databases, options);
       for (const { metadata, spec } of items)
         if (numberAt(spec, "size") === size && waiting.delete(metadata.namespace ?? ""))
-          arrived.set(metadata.namespace ?? "", wallClock());
+          arrived.push(wallClock());
       return waiting.size === 0;
     },
     { timeoutMs: 300_000, intervalMs: 100 },
   );
-  return [...arrived.values()];
+  return arrived;
 }
 
 process.exitCode = await runBenchmark(defaults, main);

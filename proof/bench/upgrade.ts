@@ -6,26 +6,17 @@
 import { ownProgram } from "@klutch/engines";
 import { consumerNamespace } from "@klutch/api";
 import { leases, type ObjectRef, textAt } from "@klutch/kube-core";
-import { type OwnCluster, waitFor } from "@klutch/kube-testing";
-import { describeLoad } from "./harness/machine.ts";
+import { waitFor, startCluster } from "@klutch/kube-testing";
+import { type BoundFixture, startBoundFixture, type StartedProgram } from "../e2e/security/bound-fixture.ts";
+import { type Ending, measureEndings } from "./harness/endings.ts";
 import { runBenchmark } from "./harness/program.ts";
-import {
-  type BoundFixture,
-  startOwnBoundFixture,
-  type StartedProgram,
-} from "../e2e/security/bound-fixture.ts";
-import { editClaims, makeLivingClaims } from "../e2e/upgrade/living-claims.ts";
-import { type Measured, measureStretch } from "../e2e/upgrade/measured.ts";
-import type { Traffic } from "../e2e/upgrade/traffic.ts";
 
 /** A process that may be ended in order or not. */
 interface Replica {
   readonly name: string;
-  stop(): Promise<void>;
-  kill(): Promise<void>;
+  readonly stop: () => Promise<void>;
+  readonly kill: () => Promise<void>;
 }
-
-const defaults = { claims: 500, rounds: 5, only: "" };
 
 type Part = "backend" | "konnector";
 
@@ -34,102 +25,67 @@ const leaseOf: Readonly<Record<Part, ObjectRef>> = {
   backend: { namespace: "klutch-backend", name: "klutch-backend" },
 };
 
+const defaults = { claims: 500, rounds: 5, only: "" };
+
 async function main({ claims, rounds, only }: typeof defaults): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const replicas = new Replicas();
-  const first = replicas.nextOf("backend");
-  const fixture = stack.use(await startOwnBoundFixture("Namespaced", { backend: first }));
-  replicas.add("backend", first.name, fixture.backend);
-  await replicas.start(fixture, "konnector");
-  const names = await makeLivingClaims(fixture, { claims, secrets: Math.min(100, claims) });
-  await replicas.start(fixture, "konnector");
-  await replicas.start(fixture, "backend");
-  const traffic = stack.use(editClaims(fixture, { names: names.slice(0, 50), serversEnd: true }));
-  console.log(`${claims} claims, two replicas of each part; load ${describeLoad()}`);
-  const bench: Bench = { fixture, traffic, replicas, rounds };
-  for (const [title, ending] of endings) if (title.includes(only)) await measure(bench, title, ending);
-}
-
-interface Bench {
-  readonly fixture: BoundFixture<OwnCluster>;
-  readonly traffic: Traffic;
-  readonly replicas: Replicas;
-  readonly rounds: number;
-}
-
-/** A way to end the leader of a part, or the side whose API server ends and starts again. */
-type Ending =
-  | { readonly part: Part; readonly how: "stop" | "kill" }
-  | { readonly server: "appCluster" | "controlPlane" };
-
-const endings: readonly (readonly [title: string, ending: Ending | undefined])[] = [
-  ["nothing ends", undefined],
-  ["konnector, SIGTERM", { part: "konnector", how: "stop" }],
-  ["konnector, SIGKILL", { part: "konnector", how: "kill" }],
-  ["backend, SIGTERM", { part: "backend", how: "stop" }],
-  ["backend, SIGKILL", { part: "backend", how: "kill" }],
-  ["API server of the app cluster, SIGTERM", { server: "appCluster" }],
-  ["API server of the control plane, SIGTERM", { server: "controlPlane" }],
-];
-
-/** Prints one line. An edit that does not come through ends the program. */
-async function measure(
-  { fixture, traffic, replicas, rounds }: Bench,
-  title: string,
-  ending: Ending | undefined,
-): Promise<void> {
-  const seen: Measured[] = [];
-  const happens = async (): Promise<void> => {
-    if (ending === undefined) return;
-    if ("part" in ending) return replicas.end(fixture, ending.part, ending.how);
-    const cluster = fixture[ending.server];
-    await cluster.apiServer.stop();
-    await cluster.restart("apiserver");
+  const first = nextOf("backend");
+  const fixture = stack.use(await startBoundFixture(startCluster, { backend: first }));
+  const replicas: Record<Part, Replica[]> = {
+    backend: [{ ...fixture.backend, name: first.name }],
+    konnector: [],
   };
-  for (let round = 1; round <= rounds; round++) {
-    seen.push(await measureStretch(fixture, traffic, { name: `${title} ${round}`, happens }));
-    if (ending !== undefined && "part" in ending) await replicas.start(fixture, ending.part);
-  }
-  const sum = (count: (one: Measured) => number): number => seen.reduce((all, one) => all + count(one), 0);
-  const slowest = seen.map(({ slowestMs }) => slowestMs.toFixed(0)).join(", ");
-  const unready = Math.max(...seen.map(({ unreadyMs }) => unreadyMs)).toFixed(0);
-  console.log(
-    `${title}: ${sum(({ edits }) => edits)} edits, ${sum(({ failed }) => failed)} failed tries, none lost; ` +
-      `slowest of each round ${slowest} ms; not ready ${unready} ms; ${sum(({ needless }) => needless.length)} needless writes`,
-  );
+  /** Starts another one, and waits until it stands by. */
+  const start = async (part: Part): Promise<void> => {
+    const next = nextOf(part);
+    const started = part === "backend" ? fixture.startBackend(next) : fixture.startKonnector(next);
+    replicas[part].push({ ...(await started), name: next.name });
+  };
+  const leader = (part: Part, how: "stop" | "kill"): Omit<Ending, "title"> => ({
+    async happens() {
+      const ended = await leaderOf(fixture, part, replicas[part]);
+      replicas[part] = replicas[part].filter((one) => one !== ended);
+      await ended[how]();
+    },
+    after: () => start(part),
+  });
+  const server = (side: "appCluster" | "controlPlane"): Omit<Ending, "title"> => ({
+    async happens() {
+      await fixture[side].apiServer.stop();
+      await fixture[side].restart("apiserver");
+    },
+  });
+  const endings: readonly Ending[] = [
+    { title: "nothing ends" },
+    { title: "konnector, SIGTERM", ...leader("konnector", "stop") },
+    { title: "konnector, SIGKILL", ...leader("konnector", "kill") },
+    { title: "backend, SIGTERM", ...leader("backend", "stop") },
+    { title: "backend, SIGKILL", ...leader("backend", "kill") },
+    { title: "API server of the app cluster, SIGTERM", ...server("appCluster") },
+    { title: "API server of the control plane, SIGTERM", ...server("controlPlane") },
+  ];
+  await start("konnector");
+  const prepare = async (): Promise<void> => {
+    await start("konnector");
+    await start("backend");
+  };
+  const wanted = endings.filter(({ title }) => title.includes(only));
+  await measureEndings(fixture, { claims, secrets: 100, rounds, prepare }, wanted);
 }
 
-/** The processes of both parts, by the names that they hold leases with. */
-class Replicas {
-  readonly #running: Record<Part, Replica[]> = { backend: [], konnector: [] };
-  #starts = 0;
+let starts = 0;
 
-  nextOf(part: Part): StartedProgram {
-    return { program: ownProgram(part), name: `${part}-${++this.#starts}` };
-  }
+/** Names the next process of a part; it holds leases with that name. */
+function nextOf(part: Part): StartedProgram {
+  return { program: ownProgram(part), name: `${part}-${++starts}` };
+}
 
-  add(part: Part, name: string, { stop, kill }: Pick<Replica, "stop" | "kill">): void {
-    this.#running[part].push({ name, stop, kill });
-  }
-
-  /** Starts another one, and waits until it stands by. */
-  async start(fixture: BoundFixture, part: Part): Promise<void> {
-    const next = this.nextOf(part);
-    const started =
-      part === "backend" ? await fixture.startBackend(next) : await fixture.startKonnector(next);
-    this.add(part, next.name, started);
-  }
-
-  /** Ends the leader. */
-  async end(fixture: BoundFixture, part: Part, how: "stop" | "kill"): Promise<void> {
-    const { client } = part === "konnector" ? fixture.appCluster : fixture.controlPlane;
-    const leader = await waitFor("a leader", async () => {
-      const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";
-      return this.#running[part].find(({ name }) => holder.includes(name));
-    });
-    this.#running[part] = this.#running[part].filter((one) => one !== leader);
-    await leader[how]();
-  }
+async function leaderOf(fixture: BoundFixture, part: Part, running: readonly Replica[]): Promise<Replica> {
+  const { client } = part === "konnector" ? fixture.appCluster : fixture.controlPlane;
+  return waitFor("a leader", async () => {
+    const holder = textAt((await client.get(leases, leaseOf[part])).spec, "holderIdentity") ?? "";
+    return running.find(({ name }) => holder.includes(name));
+  });
 }
 
 process.exitCode = await runBenchmark(defaults, main);

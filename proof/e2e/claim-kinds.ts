@@ -11,6 +11,9 @@ export const backups: ResourceType = claimResource("Backup");
 /** Claims of restores, of any service. */
 export const restores: ResourceType = claimResource("Restore");
 
+/** All of them. */
+export const claimTypes: readonly ResourceType[] = [instances, bindings, backups, restores];
+
 /** Kind of the composites behind claims of a kind. */
 export function compositeOf({ plural, kind, ...type }: ResourceType): ResourceType {
   return { ...type, plural: `x${plural}`, kind: `X${kind}`, namespaced: false };

@@ -1,7 +1,6 @@
 /** Makes, changes and deletes claims of one namespace as people do, and uses a Secret there as an application does. */
 import type { KubeClient } from "@klutch/kube";
 import {
-  apiVersionOf,
   conditionsOf,
   type DynamicObject,
   findCondition,
@@ -10,10 +9,8 @@ import {
   secrets,
   secretText,
 } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { objectOfType, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
-
-const intervalMs = 100;
 
 /** The claims of a namespace. */
 export class Claims {
@@ -29,18 +26,14 @@ export class Claims {
   }
 
   /** Makes one. */
-  async create(type: ResourceType, name: string, spec: object, metadata: ObjectMeta = {}): Promise<void> {
-    await this.#client.create<DynamicObject>(type, {
-      apiVersion: apiVersionOf(type),
-      kind: type.kind,
-      metadata: { ...metadata, name, namespace: this.#namespace },
-      spec,
-    });
+  create(type: ResourceType, name: string, spec: object, metadata: ObjectMeta = {}): Promise<DynamicObject> {
+    const own = { ...metadata, name, namespace: this.#namespace };
+    return this.#client.create(type, objectOfType(type, own, { spec }));
   }
 
   /** Changes fields of one. */
-  async patch(type: ResourceType, name: string, change: object): Promise<void> {
-    await this.#client.mergePatch(type, { name, namespace: this.#namespace }, change);
+  patch(type: ResourceType, name: string, change: object): Promise<DynamicObject> {
+    return this.#client.mergePatch<DynamicObject>(type, { name, namespace: this.#namespace }, change);
   }
 
   /** Returns the claim or other object with that name in the namespace. */
@@ -62,7 +55,7 @@ export class Claims {
         if (claim !== undefined && isMeant(claim)) return claim;
         throw new Error(JSON.stringify(claim?.status));
       },
-      { timeoutMs: this.#timeoutMs, intervalMs },
+      { timeoutMs: this.#timeoutMs },
     );
   }
 
@@ -94,8 +87,8 @@ export class Claims {
       if (found === undefined) return true;
       throw new Error(JSON.stringify(conditionsOf(found)));
     };
-    const options = { timeoutMs: this.#timeoutMs, intervalMs };
-    await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, options);
+    const what = `${type.kind} ${name} of ${type.group} to be gone`;
+    await waitFor(what, isGone, { timeoutMs: this.#timeoutMs });
   }
 
   /** Runs a statement with the credentials of a Secret, and returns its only column. */

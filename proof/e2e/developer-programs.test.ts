@@ -12,6 +12,7 @@ const cases: readonly (readonly [program: string, option: string])[] = [
   ["proof/e2e/faults/real/soak.ts", "seeds"],
   ["proof/bench/chains.ts", "chains"],
   ["proof/bench/instances.ts", "probes"],
+  ["proof/bench/sync.ts", "runs"],
 ];
 
 /** Returns the exit code and the standard error. */

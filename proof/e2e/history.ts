@@ -1,6 +1,7 @@
 /** Every state of some claims that a client of the app cluster could see, in order. */
 import type { KubeClient } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { followObjects } from "@klutch/kube-testing";
 
 /** Records until it is disposed. */
 export interface History extends AsyncDisposable {
@@ -21,19 +22,22 @@ export async function recordHistory(
 ): Promise<History> {
   const stop = new AbortController();
   const states: DynamicObject[] = [];
-  const opened = Promise.withResolvers<void>();
-  const follow = async (): Promise<void> => {
-    const options = { namespace, signal: stop.signal, sendInitialEvents: true, idleTimeoutMs };
-    for await (const event of client.watch<DynamicObject>(type, { ...options, onOpen: opened.resolve }))
-      if (event.type !== "BOOKMARK") states.push(event.object);
-    if (!stop.signal.aborted) throw new Error(`the watch of ${type.plural} ended`);
-  };
+  const listed = Promise.withResolvers<void>();
   let failure: unknown;
-  const following = follow().catch((error: unknown) => {
-    if (!stop.signal.aborted) failure = error;
-    opened.reject(error);
+  const following = followObjects(client, type, {
+    namespace,
+    idleTimeoutMs,
+    signal: stop.signal,
+    onListed: listed.resolve,
+    onChange: (_kind, object) => void states.push(object),
+    onFailure: (error) => {
+      throw error;
+    },
+  }).catch((error: unknown) => {
+    failure = error;
+    listed.reject(error);
   });
-  await opened.promise;
+  await listed.promise;
   const where: History["where"] = (isMeant) => {
     if (failure !== undefined) throw new Error(`the watch of ${type.plural} failed`, { cause: failure });
     return states.filter(isMeant);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whyUnfit } from "@klutch/nodes";
-import { startSandbox } from "./sandbox-process.ts";
+import { startSandbox } from "./own-sandbox.ts";
 
 test("the lines of install.md lead from empty clusters to a database that a Pod of the app cluster writes to, all in Pods", {
   skip: (await whyUnfit(3)) ?? false,

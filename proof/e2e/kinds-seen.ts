@@ -1,34 +1,28 @@
 /** Checks the output of `kubectl get` and `kubectl explain` for each kind, in an app cluster that bound them all. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 import { bindApi } from "@klutch/launcher";
 import { formatYaml } from "@klutch/kube";
 import { exampleFilesOf, legacy, services } from "@klutch/services";
 import { waitFor } from "@klutch/kube-testing";
-import { cliFilesIn } from "./sandbox-process.ts";
+import { cliFilesIn } from "./own-sandbox.ts";
 
-const run = promisify(execFile);
 const repository = join(import.meta.dirname, "..", "..");
 
-/** Columns of instances, behind those of their own. */
-const common = ["SERVICE", "PLAN", "REASON", "SYNCED", "READY", "AGE"];
+/** Columns behind those of their own. */
+const common = ["REASON", "SYNCED", "READY", "AGE"];
 
 /** Titles exactly as they are printed. */
 const columns: readonly (readonly [plural: string, titles: readonly string[]])[] = [
-  ["keyvalueinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["logme2instances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["mariadbinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["messaginginstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["mongodbinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["postgresqlinstances", ["NAME", ...common]],
-  ["prometheusinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["searchinstances", ["NAME", "MANAGEDRESOURCE", ...common]],
-  ["servicebindings", ["NAME", "SERVICE", "INSTANCE", "SECRET", "REASON", "SYNCED", "READY", "AGE"]],
-  ["backups", ["NAME", "SERVICE", "INSTANCE", "STATE", "REASON", "SYNCED", "READY", "AGE"]],
-  ["restores", ["NAME", "SERVICE", "BACKUP", "STATE", "REASON", "SYNCED", "READY", "AGE"]],
+  ...services.map(({ type }): readonly [string, readonly string[]] => [
+    `${type}instances`,
+    ["NAME", ...(type === "postgresql" ? [] : ["MANAGEDRESOURCE"]), "SERVICE", "PLAN", ...common],
+  ]),
+  ["servicebindings", ["NAME", "SERVICE", "INSTANCE", "SECRET", ...common]],
+  ["backups", ["NAME", "SERVICE", "INSTANCE", "STATE", ...common]],
+  ["restores", ["NAME", "SERVICE", "BACKUP", "STATE", ...common]],
 ];
 
 /** The sandbox's broker makes these. */
@@ -61,8 +55,7 @@ function kubectlIn(folder: string): Kubectl {
 export async function bindKinds({ folder, backendUrl }: SeenSandbox): Promise<void> {
   const bound = await kubectlIn(folder)("get", "customresourcedefinitions", "--output=name");
   for (const [plural] of columns)
-    if (!bound.includes(`/${plural}.`))
-      await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+    if (!bound.includes(`/${plural}.`)) await bindApi(cliFilesIn(folder), "appA", backendUrl, plural);
 }
 
 /** Applies an example of each kind, looks at all of them, and deletes them again. With `captureTo`, a file of the repository, it keeps the output. */

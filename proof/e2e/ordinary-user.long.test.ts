@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
-import { cacheFolder, canEnter, engineNames, resolveDebian, resolveEngine } from "@klutch/engines";
-import { startSandbox } from "./sandbox-process.ts";
+import { cacheFolder, canEnter, engineNames, resolveDebian, resolveEngine, run } from "@klutch/engines";
+import { startSandbox } from "./own-sandbox.ts";
 
-const run = promisify(execFile);
 const repository = join(import.meta.dirname, "..", "..");
 /** Debian's account `nobody`, which exists everywhere and owns nothing. */
 const user = { uid: 65_534, gid: 65_534 };

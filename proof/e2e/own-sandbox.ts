@@ -1,18 +1,16 @@
-/** A sandbox for one test file or run: in a temporary folder of its own, used once it is up, and gone afterwards. */
-import { mkdtemp, rm } from "node:fs/promises";
+/**
+ * The sandbox as a person starts it: the README's command, in a process of its own. `startOwnSandbox` gives one to a test file or run: in a
+ * temporary folder of its own, used once it is up, and gone afterwards.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cacheFolder } from "@klutch/engines";
+import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { bindApi } from "@klutch/launcher";
-import {
-  backendUrlIn,
-  cliFilesIn,
-  removeDataOf,
-  type RunningSandbox,
-  startSandbox,
-} from "./sandbox-process.ts";
+import { bindApi, type CliFiles, dataHomes } from "@klutch/launcher";
 
 /** Disposing it ends the sandbox and removes everything that it made. */
 export interface OwnSandbox extends AsyncDisposable {
@@ -29,16 +27,29 @@ export interface OwnSandbox extends AsyncDisposable {
   bind(...plurals: readonly string[]): Promise<void>;
 }
 
-const upWithinMs = 300_000;
-
 /** Starts it without the demo, with further flags; `name` is for its folder. Throws with its output when it does not come up. */
 export async function startOwnSandbox(name: string, ...flags: readonly string[]): Promise<OwnSandbox> {
   await using stack = new AsyncDisposableStack();
-  const root = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
-  stack.defer(() => rm(root, { recursive: true, force: true }));
+  const { path: root } = stack.use(await mkdtempDisposable(join(tmpdir(), `klutch-${name}-`)));
   const folder = join(root, "sandbox");
   stack.defer(() => removeDataOf(folder));
   const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
+  const sandbox = stack.use(await startAt({ root, folder, env }, ...flags));
+  const owned = stack.move();
+  return { ...sandbox, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The folders of a sandbox, as `OwnSandbox` has them, and the environment in which it starts. */
+export interface SandboxPlace extends Pick<OwnSandbox, "root" | "folder"> {
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Starts it like `startOwnSandbox`, but at a place that the caller made and removes; it continues with existing state. */
+export async function startAt(
+  { root, folder, env }: SandboxPlace,
+  ...flags: readonly string[]
+): Promise<OwnSandbox> {
+  await using stack = new AsyncDisposableStack();
   const sandbox = startSandbox({ env, args: ["--no-demo", ...flags] });
   stack.defer(async () => {
     sandbox.child.kill("SIGINT");
@@ -61,7 +72,7 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
       const bindAll = async (): Promise<void> => {
         const backendUrl = backendUrlIn(sandbox.printed());
         for (const plural of plurals.filter((one) => !bound.has(one))) {
-          await bindApi(cliFilesIn(folder), backendUrl, plural, () => undefined);
+          await bindApi(cliFilesIn(folder), "appA", backendUrl, plural);
           bound.add(plural);
         }
       };
@@ -76,10 +87,66 @@ export async function startOwnSandbox(name: string, ...flags: readonly string[])
 async function untilUp({ child, printed }: RunningSandbox): Promise<void> {
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   const isUp = (): boolean => printed().includes("Klutch is up.");
-  await waitFor("the sandbox to be up", () => hasEnded() || isUp(), { timeoutMs: upWithinMs }).catch(
-    (cause: unknown) => {
-      throw new Error(printed(), { cause });
+  const wait = waitFor("the sandbox to be up", () => hasEnded() || isUp(), { timeoutMs: 300_000 });
+  const cause: unknown = await wait.catch((error: unknown) => error);
+  if (!isUp()) throw new Error(`the sandbox is not up:\n${printed()}`, { cause });
+}
+
+/** A sandbox that was started. */
+export interface RunningSandbox {
+  readonly child: ChildProcess;
+  /** Returns everything that it has printed so far, including errors. */
+  readonly printed: () => string;
+  readonly exited: Promise<unknown>;
+}
+
+/** Options of `startSandbox`. */
+export interface SandboxOptions {
+  /** Its whole environment. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly args: readonly string[];
+  /** Checkout to run. Default: this one. */
+  readonly tree?: string | undefined;
+  /** Default: those of this process. */
+  readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** Starts it; does not wait for anything. */
+export function startSandbox({ env, args, tree, identity }: SandboxOptions): RunningSandbox {
+  const root = tree ?? join(import.meta.dirname, "..", "..");
+  const child = spawn(process.execPath, [join(root, "sandbox", "launcher", "src", "main.ts"), ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+    ...identity,
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  return { child, printed: () => printed, exited: once(child, "exit") };
+}
+
+/** Removes the data that a sandbox in this folder keeps elsewhere, because its servers do not run as root. */
+export async function removeDataOf(folder: string): Promise<void> {
+  for (const home of dataHomes(folder)) await removeDataHome(home);
+}
+
+/** Commands and kubeconfigs of a sandbox in this folder that is up. */
+export function cliFilesIn(folder: string): CliFiles {
+  const kubeconfig = (cluster: string): string => join(folder, `${cluster}.kubeconfig`);
+  return {
+    bin: join(folder, "bin"),
+    kubeconfigs: {
+      controlPlane: kubeconfig("control-plane"),
+      appA: kubeconfig("app-a"),
+      appB: kubeconfig("app-b"),
     },
-  );
-  if (!isUp()) throw new Error(`the sandbox ended before it was up:\n${printed()}`);
+  };
+}
+
+/** Returns the backend's address from the output of a sandbox that is up. */
+export function backendUrlIn(printed: string): string {
+  const url = /binding page +(http\S+)\/export/.exec(printed)?.[1];
+  if (url === undefined) throw new Error(`the sandbox named no binding page:\n${printed}`);
+  return url;
 }

@@ -1,43 +1,42 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { connect } from "node:http2";
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { promisify } from "node:util";
-import {
-  createKubeClient,
-  isInvalid,
-  type KubeClient,
-  loadKubeconfig,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
-import { configMaps, type DynamicObject, isRecord, secrets, secretText } from "@klutch/kube-core";
-import { cacheFolder } from "@klutch/engines";
+import { after, suite, test } from "node:test";
+import { isInvalid, type KubeClient } from "@klutch/kube";
+import { configMaps, type DynamicObject, secrets, secretText } from "@klutch/kube-core";
+import { cacheFolder, run } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { dataHomes } from "@klutch/launcher";
+import { clusterNamespaceOf, dataHomes } from "@klutch/launcher";
 import { bindings, instances, nano } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
-import { backendUrlIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
+import { backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
+import { bothGenerations } from "./scenarios/both-generations.ts";
+import { listenBeforeBroker, organisations } from "./scenarios/environment.ts";
+import { pagesByWord, removalByWord } from "./scenarios/pages.ts";
+import { twoAppClusters } from "./scenarios/two-clusters.ts";
+import { wordsForDevelopers } from "./scenarios/words.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
 const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
 /** The home folder, closed to all other users as root's often is, also to the user that root's PostgreSQL runs as. */
 const home = join(root, "home");
 await mkdir(home, { mode: 0o700 });
 const folder = join(home, ".local", "state", "klutch", "sandbox");
-after(async () => {
-  await removeDataOf(folder);
-  await rm(root, { recursive: true, force: true });
-});
-const run = promisify(execFile);
+stack.defer(() => rm(root, { recursive: true, force: true }));
+stack.defer(() => removeDataOf(folder));
 
-function start(...args: readonly string[]): RunningSandbox {
-  const env = { HOME: home, XDG_STATE_HOME: "", KLUTCH_STATE_DIR: "", KLUTCH_CACHE_DIR: cacheFolder };
-  return startSandbox({ env: { ...process.env, ...env }, args });
-}
+const environment = {
+  ...process.env,
+  HOME: home,
+  XDG_STATE_HOME: "",
+  KLUTCH_STATE_DIR: "",
+  KLUTCH_CACHE_DIR: cacheFolder,
+};
 
 /** Process ids whose command line names the sandbox's folder, or where data of its servers was moved. */
 async function leftovers(): Promise<readonly string[]> {
@@ -51,11 +50,18 @@ async function leftovers(): Promise<readonly string[]> {
     .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
 }
 
+const demo = startSandbox({ env: environment, args: ["--exit"] });
+await demo.exited;
+const text = demo.printed();
+assert.equal(demo.child.exitCode, 0, text);
+const leftByDemo = await leftovers();
+// The second start; all of it stands before the first test, because a file counts as ended when its tests so far have ended.
+const running = stack.use(new AsyncDisposableStack());
+const sandbox = running.use(await startAt({ root, folder, env: environment }, "--namespaced"));
+// A page takes the broker's address from the control plane, so the listener is there before it and goes after it.
+const { sent } = running.use(await listenBeforeBroker(await sandbox.client("control-plane")));
+
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", async () => {
-  const sandbox = start("--exit");
-  await sandbox.exited;
-  const text = sandbox.printed();
-  assert.equal(sandbox.child.exitCode, 0, text);
   for (const line of [
     /Function klutch-function-klutch is Installed and Healthy/,
     /Provider klutch-provider-anynines is Installed and Healthy/,
@@ -64,13 +70,15 @@ test("from nothing to rows that a restore brought back, for each service, and ba
     /^ +PostgreSQL .*has the keys host, hosts, name, password, port, uri, username$/m,
     /^ +MariaDB .*has the keys cacrt, host, hosts, name, password, port, uri, username$/m,
     /^ +KeyValue .*has the keys cacrt, host, hosts, load_balanced_host, valkey\.password, valkey\.port, valkey\.username$/m,
+    /^ +cluster B .*took from u[0-9a-f]{32}: Hello from app cluster B$/m,
+    /the credentials of app clusters A and B do not open each other's database/,
     /claims, managed resources, Secrets, databases and servers of instances are gone/,
     /is kept in .*; npm run sandbox goes on from there/,
   ]) {
     assert.match(text, line);
   }
   for (const title of ["PostgreSQL", "MariaDB", "KeyValue"]) assertChain(text, title);
-  assert.deepEqual(await leftovers(), []);
+  assert.deepEqual(leftByDemo, []);
   await assertNoSecretInLogs();
 });
 
@@ -98,26 +106,31 @@ function assertChain(text: string, title: string): void {
   );
 }
 
-test("a second start takes up the kept state: bindings work, a bad claim is refused, each kind is shown as it is, Ctrl-C ends every process", async () => {
-  const sandbox = start("--no-demo");
-  try {
-    await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
-      timeoutMs: 120_000,
-    });
-    await using appA = createKubeClient(await loadKubeconfig({ path: join(folder, "app-a.kubeconfig") }));
-    const backendUrl = backendUrlIn(sandbox.printed());
-    await Promise.all([
-      assertFunctionWantsCertificate(),
-      assertClaimsWork(appA, () => sandbox.printed()),
-      bindKinds({ folder, backendUrl }),
-    ]);
-    await assertChecksPass(appA);
-    await assertKindsAreSeen(folder, process.env["KLUTCH_CAPTURE"]);
-  } finally {
-    sandbox.child.kill("SIGINT");
-    await sandbox.exited;
-  }
-  assert.match(sandbox.printed(), /continuing with the state/);
+suite("a second start takes up the kept state, and side by side", { concurrency: 8 }, () => {
+  bothGenerations(sandbox);
+  wordsForDevelopers(sandbox);
+  organisations(sandbox, sent);
+  pagesByWord(sandbox);
+  twoAppClusters(sandbox);
+
+  test("the function answers only Crossplane, bindings of the first start work, and no secret is anywhere but in its Secret", async () => {
+    assert.match(sandbox.printed(), /continuing with the state/);
+    await assertFunctionWantsCertificate();
+    await assertClaimsWork(await sandbox.client("app-a"), sandbox.printed);
+  });
+});
+
+test("each kind is shown as it is, and doctor and verify find nothing wrong", async () => {
+  await bindKinds({ folder, backendUrl: backendUrlIn(sandbox.printed()) });
+  await assertChecksPass(await sandbox.client("app-a"));
+  await assertKindsAreSeen(folder, process.env["KLUTCH_CAPTURE"]);
+});
+
+// After the others, because this page takes the konnector away.
+removalByWord(sandbox);
+
+test("Ctrl-C ends every process", async () => {
+  await running.disposeAsync();
   assert.deepEqual(await leftovers(), []);
 });
 
@@ -184,13 +197,7 @@ async function assertNoSecretAnywhere(printed: string): Promise<void> {
 
 /** A person with the commands of the sandbox's folder reads that all is well, and what was compared. */
 async function assertChecksPass(appA: KubeClient): Promise<void> {
-  const all = await appA.list<DynamicObject>(secrets, { namespace: "klutch-bind" });
-  const encoded = all.items
-    .map((secret) => secret["data"])
-    .find((data) => isRecord(data) && "kubeconfig" in data);
-  assert.ok(isRecord(encoded));
-  const text = Buffer.from(String(encoded["kubeconfig"]), "base64").toString("utf8");
-  const { namespace = "" } = parseForeignKubeconfig(text);
+  const namespace = (await clusterNamespaceOf(appA)) ?? "";
   const paths = ["app-a", "control-plane"].map((name) => join(folder, `${name}.kubeconfig`));
   const options = { env: { ...process.env, KUBECONFIG: paths[0] } };
   const klutch = async (...args: readonly string[]): Promise<string> => {

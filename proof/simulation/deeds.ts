@@ -1,7 +1,8 @@
 /** Random deeds of those who mean harm: what they choose, and what comes of it. */
 import type { KubeClient, Random } from "@klutch/kube";
-import { type DynamicObject, refOfObject, type ResourceType } from "@klutch/kube-core";
-import { placeOf } from "./controllers.ts";
+import { type DynamicObject, type ObjectMeta, refOfObject, type ResourceType } from "@klutch/kube-core";
+import { objectOfType } from "@klutch/kube-testing";
+import { placeOf } from "./control-plane.ts";
 
 /** Chooses one of a list. Throws when it is empty. */
 export function pick<T>(random: Random, list: readonly T[]): T {
@@ -18,6 +19,16 @@ export function weighted<T>(weights: readonly (readonly [item: T, weight: number
 /** Returns the beginning of an error's message. */
 export function reasonOf(error: unknown, length?: number): string {
   return error instanceof Error ? error.message.slice(0, length) : String(error);
+}
+
+/** Creates an object of these fields. */
+export async function createObject(
+  client: KubeClient,
+  type: ResourceType,
+  metadata: ObjectMeta,
+  fields: object = {},
+): Promise<void> {
+  await client.create(type, objectOfType(type, metadata, fields));
 }
 
 /** Patches an object, or its status when the patch has one; says what was patched. */

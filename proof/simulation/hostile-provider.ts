@@ -25,7 +25,7 @@ import type { KubeClient, Random } from "@klutch/kube";
 import { type ApiServerModel, namespaceObject, objectOfType } from "@klutch/kube-testing";
 import type { Distort } from "./agent.ts";
 import { databases, simulatedApis, zones } from "./apis.ts";
-import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
+import { createObject, deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { lieAboutWork } from "./hostile-statuses.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
@@ -116,10 +116,7 @@ export function lieAbout(random: Random): Distort {
 const map: Deed = async ({ client, random, tenants }) => {
   const { namespace } = pick(random, tenants);
   const name = pick(random, [...forbiddenNamespaces, ...workNamespaces, "nowhere", "default"]);
-  await client.create(
-    apiServiceNamespaces,
-    objectOfType(apiServiceNamespaces, { namespace, name }, { spec: {} }),
-  );
+  await createObject(client, apiServiceNamespaces, { namespace, name }, { spec: {} });
   return `maps ${namespace}/${name}`;
 };
 
@@ -145,9 +142,8 @@ const answer: Deed = async ({ client, provider, random }) => {
 
 /** Chooses somewhere that a mapping names, or a tenant's own namespace. */
 function somewhere({ provider, random, tenants }: HostileFixture): string {
-  const named = objectsOf(provider, apiServiceNamespaces).flatMap(
-    ({ status }) => textAt(status, "namespace") ?? [],
-  );
+  const mappings = objectsOf(provider, apiServiceNamespaces);
+  const named = mappings.flatMap(({ status }) => textAt(status, "namespace") ?? []);
   return pick(random, [...named, ...named, pick(random, tenants).namespace]);
 }
 
@@ -167,7 +163,7 @@ async function plantSecret(
   const metadata = { namespace, name, labels: entries(fixture), annotations: entries(fixture) };
   const type = pick(fixture.random, secretTypes);
   const data = { planted: Buffer.from("planted").toString("base64") };
-  await fixture.client.create(secrets, objectOfType(secrets, metadata, { type, data }));
+  await createObject(fixture.client, secrets, metadata, { type, data });
   return `plants Secret ${namespace}/${name} of type ${type}`;
 }
 
@@ -179,13 +175,10 @@ const flood: Deed = async (fixture) => {
   return "plants many Secrets";
 };
 
-const changeSecret: Deed = (fixture) =>
-  change(fixture, secrets, pick(fixture.random, ownObjects(fixture, secrets)), [
-    "data",
-    "type",
-    "immutable",
-    "stringData",
-  ]);
+const changeSecret: Deed = (fixture) => {
+  const secret = pick(fixture.random, ownObjects(fixture, secrets));
+  return change(fixture, secrets, secret, ["data", "type", "immutable", "stringData"]);
+};
 
 const changeObject: Deed = (fixture) => {
   const { type } = pick(fixture.random, simulatedApis);
@@ -196,10 +189,8 @@ const changeObject: Deed = (fixture) => {
 const changeExport: Deed = async (fixture) => {
   const { client, random } = fixture;
   const exported = pick(random, objectsOf(fixture.provider, apiServiceExports));
-  const permissionClaims = [
-    { group: "", resource: "configmaps", version: "v1" },
-    { resource: "secrets", version: "v1" },
-  ];
+  const secretClaim = { resource: "secrets", version: "v1" };
+  const permissionClaims = [{ group: "", resource: "configmaps", version: "v1" }, secretClaim];
   const names = { plural: "secrets", kind: "Secret" };
   const spec = pick<object>(random, [
     { group: pick(random, ["", "rbac.authorization.k8s.io", "apps"]) },
@@ -227,10 +218,8 @@ async function change(
   const { client, random } = fixture;
   const field = pick(random, [...fields, "labels", "annotations", "finalizers"]);
   const inside = Object.keys(recordAt(object, field));
-  const value =
-    inside.length > 0 && random() < 0.8
-      ? { [pick(random, inside)]: pick(random, values) }
-      : pick(random, values);
+  const isPart = inside.length > 0 && random() < 0.8;
+  const value = isPart ? { [pick(random, inside)]: pick(random, values) } : pick(random, values);
   const patch =
     field === "labels" || field === "annotations"
       ? { metadata: { [field]: { ...entries(fixture), [pick(random, keys)]: null } } }
@@ -249,7 +238,7 @@ const plantObject: Deed = async (fixture) => {
   const place = type.namespaced ? { namespace: somewhere(fixture), name } : { name: `${tenant}-${name}` };
   const marks = type.namespaced ? {} : { "klutch.anynines.com/cluster-namespace": tenant };
   const metadata = { ...place, labels: entries(fixture), annotations: { ...entries(fixture), ...marks } };
-  await fixture.client.create(type, objectOfType(type, metadata, { spec: { size: 1, note: "planted" } }));
+  await createObject(fixture.client, type, metadata, { spec: { size: 1, note: "planted" } });
   return `plants ${type.plural} ${JSON.stringify(place)}`;
 };
 
@@ -286,7 +275,7 @@ const warn: Deed = async (fixture) => {
     reason: pick(random, ["Odd", "\u001b[31m", "x".repeat(500)]),
     message: pick(random, ["odd", "two\nlines\u001b[2J", "x".repeat(100_000), 7]),
   };
-  await client.create(events, objectOfType(events, metadata, event));
+  await createObject(client, events, metadata, event);
   return `warns in ${namespace}`;
 };
 

@@ -30,10 +30,10 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { type KubeClient, type Random } from "@klutch/kube";
-import { type ApiServerModel, objectOfType } from "@klutch/kube-testing";
+import type { ApiServerModel } from "@klutch/kube-testing";
 import { databases, objectOf, simulatedApis, zones } from "./apis.ts";
 import { serviceNamespaceOf } from "./control-plane.ts";
-import { deleteObject, patchObject, pick, weighted } from "./deeds.ts";
+import { createObject, deleteObject, patchObject, pick, weighted } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
@@ -56,21 +56,10 @@ export async function doLie(fixture: LyingTenant): Promise<string> {
 
 /** Values that point at the other tenant, or break what reads them. */
 function lies({ victim, liar }: LyingTenant): readonly string[] {
-  const mirrors = workNamespaces.flatMap((one) => [
-    serviceNamespaceOf(victim, one),
-    serviceNamespaceOf(liar, one),
-  ]);
-  return [
-    victim.namespace,
-    `${victim.namespace}/app`,
-    ...mirrors,
-    liar.namespace,
-    "kube-system",
-    "a",
-    "true",
-    "false",
-    "",
-  ];
+  const both = [victim, liar];
+  const mirrors = workNamespaces.flatMap((one) => both.map((tenant) => serviceNamespaceOf(tenant, one)));
+  const words = ["kube-system", "a", "true", "false", ""];
+  return [victim.namespace, `${victim.namespace}/app`, ...mirrors, liar.namespace, ...words];
 }
 
 const marks = [
@@ -91,34 +80,23 @@ const values: readonly unknown[] = [null, "", "true", 7, -1, [], {}, long, "../s
 
 /** Returns one change of an object's metadata. */
 function metadataLie(fixture: LyingTenant): object {
+  const { random, liar, victim, provider } = fixture;
+  const lie = (): string | null => (random() < 0.2 ? null : pick(random, lies(fixture)));
   const entries = (): Record<string, string | null> =>
-    Object.fromEntries(
-      marks
-        .filter(() => fixture.random() < 0.3)
-        .map((key) => [key, fixture.random() < 0.2 ? null : pick(fixture.random, lies(fixture))]),
-    );
-  const owner = pick(fixture.random, [fixture.victim.namespace, fixture.liar.namespace]);
+    Object.fromEntries(marks.filter(() => random() < 0.3).map((key) => [key, lie()]));
+  const owner = pick(random, [victim.namespace, liar.namespace]);
   const uidOf = (name: string): string =>
-    objectsOf(fixture.provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ??
-    "none";
-  return pick<object>(fixture.random, [
+    objectsOf(provider, namespaces).find(({ metadata }) => metadata.name === name)?.metadata.uid ?? "none";
+  const hold = "liar.example/hold";
+  return pick<object>(random, [
     { annotations: entries() },
     { annotations: entries(), labels: entries() },
-    {
-      annotations: { [clusterNamespaceAnnotation]: fixture.victim.namespace, [consumerNameAnnotation]: "a" },
-    },
-    { annotations: { [boundAnnotation]: pick(fixture.random, ["false", null, "true"]) } },
-    {
-      finalizers: pick(fixture.random, [
-        null,
-        [syncerFinalizer],
-        ["liar.example/hold"],
-        [syncerFinalizer, "liar.example/hold"],
-      ]),
-    },
+    { annotations: { [clusterNamespaceAnnotation]: victim.namespace, [consumerNameAnnotation]: "a" } },
+    { annotations: { [boundAnnotation]: pick(random, ["false", null, "true"]) } },
+    { finalizers: pick(random, [null, [syncerFinalizer], [hold], [syncerFinalizer, hold]]) },
     { ownerReferences: [ownerReference(namespaces, { name: owner, uid: uidOf(owner) })] },
     { managedFields: [{}] },
-    { labels: { [claimedFromLabel]: uidOf(fixture.victim.namespace) } },
+    { labels: { [claimedFromLabel]: uidOf(victim.namespace) } },
   ]);
 }
 
@@ -148,10 +126,8 @@ async function change(
 const changeClaim: Deed = (fixture) => {
   const { liar, random } = fixture;
   const { type } = pick(random, simulatedApis);
-  return change(fixture, liar.direct, type, existing(random, objectsOf(liar.consumer, type)), [
-    "spec",
-    "status",
-  ]);
+  const claim = existing(random, objectsOf(liar.consumer, type));
+  return change(fixture, liar.direct, type, claim, ["spec", "status"]);
 };
 
 const makeClaim: Deed = async (fixture) => {
@@ -176,7 +152,7 @@ const changeOnConsumer: Deed = (fixture) => {
 const makeNamespace: Deed = async (fixture) => {
   const { victim, liar, random } = fixture;
   const name = pick(random, [victim.namespace, serviceNamespaceOf(victim, "app"), "liars", "kube-public"]);
-  await liar.direct.create(namespaces, objectOfType(namespaces, { name, ...metadataLie(fixture) }));
+  await createObject(liar.direct, namespaces, { name, ...metadataLie(fixture) });
   return `makes namespace ${name}`;
 };
 
@@ -188,10 +164,8 @@ const answerItself: Deed = async (fixture) => {
   const isThere = objectsOf(provider, apiServiceNamespaces).some(
     ({ metadata }) => metadata.namespace === liar.namespace && metadata.name === name,
   );
-  if (!isThere) {
-    const metadata = { ...ref, ...metadataLie(fixture) };
-    await client.create(apiServiceNamespaces, objectOfType(apiServiceNamespaces, metadata, { spec: {} }));
-  }
+  const metadata = (): ObjectMeta => ({ ...ref, ...metadataLie(fixture) });
+  if (!isThere) await createObject(client, apiServiceNamespaces, metadata(), { spec: {} });
   const status = { namespace: pick(random, [...lies(fixture), ...values]) };
   await patchObject(client, apiServiceNamespaces, { metadata: ref }, { status });
   return `answers itself for ${name}: ${JSON.stringify(status).slice(0, 80)}`;
@@ -204,8 +178,7 @@ const request: Deed = async ({ liar, client, random }) => {
     { group: zones.type.group, resource: "zones" },
   ];
   const spec = { resources: [pick(random, wanted)], parameters: {} };
-  const metadata = { namespace: liar.namespace, name };
-  await client.create(apiServiceExportRequests, objectOfType(apiServiceExportRequests, metadata, { spec }));
+  await createObject(client, apiServiceExportRequests, { namespace: liar.namespace, name }, { spec });
   return `requests ${name}`;
 };
 

@@ -6,50 +6,48 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
-import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
+import { exitCodeOf, optionsOf } from "@klutch/kube-testing";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
 import { simulateTenant } from "./simulate-tenant.ts";
 import type { SimulationResult } from "./stage.ts";
 
 const batchSize = 100;
-const flags = {
-  seeds: { type: "string", default: "10000" },
-  from: { type: "string", default: "1" },
-  seed: { type: "string" },
-  story: { type: "boolean", default: false },
-  hostile: { type: "boolean", default: false },
-  "keep-exports": { type: "boolean", default: false },
-  liar: { type: "boolean", default: false },
-  "naive-store": { type: "boolean", default: false },
-  worker: { type: "boolean", default: false },
-} as const;
+/** `seed` is none, and `worker` runs a batch of seeds as one of several processes. */
+const defaults = {
+  seeds: 10_000,
+  from: 1,
+  seed: 0,
+  story: false,
+  hostile: false,
+  "keep-exports": false,
+  liar: false,
+  "naive-store": false,
+  worker: false,
+};
+type Options = typeof defaults;
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
-
-function run(seed: number, values: Values): Promise<SimulationResult> {
-  if (values.liar) return simulateTenant(seed);
-  if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
-  return simulate(seed, { naiveStore: values["naive-store"] });
+function run(seed: number, options: Options): Promise<SimulationResult> {
+  if (options.liar) return simulateTenant(seed);
+  if (options.hostile) return simulateHostile(seed, { withExports: !options["keep-exports"] });
+  return simulate(seed, { naiveStore: options["naive-store"] });
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: flags });
-  if (values.seed !== undefined) return runOne(wholeNumber("seed", values.seed), values);
-  const [from, seeds] = [wholeNumber("from", values.from), wholeNumber("seeds", values.seeds)];
-  if (!values.worker) return runMany(from, seeds);
-  // Runs a batch of seeds, as one of several processes.
+  const options = optionsOf(defaults, process.argv.slice(2));
+  const { seed: only, from, seeds, worker } = options;
+  if (only > 0) return runOne(only, options);
+  if (!worker) return runMany(from, seeds);
   for (let seed = from; seed < from + seeds; seed++) {
-    const { broken, writes } = await run(seed, values);
+    const { broken, writes } = await run(seed, options);
     process.send?.({ seed, broken, writes });
   }
   return 0;
 }
 
-async function runOne(seed: number, values: Values): Promise<number> {
-  const { broken, story, writes, lasted } = await run(seed, values);
-  if (values.story) for (const line of story) console.log(line);
+async function runOne(seed: number, options: Options): Promise<number> {
+  const { broken, story, writes, lasted } = await run(seed, options);
+  if (options.story) for (const line of story) console.log(line);
   for (const line of broken) console.log(`BROKEN ${line}`);
   console.log(
     `seed ${seed}: ${broken.length} broken promises, ${writes} writes, ${(lasted / 1000).toFixed(0)} virtual s`,

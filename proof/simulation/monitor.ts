@@ -11,8 +11,7 @@ import {
 } from "@klutch/kube-core";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
-import { follow, serviceNamespaceOf } from "./control-plane.ts";
-import { placeOf, specText } from "./controllers.ts";
+import { follow, placeOf, serviceNamespaceOf, specText } from "./control-plane.ts";
 import { flawsOf, judgeStatus, type WorkLedger } from "./generations.ts";
 import { misplaced, ProviderWords } from "./places.ts";
 import type { Stage } from "./stage.ts";

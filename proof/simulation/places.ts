@@ -8,6 +8,7 @@ import {
   clusterBindings,
   clusterNamespaceAnnotation,
   consumerNamespace,
+  kubeconfigKey,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
@@ -23,9 +24,6 @@ import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
-
-/** The Secret of an app cluster with the credentials of the provider. */
-export const kubeconfigSecret = "kubeconfig";
 
 const ownKinds: Readonly<Record<AgentWrite["side"], readonly ResourceType[]>> = {
   provider: [apiServiceNamespaces, apiServiceExports, clusterBindings],
@@ -116,7 +114,7 @@ function isOwnKind(side: AgentWrite["side"], type: ResourceType): boolean {
 /** Tells whether claims live there, or the Secret with the credentials for the provider. */
 function isSecretsPlace(namespace: string | undefined, name: string): boolean {
   return (
-    workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigSecret)
+    workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigKey)
   );
 }
 

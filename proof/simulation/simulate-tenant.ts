@@ -14,7 +14,7 @@ import {
 import type { ApiServerModel } from "@klutch/kube-testing";
 import type { Tamper } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
-import { placeOf } from "./controllers.ts";
+import { placeOf } from "./control-plane.ts";
 import { reasonOf } from "./deeds.ts";
 import { doLie } from "./hostile-tenant.ts";
 import { misplaced, ProviderWords } from "./places.ts";

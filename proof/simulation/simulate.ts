@@ -13,10 +13,10 @@ import {
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
-import type { FaultRates, SeededFaults } from "@klutch/kube-testing";
+import type { ApiServerModel, FaultRates, SeededFaults } from "@klutch/kube-testing";
 import type { SimulatedAgent, Tamper } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
-import { placeOf } from "./controllers.ts";
+import { placeOf } from "./control-plane.ts";
 import { judgeStatus, WorkLedger } from "./generations.ts";
 import { Monitor, type Watched } from "./monitor.ts";
 import { objectsOf, violations } from "./snapshot.ts";
@@ -79,25 +79,29 @@ class Simulation {
     for (const cluster of this.#clusters) this.#start(cluster);
     await clock.resolve(stage.trouble(2_500, () => this.#happen()));
     this.#heal();
+    const others = (tenant: SimulatedTenant): readonly SimulatedTenant[] =>
+      this.#clusters.map((other) => other.tenant).filter((other) => other !== tenant);
+    const each = (list: (cluster: Cluster) => readonly string[]): readonly string[] =>
+      this.#clusters.flatMap(list);
     await this.#untilQuiet("after the faults", () => [
-      ...this.#unbound(),
-      ...this.#clusters.flatMap(({ tenant }) => violations(tenant, this.#others(tenant), stage)),
-      ...this.#clusters.flatMap(({ tenant, ledger }) => [
-        ...lostEdits(tenant, ledger),
-        ...lostDeletes(tenant, ledger),
-      ]),
-      ...this.#notReady(),
+      ...each(({ tenant }) => notReady(tenant, apiServiceBindings, isBound)),
+      ...each(({ tenant }) => violations(tenant, others(tenant), stage)),
+      ...each(({ tenant, ledger }) => [...lostEdits(tenant, ledger), ...lostDeletes(tenant, ledger)]),
+      ...each(({ tenant }) => simulatedApis.flatMap(({ type }) => notReady(tenant, type, isCurrent))),
     ]);
     await clock.resolve(this.#deleteEverything());
-    await this.#untilQuiet("after deleting everything", () => this.#leftovers());
+    await this.#untilQuiet("after deleting everything", () => [
+      ...leftovers("provider", stage.provider),
+      ...each(({ tenant }) => leftovers(tenant.name, tenant.consumer)),
+    ]);
     this.#monitor.isUnbinding = true;
     await clock.resolve(this.#unbindEverything());
-    await this.#untilQuiet("after unbinding", () => this.#bindingsLeft());
+    await this.#untilQuiet("after unbinding", () =>
+      each(({ tenant: { name, consumer } }) =>
+        consumer.objects(apiServiceBindings).map(() => `${name} has a binding that does not go`),
+      ),
+    );
     await stage.end(this.#clusters.flatMap(({ agents }) => agents));
-  }
-
-  #others(tenant: SimulatedTenant): readonly SimulatedTenant[] {
-    return this.#clusters.map((other) => other.tenant).filter((other) => other !== tenant);
   }
 
   /** Some seeds are rough, some calm, some slow. */
@@ -215,22 +219,6 @@ class Simulation {
     for (const problem of left) say(`convergence ${when}: ${problem}`);
   }
 
-  /** Every binding must come to work. */
-  #unbound(): string[] {
-    return this.#clusters.flatMap(({ tenant }) =>
-      notReady(tenant, apiServiceBindings, (binding) => isTrue(conditionsOf(binding), "Ready")),
-    );
-  }
-
-  /** Every claim that lives must come to be current. */
-  #notReady(): string[] {
-    return this.#clusters.flatMap(({ tenant }) =>
-      simulatedApis.flatMap(({ type }) =>
-        notReady(tenant, type, (claim) => judgeStatus(claim, true) !== "inProgress"),
-      ),
-    );
-  }
-
   async #deleteEverything(): Promise<void> {
     for (const { tenant, ledger } of this.#clusters) {
       for (const { type } of simulatedApis)
@@ -240,31 +228,23 @@ class Simulation {
     }
   }
 
-  #leftovers(): string[] {
-    const all = [this.stage.provider, ...this.#clusters.map(({ tenant }) => tenant.consumer)];
-    return all.flatMap((model, index) =>
-      [...simulatedApis.map(({ type }) => type), secrets].flatMap((type) =>
-        objectsOf(model, type)
-          .filter(({ metadata }) => type !== secrets || metadata.name?.endsWith("-creds") === true)
-          .map(({ metadata }) => {
-            const where = index === 0 ? "provider" : `consumer-${index}`;
-            return `${where} still has ${placeOf(type, metadata)}`;
-          }),
-      ),
-    );
-  }
-
   async #unbindEverything(): Promise<void> {
     for (const { tenant } of this.#clusters)
       for (const { name } of simulatedApis)
         await tenant.direct.delete(apiServiceBindings, { namespace: consumerNamespace, name });
   }
+}
 
-  #bindingsLeft(): string[] {
-    return this.#clusters.flatMap(({ tenant }) =>
-      tenant.consumer.objects(apiServiceBindings).map(() => `${tenant.name} has a binding that does not go`),
-    );
-  }
+const isBound = (binding: DynamicObject): boolean => isTrue(conditionsOf(binding), "Ready");
+const isCurrent = (claim: DynamicObject): boolean => judgeStatus(claim, true) !== "inProgress";
+
+/** Lists the claims and their Secrets that are still there. */
+function leftovers(where: string, model: ApiServerModel): string[] {
+  return [...simulatedApis.map(({ type }) => type), secrets].flatMap((type) =>
+    objectsOf(model, type)
+      .filter(({ metadata }) => type !== secrets || metadata.name?.endsWith("-creds") === true)
+      .map(({ metadata }) => `${where} still has ${placeOf(type, metadata)}`),
+  );
 }
 
 /** Lists the objects of an app cluster that are not ready. */

@@ -18,35 +18,18 @@ export function violations(
   { provider, clock }: { readonly provider: ApiServerModel; readonly clock: VirtualClock },
   foreign?: string,
 ): string[] {
-  return checkInvariants(snapshotOf(tenant, others, provider, clock.now()))
-    .filter(({ side, object }) => foreign === undefined || side !== "provider" || !object.includes(foreign))
-    .map(
-      ({ invariant, side, object, message }) => `${tenant.name} ${invariant}: ${side} ${object}: ${message}`,
-    );
-}
-
-/** One tenant's app cluster and the provider, as they are now. */
-function snapshotOf(
-  tenant: SimulatedTenant,
-  others: readonly SimulatedTenant[],
-  provider: ApiServerModel,
-  now: number,
-): InvariantSnapshot {
-  const types: readonly (readonly [string, ResourceType])[] = [
-    ...simulatedApis.map(({ name, type }) => [name, type] as const),
-    ["secrets", secrets],
-  ];
+  const types = [...simulatedApis, { name: "secrets", type: secrets }];
   const all = (model: ApiServerModel): InvariantSnapshot["consumer"]["objects"] =>
-    Object.fromEntries(types.map(([name, type]) => [name, objectsOf(model, type)]));
+    Object.fromEntries(types.map(({ name, type }) => [name, objectsOf(model, type)]));
   const own = (type: ResourceType): readonly DynamicObject[] =>
     objectsOf(provider, type).filter(({ metadata }) => metadata.namespace === tenant.namespace);
+  const onProvider = objectsOf(provider, namespaces);
   const tenantOf = ({ namespace }: SimulatedTenant): Tenant => ({
     namespace,
-    namespaceUid:
-      objectsOf(provider, namespaces).find(({ metadata }) => metadata.name === namespace)?.metadata.uid ?? "",
+    namespaceUid: onProvider.find(({ metadata }) => metadata.name === namespace)?.metadata.uid ?? "",
   });
-  return {
-    now,
+  const found = checkInvariants({
+    now: clock.now(),
     graceMs: 0,
     consumer: {
       objects: all(tenant.consumer),
@@ -58,9 +41,14 @@ function snapshotOf(
       objects: all(provider),
       exports: own(apiServiceExports) as never,
       apiServiceNamespaces: own(apiServiceNamespaces),
-      namespaces: objectsOf(provider, namespaces),
+      namespaces: onProvider,
       tenant: tenantOf(tenant),
       otherTenants: others.map(tenantOf),
     },
-  };
+  });
+  return found.flatMap(({ invariant, side, object, message }) =>
+    foreign !== undefined && side === "provider" && object.includes(foreign)
+      ? []
+      : [`${tenant.name} ${invariant}: ${side} ${object}: ${message}`],
+  );
 }

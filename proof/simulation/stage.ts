@@ -9,8 +9,7 @@ import {
   VirtualClock,
 } from "@klutch/kube-testing";
 import { type AgentOptions, type AgentWrite, type SimulatedAgent, startAgent } from "./agent.ts";
-import { runProvider, serveNamespaces } from "./control-plane.ts";
-import type { StatusCounter } from "./controllers.ts";
+import { runProvider, serveNamespaces, type StatusCounter } from "./control-plane.ts";
 import { createTenant, prepareProvider, type SimulatedTenant } from "./tenant.ts";
 
 /** Tells how a seed ended. */

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 import { serviceTables } from "@klutch/services";
 import { bundleApp, bundledApps } from "./bundle.ts";
-
-const run = promisify(execFile);
 
 test("every shipped app becomes one file that starts without this repository", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-bundle-"));

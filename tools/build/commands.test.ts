@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 import { buildCommands, oldestNode } from "./commands.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-commands-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const paths = await buildCommands(join(folder, "bin"));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bundleApp } from "./bundle.ts";
 
 /** Names of the commands; the program tells them apart by the file it was started as. */
-const commandNames = ["kubectl-bind", "klutch"] as const;
+export const commandNames = ["kubectl-bind", "klutch"] as const;
 
 /** Oldest Node that has what the bundle uses. */
 export const oldestNode = 24;

@@ -1,7 +1,7 @@
 /** Defines the type of a chart. */
 import { klutchVersion, type Registry } from "@klutch/api";
 import type { CustomResourceDefinition } from "@klutch/schema";
-import type { ValueTable } from "./value.ts";
+import type { ValueTable } from "./values.ts";
 
 /** Folder of all charts. */
 export const chartsFolder = "deploy/charts";

@@ -9,7 +9,7 @@ import { valueAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
 import { chartsFolder } from "./chart.ts";
 import { chartDefinitions, chartFiles } from "./charts.ts";
-import { valuesIn } from "./value.ts";
+import { valuesIn } from "./values.ts";
 
 const charts = chartDefinitions();
 

@@ -10,16 +10,17 @@ import {
   type Registry,
   releaseRegistry,
 } from "@klutch/api";
+import { backendProgram } from "@klutch/backend";
+import { konnectorProgram } from "@klutch/konnector";
 import { formatYaml } from "@klutch/kube";
-import { recordsAt, textAt } from "@klutch/kube-core";
+import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import type { ProgramDescription } from "@klutch/program";
 import type { CustomResourceDefinition } from "@klutch/schema";
-import { backendDeploymentBase, backendName, backendRbac } from "../generate/backend-manifests.ts";
-import { appClusterValues } from "./app-cluster-values.ts";
-import { controlPlaneValues } from "./control-plane-values.ts";
+import { backendDeployment, backendName, backendRbac } from "../generate/backend-manifests.ts";
+import { filled } from "../generate/page.ts";
 import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";
-import { chartPage } from "./page.ts";
-import { baseTemplate, filled, flagsTemplate, verbatim } from "./print-templates.ts";
-import { valuesSchema, valuesYaml } from "./print-values.ts";
+import { baseTemplate, chartPage, flagsTemplate, valuesSchema, valuesYaml, verbatim } from "./print.ts";
+import { readValues, type ValueTable } from "./values.ts";
 
 /** Kubernetes that has admission policies without a feature gate, and Pods that sleep before they stop. */
 const oldestKubernetes = ">=1.30.0-0";
@@ -57,7 +58,7 @@ export function printedFiles(chart: ChartDefinition): Readonly<Record<string, st
     "values.yaml": valuesYaml(values),
     "values.schema.json": valuesSchema(values, `Values of the chart ${name}`),
     "README.md": chartPage(chart),
-    "templates/_shared.tpl": filled("shared.tpl", { CHART: name, NAMESPACE: namespace }),
+    "templates/_shared.tpl": filled("tools/charts/shared.tpl", { CHART: name, NAMESPACE: namespace }),
     "templates/_flags.tpl": flagsTemplate(`${name}.flags`, values),
     ...templates,
   };
@@ -77,18 +78,40 @@ function kind(crd: CustomResourceDefinition): string {
   return `---\n${formatYaml(released(crd))}`;
 }
 
+/** Returns the values of a chart; what Pods ask for, and how they are spread, is as in the Deployment. */
+function valuesOf(
+  chart: Omit<ChartDefinition, "description" | "values" | "templates">,
+  image: string,
+  program: ProgramDescription,
+  deployment: unknown,
+): ValueTable {
+  const pod = recordAt(deployment, "spec", "template", "spec");
+  const [container] = recordsAt(pod, "containers");
+  const spread = recordsAt(pod, "topologySpreadConstraints").map((constraint) => {
+    const { labelSelector: _, ...rest } = constraint;
+    return rest;
+  });
+  return readValues(chart.name, program, {
+    IMAGE: image,
+    REGISTRY: chart.registry,
+    NAMESPACE: chart.namespace,
+    RESOURCES: JSON.stringify(container?.["resources"]),
+    SPREAD: JSON.stringify(spread),
+  });
+}
+
 function controlPlaneChart(registry: Registry): ChartDefinition {
   const [, ...rbac] = backendRbac();
   const kinds = Object.fromEntries(bindCrds.map((crd) => [crd.metadata.name, storedVersion(crd)]));
+  const deployment = backendDeployment({ image: "", args: [], env: [] });
+  const chart = { name: "klutch", namespace: backendName, registry } as const;
   return {
-    name: "klutch",
+    ...chart,
     description: "The control plane of Klutch: login, binding page and controllers for app clusters",
-    namespace: backendName,
-    registry,
-    values: controlPlaneValues(registry),
+    values: valuesOf(chart, "backend", backendProgram, deployment),
     templates: {
       "templates/rbac.yaml": verbatim(rbac),
-      "templates/_deployment.tpl": baseTemplate("klutch.deployment", backendDeploymentBase),
+      "templates/_deployment.tpl": baseTemplate("klutch.deployment", deployment),
       "templates/_kinds.tpl": baseTemplate("klutch.kinds", kinds),
       ...Object.fromEntries(bindCrds.map((crd) => [`crds/${crd.metadata.name}.yaml`, kind(crd)])),
     },
@@ -107,15 +130,14 @@ function appClusterChart(registry: Registry): ChartDefinition {
   const [, ...rest] = konnectorManifests({ image: "" });
   const rbac = rest.filter(({ kind }) => kind !== "Deployment");
   const deployment = rest.find(({ kind }) => kind === "Deployment") ?? {};
+  const chart = { name: "klutch-konnector", namespace: consumerNamespace, registry } as const;
   // The policy with placeholders for its allowed kinds, which follow from the bindings.
   const policy = konnectorPolicyOf({ apis: "%APIS%", claims: "%CLAIMS%", secretTypes: "%TYPES%" });
   return {
-    name: "klutch-konnector",
+    ...chart,
     description:
       "The agent of an app cluster, for clusters that are set up from files instead of by kubectl bind",
-    namespace: consumerNamespace,
-    registry,
-    values: appClusterValues(registry),
+    values: valuesOf(chart, "konnector", konnectorProgram, deployment),
     templates: {
       "crds/apiservicebindings.yaml": kind(apiServiceBindingCrd),
       "templates/rbac.yaml": verbatim(rbac),

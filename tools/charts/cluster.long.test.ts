@@ -1,10 +1,8 @@
 /** The charts on a real API server: the life of a release, and every object is one that the server takes. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import {
   type APIServiceBinding,
   apiServiceBindingCrd,
@@ -19,7 +17,7 @@ import {
   packageType,
   providerName,
 } from "@klutch/api";
-import { resolveEngine } from "@klutch/engines";
+import { resolveEngine, run } from "@klutch/engines";
 import { formatYaml, parseYamlDocuments } from "@klutch/kube";
 import {
   apiVersionOf,
@@ -41,7 +39,6 @@ import { foreignKinds } from "./testing/foreign-kinds.ts";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
 
-const run = promisify(execFile);
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await leaseCluster({ name: "charts" }));

@@ -5,9 +5,8 @@ import {
   type AnsweredPermissionClaim,
   artefact,
   bindCrds,
-  bindingRoleManifests,
-  bindingRoleName,
   bindingRules,
+  boundApiRoleManifests,
   configurationName,
   functionName,
   klutchVersion,
@@ -92,12 +91,12 @@ const answered: readonly AnsweredPermissionClaim[] = [
   { ...claim, resource: "provided", selector: { owner: "Provider" } },
 ];
 
-test("a binding from values has the rights that the plugin would give it", async () => {
+test("a binding from values has the rights that the plugin would give the konnector and people", async () => {
   const name = "dbs.example.org";
   const bindings = [{ name, secretName: "kubeconfig-x", permissionClaims: answered }];
   const rendered = await konnector({ bindings });
   const rules = bindingRules({ resource: "dbs", group: "example.org" }, answered);
-  for (const manifest of bindingRoleManifests(bindingRoleName(name), rules)) {
+  for (const manifest of boundApiRoleManifests(name, rules)) {
     const found = objectOf(rendered, manifest.kind, manifest.metadata.name);
     const { annotations, ...metadata } = recordAt(found, "metadata");
     assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });

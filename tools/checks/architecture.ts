@@ -1,4 +1,5 @@
 /** Reads docs/architecture.md: its tables are the rules for imports, and its paths must exist. */
+import { tableRows } from "../generate/page.ts";
 import type { Check } from "./check.ts";
 import { hasPath } from "./tree.ts";
 
@@ -66,17 +67,7 @@ export function missingPaths(text: string, exists: (path: string) => boolean): r
     .map((path) => `${architecturePage}: ${path} does not exist`);
 }
 
-/** Returns the cells of all rows of tables. */
-function tableRows(text: string): readonly (readonly string[])[] {
-  const rows = text.split("\n").filter((line) => line.startsWith("| "));
-  return rows.map((row) =>
-    row
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
-
-function codeWords(text: string): readonly string[] {
+/** Returns the words that a text has as code. */
+export function codeWords(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 }

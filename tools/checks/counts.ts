@@ -24,14 +24,14 @@ const totals: Readonly<Record<string, readonly string[]>> = {
 export function countLines(files: readonly SourceFile[]): readonly PartCount[] {
   const measured = files.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }));
   return [...Map.groupBy(measured, ({ path }) => partOf(path))].map(([part, members]) => {
-    const [tests, source] = [true, false].map((wanted) =>
-      sum(members.filter(({ path }) => isTestSupport(path) === wanted).map(({ lines }) => lines)),
+    const { true: tests = [], false: source = [] } = Object.groupBy(members, ({ path }) =>
+      isTestSupport(path) ? "true" : "false",
     );
     const [longest] = members.toSorted((left, right) => right.lines - left.lines);
     return {
       part,
-      source: source ?? 0,
-      tests: tests ?? 0,
+      source: sum(source, "lines"),
+      tests: sum(tests, "lines"),
       over300: members.filter(({ lines }) => lines > 300).length,
       longest: longest === undefined ? "" : `${longest.lines} ${longest.path}`,
     };
@@ -42,23 +42,20 @@ export function countLines(files: readonly SourceFile[]): readonly PartCount[] {
 export function countsTable(counts: readonly PartCount[]): string {
   const sums = Object.entries(totals).map(([part, folders]) => {
     const members = counts.filter((count) => folders.includes(count.part.split("/")[0] ?? ""));
-    const total = (key: "source" | "tests" | "over300"): number => sum(members.map((count) => count[key]));
-    return { part, source: total("source"), tests: total("tests"), over300: total("over300"), longest: "" };
+    const [source, tests] = [sum(members, "source"), sum(members, "tests")];
+    return { part, source, tests, over300: sum(members, "over300"), longest: "" };
   });
   const rows = [...counts, ...sums].map(({ part, source, tests, over300, longest }) =>
-    row(part, source, tests, source === 0 ? "-" : (tests / source).toFixed(2), over300, longest),
+    row(part, [source, tests, source === 0 ? "-" : (tests / source).toFixed(2), over300], longest),
   );
-  return [row("part", "source", "tests", "ratio", ">300", "longest file"), ...rows].join("\n");
+  return [row("part", ["source", "tests", "ratio", ">300"], "longest file"), ...rows].join("\n");
 }
 
-function row(part: string, ...cells: readonly (string | number)[]): string {
-  const [longest = "", ...numbers] = cells.map(String).toReversed();
-  return `${part.padEnd(26)} ${numbers
-    .toReversed()
-    .map((cell) => cell.padStart(6))
-    .join(" ")}  ${longest}`.trimEnd();
+function row(part: string, numbers: readonly (string | number)[], longest: string): string {
+  const cells = numbers.map((cell) => String(cell).padStart(6));
+  return `${part.padEnd(26)} ${cells.join(" ")}  ${longest}`.trimEnd();
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function sum<Key extends string>(members: readonly Readonly<Record<Key, number>>[], key: Key): number {
+  return members.reduce((total, member) => total + member[key], 0);
 }

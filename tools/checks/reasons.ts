@@ -1,4 +1,6 @@
 /** Finds the types and reasons of conditions and the reasons of events where programs make them, and in pages that explain them. */
+import { tableRows } from "../generate/page.ts";
+import { codeWords } from "./architecture.ts";
 import type { SourceFile } from "./tree.ts";
 
 /** A word in quotes, or the constant that holds it. */
@@ -28,11 +30,9 @@ const statements: readonly RegExp[] = [
   /\bconst \w+Reasons =[^;]*;/g,
 ];
 
-/** Returns true for files in which a field `reason` is one of a condition. */
-const makesConditions = (path: string): boolean =>
-  /^(?:apps\/(?:konnector|backend|provider-anynines|function-klutch)|sandbox\/a8s-operator|packages\/(?:crossplane|sync))\//.test(
-    path,
-  );
+/** Files in which a field `reason` is one of a condition. */
+const makingConditions =
+  /^(?:apps\/(?:konnector|backend|provider-anynines|function-klutch)|sandbox\/a8s-operator|packages\/(?:crossplane|sync))\//;
 
 /** Types and reasons, each once, in order. */
 export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
@@ -40,7 +40,7 @@ export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
 }
 
 function wordsOf({ path, text }: SourceFile): readonly string[] {
-  const fields = makesConditions(path);
+  const fields = makingConditions.test(path);
   const around = [...patterns, ...(fields ? fieldPatterns : [])].flatMap((pattern) =>
     [...text.matchAll(pattern)].flatMap((match) => match.slice(1).flatMap((found) => valueOf(found, text))),
   );
@@ -61,9 +61,6 @@ function valueOf(found: string | undefined, text: string): readonly string[] {
 
 /** Words in code of the first cell of each row of a page's tables: what the row explains. */
 export function explainedIn(page: string): ReadonlySet<string> {
-  const cells = page
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .map((line) => line.slice(2).split(" | ", 1)[0] ?? "");
-  return new Set(cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, found = ""]) => found)));
+  const words = tableRows(page).flatMap(([first = ""]) => codeWords(first));
+  return new Set(words.filter((found) => /^\w+$/.test(found)));
 }

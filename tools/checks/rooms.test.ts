@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { House } from "./architecture.ts";
-import { roomOf, roomViolations } from "./rooms.ts";
+import { roomOf, roomViolations } from "./arrows.ts";
 
 const sample: House = { folder: "app", rooms: [["main.ts"], ["upper/"], ["upper/cellar/", "./"]] };
 

@@ -1,5 +1,6 @@
 /** Checks what a text may contain: names of machines and registries, citations, and the manifests of the workspaces. */
 import { dirname, join } from "node:path";
+import { textAt } from "@klutch/kube-core";
 import type { Check } from "./check.ts";
 import type { SourceFile } from "./tree.ts";
 
@@ -9,13 +10,16 @@ interface LineRule extends Omit<Check, "find"> {
   readonly patterns: readonly RegExp[];
 }
 
+/** Texts that no tool has written. */
+const written = /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/;
+
 /** The patterns are written so that they do not match themselves. */
 export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", LineRule>> = {
   hosts: {
     name: "hosts",
     rule: "no file names a package registry's host or an absolute path of a developer's machine",
     advice: "take the host from the tool's own configuration, and paths from the repository's root",
-    in: /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/,
+    in: written,
     patterns: [
       /registry\.npmjs\.org|proxy\.golang\.org|deb\.debian\.org|repo1\.maven\.org|pypi\.org/,
       /\/(?:work[/]main|root[/]go|tmp[/]eng)/,
@@ -25,7 +29,7 @@ export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", Li
     name: "registries",
     rule: "no file names a foreign registry of images, which could serve anything under our version",
     advice: "name artefacts by artefact() of packages/api/src/release.ts",
-    in: /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/,
+    in: written,
     patterns: [
       /(?:public\.ecr\.aws|docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com)\//,
       /xpkg\.(?:crossplane|upbound)\.io\//,
@@ -50,9 +54,6 @@ export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", Li
   },
 };
 
-const isNamingPages = (path: string): boolean =>
-  lineRules.citations.in.test(path) && !path.endsWith(".test.ts");
-
 export const textChecks: readonly Check[] = [
   ...Object.values(lineRules).map(
     (rule): Check => ({
@@ -68,7 +69,11 @@ export const textChecks: readonly Check[] = [
     name: "pages",
     rule: "every page and design that is named exists",
     advice: "name it from the root of the repository",
-    find: ({ files, paths }) => missingPages(files(isNamingPages), paths),
+    find: ({ files, paths }) =>
+      missingPages(
+        files((path) => lineRules.citations.in.test(path) && !path.endsWith(".test.ts")),
+        paths,
+      ),
   },
   {
     name: "manifests",
@@ -112,16 +117,15 @@ export function missingPages(files: readonly SourceFile[], paths: ReadonlySet<st
   return [...new Set(missing)];
 }
 
+const manifestFields = { version: /^0\.1\.0$/, license: /^Apache-2\.0$/, description: /./ };
+
 /** Lists the fields that manifests lack or that have another value than the repository's. */
 export function incompleteManifests(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
     const manifest: unknown = JSON.parse(text);
-    const fields = new Map<string, unknown>(Object.entries(manifest ?? {}));
-    const wrong = [
-      ...(fields.get("version") === "0.1.0" ? [] : ["version"]),
-      ...(fields.get("license") === "Apache-2.0" ? [] : ["license"]),
-      ...(typeof fields.get("description") === "string" ? [] : ["description"]),
-    ];
-    return wrong.map((field) => `${path}: ${field}`);
+    const wrong = Object.entries(manifestFields).filter(
+      ([field, wanted]) => !wanted.test(textAt(manifest, field) ?? ""),
+    );
+    return wrong.map(([field]) => `${path}: ${field}`);
   });
 }

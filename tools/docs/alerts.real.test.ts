@@ -1,18 +1,15 @@
 /** The alerts of docs/monitoring.md, judged by Prometheus' own checker. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
-import { resolveDebian } from "@klutch/engines";
+import { resolveDebian, run } from "@klutch/engines";
 import { formatYaml, parseYaml } from "@klutch/kube";
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { catalogue } from "../generate/metrics-page.ts";
 import { repositoryRoot } from "../root.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-alerts-"));
 after(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,17 +1,14 @@
 /** The values that docs/install.md writes, taken by real Helm: a value that is misspelled or missing there fails here, without a cluster. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
-import { resolveEngine } from "@klutch/engines";
+import { resolveEngine, run } from "@klutch/engines";
 import { parseYamlDocuments } from "@klutch/kube";
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-install-"));
 after(() => rm(folder, { recursive: true, force: true }));
 

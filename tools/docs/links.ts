@@ -1,6 +1,7 @@
 /** Follows the links of pages through the repository, and collects those that lead nowhere. */
+import { dirname, join } from "node:path/posix";
 import { hasPath } from "../checks/tree.ts";
-import { isPage, siteAddress, targetOf } from "./places.ts";
+import { isPage, siteAddress } from "./places.ts";
 import type { LinkTarget } from "./markdown.ts";
 
 /** A link to a heading, which can be judged when all pages were read. */
@@ -31,7 +32,7 @@ export class Links {
   resolve(from: string, href: string): LinkTarget | undefined {
     if (/^https?:\/\/[^\s]+$/.test(href)) return { address: href, isFile: false };
     const [, file = "", anchor] = /^([^#]*)(?:#(.*))?$/.exec(decoded(href)) ?? [];
-    const target = file === "" ? from : targetOf(from, file);
+    const target = file === "" ? from : join(dirname(from), file).replace(/\/$/, "");
     if (!hasPath(this.#paths, target)) {
       this.#problems.push(`${from}: ${href} leads to nothing`);
       return undefined;
@@ -39,9 +40,8 @@ export class Links {
     const path = this.#paths.has(target) ? target : `${target}/`;
     const isFile = !isPage(path);
     if (isFile) this.#linked.add(path);
-    if (anchor === undefined) return { address: siteAddress(path), isFile };
-    this.#anchors.push({ from, href, page: path, anchor });
-    return { address: `${siteAddress(path)}#${anchor}`, isFile };
+    if (anchor !== undefined) this.#anchors.push({ from, href, page: path, anchor });
+    return { address: siteAddress(path) + (anchor === undefined ? "" : `#${anchor}`), isFile };
   }
 
   /** Every link that leads nowhere, with the page that has it. `headings` are the anchors of each page. */

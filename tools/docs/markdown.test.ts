@@ -107,6 +107,6 @@ test("pages lead to each other, to headings, and to files that are no pages; eac
   assert.match(html.get("docs/sub/deep.md") ?? "", /<h2 id="two-words-1"/);
   assert.match(html.get("docs/sub/deep.md") ?? "", /href="\/index\.html">home/);
   assert.deepEqual([...links.linked].toSorted(), ["configuration/", "configuration/a.yaml"]);
-  assert.match(filePage("configuration/a.yaml", source.text("configuration/a.yaml")), /a: &lt;1&gt;/);
+  assert.match(filePage("configuration/a.yaml", source.text("configuration/a.yaml")), /a: &#60;1&#62;/);
   assert.match(folderPage("configuration/", [...source.paths]), /href="a\.yaml\.html"/);
 });

@@ -1,5 +1,4 @@
 /** Maps each file of the repository to its place on the site, and orders the pages in the navigation. */
-import { dirname, join, relative } from "node:path/posix";
 
 /** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */
 export function isPage(path: string): boolean {
@@ -23,16 +22,6 @@ export function siteAddress(path: string): string {
   return `/${placeOf(path)}`;
 }
 
-/** Returns the address of one file of the site from another. */
-export function addressFrom(from: string, to: string): string {
-  return relative(dirname(from), to);
-}
-
-/** Returns the path in the repository that a link of a page means. */
-export function targetOf(from: string, href: string): string {
-  return join(dirname(from), href).replace(/\/$/, "");
-}
-
 /** Pages under one title of the navigation. */
 export interface Group {
   readonly title: string;
@@ -41,6 +30,8 @@ export interface Group {
 
 const use = ["first-database", "rotate-credentials", "troubleshooting", "gitops", "generations", "kubectl"];
 const understand = ["architecture", "rules", "security", "known-limits"];
+const operate =
+  "install identity-providers add-a-provider offer-an-api add-a-service operating monitoring upgrade backup remove support";
 
 function inDocs(names: readonly string[]): RegExp {
   return new RegExp(`^docs/(?:${names.join("|")})\\.md$`);
@@ -49,23 +40,7 @@ function inDocs(names: readonly string[]): RegExp {
 /** The groups in their order, each with its pages and those of them that come first. A page belongs to the first group that fits. */
 const order: readonly (readonly [title: string, pages: RegExp, first: readonly string[]])[] = [
   ["Use", inDocs(use), use],
-  [
-    "Install and operate",
-    new RegExp(`^docs/(?!(?:${understand.join("|")})\\.md$)[^/]+\\.md$`),
-    [
-      "install",
-      "identity-providers",
-      "add-a-provider",
-      "offer-an-api",
-      "add-a-service",
-      "operating",
-      "monitoring",
-      "upgrade",
-      "backup",
-      "remove",
-      "support",
-    ],
-  ],
+  ["Install and operate", inDocs([`(?!(?:${understand.join("|")})\\.md$)[^/]+`]), operate.split(" ")],
   ["Services", /^docs\/services\//, []],
   ["Reference", /^docs\/reference\//, ["README", "kinds", "flags", "metrics", "conditions"]],
   ["Understand", inDocs(understand), understand],
@@ -79,10 +54,10 @@ const order: readonly (readonly [title: string, pages: RegExp, first: readonly s
 
 /** Groups all pages but the first one; those without a place of their own stand at the end of theirs. */
 export function groupsOf(paths: readonly string[]): readonly Group[] {
-  const left = new Set(paths.filter((path) => isPage(path) && path !== "docs/README.md"));
-  return order.map(([title, pattern, first]) => {
-    const own = [...left].filter((path) => pattern.test(path)).toSorted();
-    for (const path of own) left.delete(path);
+  const left = paths.filter((path) => isPage(path) && path !== "docs/README.md").toSorted();
+  const groups = Map.groupBy(left, (path) => order.find(([, pattern]) => pattern.test(path))?.[0]);
+  return order.map(([title, , first]) => {
+    const own = groups.get(title) ?? [];
     const rank = (path: string): number => {
       const found = first.findIndex((name) => path.endsWith(`/${name}.md`) || path === `${name}.md`);
       return found < 0 ? first.length : found;

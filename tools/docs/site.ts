@@ -1,11 +1,11 @@
 /** The configuration of the web site: which pages it has, where each is, and what its links lead to. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { klutchVersion } from "@klutch/api";
 import { createMarkdownRenderer, disposeMdItInstance, type DefaultTheme, type UserConfig } from "vitepress";
-import { openTree } from "../checks/tree.ts";
+import { openTree, type Tree } from "../checks/tree.ts";
 import { repositoryRoot } from "../root.ts";
 import { filePage, folderPage } from "./file-pages.ts";
 import { Links } from "./links.ts";
@@ -13,34 +13,23 @@ import { markdownOptions } from "./markdown.ts";
 import { groupsOf, isPage, placeOf, siteAddress } from "./places.ts";
 
 /** The repository as the site reads it. */
-export interface SiteSource {
-  /** Every file of the repository. */
-  readonly paths: ReadonlySet<string>;
-  readonly text: (path: string) => string;
-}
+export type SiteSource = Pick<Tree, "paths" | "text">;
 
 /** Folder of VitePress' own files; its parent is what `build` and `serve` of VitePress take. */
 export const siteRoot: string = join(repositoryRoot, "tools", "docs");
 
 /**
- * Reads the path of the site's address (with a slash at both ends), the folder to build it in, and other versions with the addresses of their
- * sites (`v1.5.0=https://…`, newest first) from the environment, which `tools/docs/main.ts` sets before VitePress loads its configuration.
+ * Configures VitePress for the pages of this repository, which stay where they are. The path of the site's address (with a slash at both ends), the
+ * folder to build it in, and other versions with the addresses of their sites (`v1.5.0=https://…`, newest first) come from the environment, which
+ * `tools/docs/main.ts` sets before VitePress loads its configuration.
  */
-function publication(): Readonly<Record<"base" | "folder", string>> & {
-  readonly earlier: readonly string[];
-} {
+export function repositorySite(): UserConfig<DefaultTheme.Config> {
   const {
     KLUTCH_SITE_BASE: base = "/",
     KLUTCH_SITE_EARLIER: earlier = "",
     KLUTCH_SITE_OUT: folder = join(repositoryRoot, "dist", "site"),
   } = process.env;
-  return { base, folder, earlier: earlier.split(" ").filter((version) => version !== "") };
-}
-
-/** Configures VitePress for the pages of this repository, which stay where they are. */
-export function repositorySite(): UserConfig<DefaultTheme.Config> {
   const source = openTree();
-  const { base, earlier, folder } = publication();
   const pages = [...source.paths].filter(isPage);
   const links = new Links(source.paths);
   return {
@@ -58,7 +47,7 @@ export function repositorySite(): UserConfig<DefaultTheme.Config> {
     metaChunk: true,
     vite: { build: { chunkSizeWarningLimit: 2000 } },
     markdown: markdownOptions((from, href) => links.resolve(from, href), sourcePage, base),
-    themeConfig: themeConfig(source, pages, earlier),
+    themeConfig: themeConfig(source, pages, earlier.match(/\S+/g) ?? []),
     transformPageData: (page) => ({ ...page, frontmatter: {} }),
     transformHtml: withPolicy,
     buildEnd: ({ outDir }) => writeFiles(source, links.linked, outDir),
@@ -140,21 +129,15 @@ function titleOf(markdown: string, path: string): string {
   return heading === undefined ? path : heading.replaceAll(/[`*]/g, "");
 }
 
+const policyOfOthers =
+  "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
 /** Forbids everything but the site's own files and the scripts that VitePress put into this page. */
 function withPolicy(html: string): string {
   const inline = [...html.matchAll(/<script[^>]*>([^]+?)<\/script>/g)].map(
-    ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+    ([, script = ""]) => `'sha256-${hash("sha256", script, "base64")}'`,
   );
-  const policy = [
-    "default-src 'none'",
-    `script-src 'self' ${inline.join(" ")}`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
+  const policy = `default-src 'none'; script-src 'self' ${inline.join(" ")}; ${policyOfOthers}`;
   const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="referrer" content="no-referrer">`;
   return html.replace("<head>", `<head>\n    ${meta}`);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldRows } from "./field-rows.ts";
-import { table } from "./table.ts";
+import { table } from "./page.ts";
 
 const point = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] };
 
@@ -17,8 +17,8 @@ test("each field has a row with its path, type, default, bounds and rules; requi
     },
   };
   assert.deepEqual(fieldRows(schema, []), [
-    { field: "**`name`**", type: "string", meaning: "Its name. Shortest 1. Rule: “name is immutable”." },
-    { field: "`tags`", type: "list of string", meaning: 'Default `["a|b"]`.' },
+    ["**`name`**", "string", "Its name. Shortest 1. Rule: “name is immutable”."],
+    ["`tags`", "list of string", 'Default `["a|b"]`.'],
   ]);
   const bars = [["`a|b`", "a\nb", "a\\|b"]];
   assert.deepEqual(table(["one", "two", "three"], bars), [
@@ -32,11 +32,9 @@ test("each field has a row with its path, type, default, bounds and rules; requi
 test("a shared shape is named, and its fields are not repeated", () => {
   const schema = { type: "object", properties: { path: { type: "array", items: point } } };
   const shape = { title: "Point", samples: [point] };
-  assert.deepEqual(fieldRows(schema, [shape]), [
-    { field: "`path`", type: "list of [point](#point)", meaning: "" },
-  ]);
+  assert.deepEqual(fieldRows(schema, [shape]), [["`path`", "list of [point](#point)", ""]]);
   assert.deepEqual(
-    fieldRows(schema, []).map(({ field }) => field),
+    fieldRows(schema, []).map(([field]) => field),
     ["`path`", "**`path[].x`**"],
   );
 });

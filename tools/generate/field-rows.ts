@@ -12,19 +12,14 @@ export interface Shape {
   readonly extra?: readonly string[] | undefined;
 }
 
-/** Cells in Markdown. */
-export interface FieldRow {
-  readonly field: string;
-  readonly type: string;
-  readonly meaning: string;
-}
+/** Cells in Markdown: field, type and meaning. */
+export type FieldRow = readonly [field: string, type: string, meaning: string];
 
 /** All fields under `schema`, without apiVersion, kind and metadata. A field that is one of `shapes` only names it. */
 export function fieldRows(schema: unknown, shapes: readonly Shape[], path = ""): readonly FieldRow[] {
   const record = recordAt(schema);
   const required: readonly unknown[] = Array.isArray(record["required"]) ? record["required"] : [];
-  const rows: FieldRow[] =
-    path === "" ? rulesOf(record).map((meaning) => row("(the object)", "", meaning)) : [];
+  const rows: FieldRow[] = path === "" ? rulesOf(record).map((meaning) => ["(the object)", "", meaning]) : [];
   for (const [name, field] of Object.entries(recordAt(record, "properties"))) {
     if (path === "" && objectFields.has(name)) continue;
     const own = path === "" ? name : `${path}.${name}`;
@@ -41,11 +36,11 @@ function rowsOf(
   shapes: readonly Shape[],
   isRequired: boolean,
 ): readonly FieldRow[] {
-  const { inner, suffix } = innermost(field);
+  const { inner, suffix, prefix } = innermost(field);
   const shape = shapes.find(({ samples }) => samples.some((sample) => isSame(recordAt(sample), inner)));
-  const type = shape === undefined ? typeOf(field) : typeOf(field).replace(/object$/, linkTo(shape.title));
+  const type = prefix + (shape === undefined ? typeOf(inner) : linkTo(shape.title));
   const cell = `\`${path}\``;
-  const own = row(isRequired ? `**${cell}**` : cell, type, meaningOf(field));
+  const own: FieldRow = [isRequired ? `**${cell}**` : cell, type, meaningOf(field)];
   if (shape === undefined) return [own, ...fieldRows(inner, shapes, path + suffix)];
   const extra = Object.entries(recordAt(inner, "properties")).filter(([name]) => shape.extra?.includes(name));
   return [
@@ -54,58 +49,58 @@ function rowsOf(
   ];
 }
 
-/** Returns the type inside lists and maps, and the path's suffix for it. */
-function innermost(field: Json): { readonly inner: Json; readonly suffix: string } {
-  for (const [key, mark] of [
-    ["items", "[]"],
-    ["additionalProperties", "{}"],
-  ] as const) {
-    const below = recordAt(field[key]);
-    if (Object.keys(below).length === 0) continue;
-    const { inner, suffix } = innermost(below);
-    return { inner, suffix: mark + suffix };
-  }
-  return { inner: field, suffix: "" };
+/** Keys of the types inside lists and maps, with the suffix of a path and the words of a type. */
+const containers = [
+  ["items", "[]", "list of"],
+  ["additionalProperties", "{}", "map of"],
+] as const;
+
+/** Returns the type inside lists and maps, the path's suffix for it, and the words in front of the type's name. */
+function innermost(field: Json): Readonly<Record<"suffix" | "prefix", string>> & { readonly inner: Json } {
+  const found = containers.find(([key]) => Object.keys(recordAt(field, key)).length > 0);
+  if (found === undefined) return { inner: field, suffix: "", prefix: "" };
+  const [key, mark, words] = found;
+  const { inner, suffix, prefix } = innermost(recordAt(field, key));
+  return { inner, suffix: mark + suffix, prefix: `${words} ${prefix}` };
 }
 
 /** Tells whether the two have the same fields; descriptions do not count. */
 function isSame(sample: Json, field: Json): boolean {
-  const names = Object.keys(recordAt(sample, "properties"));
-  if (names.length === 0) return false;
-  return JSON.stringify(recordAt(sample, "properties")) === JSON.stringify(recordAt(field, "properties"));
+  const names = JSON.stringify(recordAt(sample, "properties"));
+  return names !== "{}" && names === JSON.stringify(recordAt(field, "properties"));
 }
 
 function typeOf(field: Json): string {
-  const items = recordAt(field, "items");
-  if (Object.keys(items).length > 0) return `list of ${typeOf(items)}`;
-  const values = recordAt(field, "additionalProperties");
-  if (Object.keys(values).length > 0) return `map of ${typeOf(values)}`;
-  const { enum: values_, type } = field;
-  if (Array.isArray(values_)) return values_.map((value) => `\`${String(value)}\``).join(", ");
+  const { enum: values, type } = field;
+  if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(", ");
   if (field["x-kubernetes-int-or-string"] === true) return "integer or string";
   const format = printed(field, "format");
   return `${printed(type) || "any"}${format === "" ? "" : ` (${format})`}`;
 }
 
 function meaningOf(field: Json): string {
-  const parts = [printed(field, "description")];
-  if (field["default"] !== undefined) parts.push(`Default \`${JSON.stringify(field["default"])}\`.`);
-  if (field["pattern"] !== undefined) parts.push(`Pattern \`${printed(field, "pattern")}\`.`);
-  for (const [key, word] of bounds) {
-    if (typeof field[key] === "number") parts.push(`${word} ${field[key]}.`);
-  }
-  parts.push(...rulesOf(field), ...rulesOf(recordAt(field, "items")));
+  const { default: fallback, pattern } = field;
+  const parts = [
+    printed(field, "description"),
+    fallback === undefined ? "" : `Default \`${JSON.stringify(fallback)}\`.`,
+    pattern === undefined ? "" : `Pattern \`${printed(field, "pattern")}\`.`,
+    ...Object.entries(bounds).map(([key, word]) =>
+      typeof field[key] === "number" ? `${word} ${field[key]}.` : "",
+    ),
+    ...rulesOf(field),
+    ...rulesOf(recordAt(field, "items")),
+  ];
   return parts.filter((part) => part !== "").join(" ");
 }
 
-const bounds = [
-  ["minimum", "At least"],
-  ["maximum", "At most"],
-  ["minLength", "Shortest"],
-  ["maxLength", "Longest"],
-  ["minItems", "Items at least"],
-  ["maxItems", "Items at most"],
-] as const;
+const bounds = {
+  minimum: "At least",
+  maximum: "At most",
+  minLength: "Shortest",
+  maxLength: "Longest",
+  minItems: "Items at least",
+  maxItems: "Items at most",
+};
 
 function rulesOf(field: Json): readonly string[] {
   return recordsAt(field, "x-kubernetes-validations").map(({ message }) => `Rule: “${printed(message)}”.`);
@@ -118,8 +113,4 @@ function linkTo(title: string): string {
 /** Returns the text at the path as it stands on a page; nothing where there is none. */
 export function printed(value: unknown, ...path: readonly string[]): string {
   return textAt(value, ...path) ?? "";
-}
-
-function row(field: string, type: string, meaning: string): FieldRow {
-  return { field, type, meaning };
 }

@@ -10,7 +10,7 @@ test("each server, each command and each flag is on the page", () => {
     /^## konnector$/m,
     /^## provider-anynines$/m,
     /^## klutch service apply <file>$/m,
-    /^\| `--mass-deletion-limit=<number>` \| `100` \| Deletions of one API/m,
+    /^\| `--mass-deletion-limit=<number>` \| `5` \| Deleted claims of one API/m,
     /^\| `BROKER_SECRET_KEY` \| {2}\| .*Required \|$/m,
     /^\| `--to <folder>` \| {2}\| .*\. Required \|$/m,
     /Variable `OIDC_CLIENT_SECRET` \|/,

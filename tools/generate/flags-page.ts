@@ -7,7 +7,7 @@ import { functionProgram } from "@klutch/function-klutch";
 import { konnectorProgram } from "@klutch/konnector";
 import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/program";
 import { providerProgram } from "@klutch/provider-anynines";
-import { table } from "./table.ts";
+import { filled, table } from "./page.ts";
 
 const programs: readonly ProgramDescription[] = [
   konnectorProgram,
@@ -18,35 +18,13 @@ const programs: readonly ProgramDescription[] = [
   operatorProgram,
 ];
 
-const intro = `# Flags and environment
-
-Every program prints its own part of this page with \`--help\`. A server also takes \`--version\`. With a wrong flag or variable it ends with exit code 2
-and a line for each fault. Where a flag has a variable, the flag counts; an empty variable is none.
-`;
-
-const common = `## Environment of every program
-| variable | read by | what |
-|---|---|---|
-| \`KUBECONFIG\` | all but the composition function and the broker | kubeconfig, or a list of them as of kubectl, when no flag names one; without it commands read \`.kube/config\` in \`HOME\` |
-| \`KUBERNETES_SERVICE_HOST\`, \`KUBERNETES_SERVICE_PORT\` | servers in a Pod | the API server, when there is no kubeconfig. Kubernetes sets them |
-| \`NODE_EXTRA_CA_CERTS\` | all | file with further certificate authorities to trust; Node's own variable |
-| \`NODE_OPTIONS\` | all | Node's own variable, such as \`--max-old-space-size=512\` |
-| \`KLUTCH_DEBUG\` | \`kubectl bind\`, \`klutch\` | \`1\`: a stack trace below an error |
-| \`DOCKER_CONFIG\` | \`klutch mirror\`, \`release:push\` | folder of \`config.json\` with the logins to registries; without it \`.docker\` in \`HOME\`, or in \`USERPROFILE\` |
-| \`KLUTCH_STATE_DIR\`, \`XDG_STATE_HOME\` | the sandbox | where it keeps its state |
-| \`KLUTCH_CACHE_DIR\`, \`XDG_CACHE_HOME\`, \`KLUTCH_ENGINES_URL\` | the sandbox, tests, \`release:build\` | where upstream servers and downloads are kept, and whence prebuilt servers are fetched |
-`;
-
 /** Returns the page in Markdown. */
 export function flagsPage(): string {
   const commands = commandTree();
-  return [
-    intro,
-    ...programs.flatMap(programSection),
-    ...commandSections(commands),
-    ...connectionSection(commands),
-    common,
-  ].join("\n");
+  const sections = [...commandSections(commands), ...connectionSection(commands)];
+  return filled("tools/generate/flags.md", {
+    FLAGS: [...programs.flatMap(programSection), ...sections].join("\n"),
+  });
 }
 
 function programSection({ name, summary, flags }: ProgramDescription): readonly string[] {
@@ -81,10 +59,13 @@ function commandSections(
     ...own.filter(({ connects }) => !connects).map(optionRow),
   ];
   const connects = own.some((option) => option.connects);
+  const alias = name.startsWith("klutch bind")
+    ? ` Also \`${name.replace("klutch bind", "kubectl bind")}\`.`
+    : "";
   const all = new Set([...known, ...options.map(({ flags }) => flags)]);
   return [
     `## ${[name, ...taken.map(({ term }) => term)].join(" ")}`,
-    `${description}${alsoCalled(name)}${connects ? " It also takes [the flags of a connection](#flags-of-a-connection)." : ""}`,
+    `${description}${alias}${connects ? " It also takes [the flags of a connection](#flags-of-a-connection)." : ""}`,
     "",
     ...(rows.length === 0 ? [] : table(optionHead, rows)),
     ...commands.flatMap((command) => commandSections(command, all)),
@@ -113,8 +94,4 @@ function connectionSection({ options, commands }: CommandDescription): readonly 
     "",
     ...table(optionHead, (connecting ?? []).filter(({ connects }) => connects).map(optionRow)),
   ];
-}
-
-function alsoCalled(name: string): string {
-  return name.startsWith("klutch bind") ? ` Also \`${name.replace("klutch bind", "kubectl bind")}\`.` : "";
 }

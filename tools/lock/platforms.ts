@@ -41,20 +41,16 @@ export function completeLock(entries: LockEntries): LockEntries {
 
 const systems = "aix android darwin freebsd linux netbsd openbsd openharmony sunos win32".split(" ");
 const processors = "arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x wasm32 x64".split(" ");
-const libraries = [
-  ["musl", "musl"],
-  ["gnu", "glibc"],
-] as const;
 
 /** Reads the platform from the package's name, such as `@oxlint/binding-linux-x64-musl`, so that npm skips it elsewhere. */
 function platformOf(folder: string): Pick<LockEntry, "os" | "cpu" | "libc"> {
   const words = folder.split(/[/-]/);
   const os = words.filter((word) => systems.includes(word));
   const cpu = words.filter((word) => processors.includes(word));
-  const [, libc] = libraries.find(([start]) => words.some((word) => word.startsWith(start))) ?? [];
+  const [libc] = /^(?:musl|gnu)/.exec(words.at(-1) ?? "") ?? [];
   return {
     ...(os.length > 0 ? { os } : {}),
     ...(cpu.length > 0 ? { cpu } : {}),
-    ...(os.includes("linux") && libc !== undefined ? { libc: [libc] } : {}),
+    ...(os.includes("linux") && libc !== undefined ? { libc: [libc.replace("gnu", "glibc")] } : {}),
   };
 }

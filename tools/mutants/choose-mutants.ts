@@ -1,8 +1,8 @@
 /** Chooses mutants from the sources of the parts that ship, by a seed. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { basename } from "node:path";
 import { isHandWritten, isTestSupport, partOf, type SourceFile } from "../checks/tree.ts";
-import { mutate, type Mutation, mutationsOf } from "./mutators.ts";
+import { mutate, mutationsOf } from "./mutators.ts";
 
 /** Parts that are mutated when no other is asked for. */
 export const defaultParts: readonly string[] = [
@@ -53,57 +53,56 @@ export function chooseMutants(sources: readonly SourceFile[], choice: Choice): r
       .filter(({ path }) => isMutable(path, part))
       .flatMap((source) => rankedPlaces(source, choice.seed))
       .toSorted((left, right) => (left.rank < right.rank ? -1 : 1));
-    return firstMutants(places, part, share);
+    return firstMutants(places, share);
   });
 }
 
 /** Returns the mutant with the id. Throws when the tree has no such place. */
 export function mutantById(sources: readonly SourceFile[], id: string): Mutant {
   const source = sources.find(({ path }) => id.startsWith(`${path}:`));
-  const place = source && rankedPlaces(source, 0).find((each) => each.id === id);
-  const mutant = place && mutantOf(place, partOf(place.source.path));
+  const mutant =
+    source &&
+    rankedPlaces(source, 0)
+      .find((place) => place.id === id)
+      ?.make();
   if (mutant === undefined) throw new Error(`No place of this tree has the id ${id}; --list prints ids.`);
   return mutant;
 }
 
-interface Place {
-  readonly id: string;
-  readonly source: SourceFile;
-  readonly mutation: Mutation;
-  /** Path and number of the line where the change begins, and the line itself. */
-  readonly line: string;
-  readonly before: string;
-  readonly rank: string;
+/** A place of a source that can be changed; `line` is the path and the number of the line where the change begins. */
+interface Place extends Readonly<Record<"id" | "line" | "rank", string>> {
+  /** Returns undefined when the changed text is no longer TypeScript. */
+  readonly make: () => Mutant | undefined;
 }
 
-function rankedPlaces(source: SourceFile, seed: number): readonly Place[] {
+function rankedPlaces({ path: file, text: source }: SourceFile, seed: number): readonly Place[] {
   const seen = new Map<string, number>();
-  return mutationsOf(source.text).map((mutation) => {
-    const { number, column, text: before } = lineAt(source.text, mutation.start);
-    const line = `${source.path}:${number}`;
-    const key = [seed, source.path, mutation.mutator, before].join("\n");
+  return mutationsOf(source).map((mutation) => {
+    const { mutator, start } = mutation;
+    const { number, column, text: before } = lineAt(source, start);
+    const line = `${file}:${number}`;
+    const id = `${line}:${column}:${mutator}`;
+    const key = [seed, file, mutator, before].join("\n");
     const occurrence = seen.get(key) ?? 0;
     seen.set(key, occurrence + 1);
-    const rank = createHash("sha256").update(`${key}\n${occurrence}`).digest("hex");
-    return { id: `${line}:${column}:${mutation.mutator}`, source, mutation, line, before, rank };
+    const rank = hash("sha256", `${key}\n${occurrence}`);
+    const make = (): Mutant | undefined => {
+      const text = mutate(source, mutation);
+      if (text === undefined) return undefined;
+      return { id, part: partOf(file), file, mutator, before, after: lineAt(text, start).text, text };
+    };
+    return { id, line, rank, make };
   });
 }
 
-function firstMutants(places: readonly Place[], part: string, count: number): readonly Mutant[] {
+function firstMutants(places: readonly Place[], count: number): readonly Mutant[] {
   const chosen = new Map<string, Mutant>();
-  for (const place of places) {
+  for (const { line, make } of places) {
     if (chosen.size === count) break;
-    const mutant = chosen.has(place.line) ? undefined : mutantOf(place, part);
-    if (mutant !== undefined) chosen.set(place.line, mutant);
+    const mutant = chosen.has(line) ? undefined : make();
+    if (mutant !== undefined) chosen.set(line, mutant);
   }
   return [...chosen.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1));
-}
-
-function mutantOf({ id, source, mutation, before }: Place, part: string): Mutant | undefined {
-  const text = mutate(source.text, mutation);
-  if (text === undefined) return undefined;
-  const after = lineAt(text, mutation.start).text;
-  return { id, part, file: source.path, mutator: mutation.mutator, before, after, text };
 }
 
 type Line = Readonly<Record<"number" | "column", number>> & { readonly text: string };

@@ -93,17 +93,14 @@ function ring(test: string, file: string): number {
 /** Finds the `main.ts` files that a file names: by the words of a path, or by `ownProgram`, whose argument may be computed. */
 function startedBy({ path, text }: SourceFile, known: ReadonlySet<string>): readonly string[] {
   const words = [...text.matchAll(/(?:"[\w./-]+",\s*)*"[\w./-]*main\.ts"/g)].flatMap(([found]) => {
-    const relative = found
-      .split(/,\s*/)
-      .map((word) => word.slice(1, -1))
-      .join("/");
+    const relative = found.replaceAll(/",\s*"/g, "/").slice(1, -1);
     return [relative, join(dirname(path), relative)];
   });
-  const programs = [...text.matchAll(/(?<!function )\bownProgram\((?:"([\w-]+)")?/g)].flatMap(([, name]) =>
-    [...known].filter((each) => {
-      const program = /^(?:apps|sandbox)\/([^/]+)\/src\/main\.ts$/.exec(each)?.[1];
-      return program !== undefined && (name === undefined || program === name);
-    }),
+  const programs = [...text.matchAll(/(?<!function )\bownProgram\((?:"([\w-]+)")?/g)].flatMap(
+    ([, name = "[^/]+"]) => {
+      const main = new RegExp(`^(?:apps|sandbox)/${name}/src/main\\.ts$`);
+      return [...known].filter((each) => main.test(each));
+    },
   );
   return [...words, ...programs].filter((each) => known.has(each) && each !== path);
 }

@@ -1,9 +1,9 @@
 /** A copy of the working tree in a temporary folder, in which files can be changed and tests run. */
 import { spawnSync } from "node:child_process";
 import { constants } from "node:fs";
-import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { repositoryRoot } from "../root.ts";
 
 /** Removes itself when it is disposed, with everything that its tests have left. */
@@ -27,10 +27,8 @@ export async function copyTree(files: readonly string[]): Promise<TreeCopy> {
     await symlink(join(tmpdir(), ports), join(temporary, ports));
     // Database servers run as another user.
     await chmod(top, 0o755);
-    for (const parent of new Set(files.map((file) => dirname(file))))
-      await mkdir(join(folder, parent), { recursive: true });
     for (const file of files)
-      await copyFile(join(repositoryRoot, file), join(folder, file), constants.COPYFILE_FICLONE);
+      await cp(join(repositoryRoot, file), join(folder, file), { mode: constants.COPYFILE_FICLONE });
     await linkPackages(folder);
     // Some tests ask git for the files of the tree.
     spawnSync("git", ["init", "--quiet"], { cwd: folder });

@@ -7,9 +7,8 @@ import { parseArgs } from "node:util";
 import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
 import { openTree, type SourceFile, type Tree } from "../checks/tree.ts";
 import { chooseMutants, defaultParts, type Mutant, mutantById } from "./choose-mutants.ts";
-import { importersOf } from "./choose-tests.ts";
 import { copyTree } from "./copy.ts";
-import { judge } from "./judge.ts";
+import { Judge } from "./judge.ts";
 import { compare, diffOf, parseVerdicts, survivorsText, table, type Verdict } from "./report.ts";
 
 const flags = {
@@ -68,16 +67,17 @@ async function verdictsOn(
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   const verdicts: Verdict[] = [];
-  const sources = tree.files(isSource);
   await using copy = await copyTree([...tree.paths]);
-  const court = { copy, sources, importers: importersOf(sources), real, signal: stop.signal };
+  const judge = new Judge(copy, tree.files(isSource), real, stop.signal);
   try {
-    await judge(court, mutants, (verdict) => {
+    for (const mutant of mutants) {
+      const verdict = await judge.judge(mutant);
+      if (verdict === undefined) break;
       verdicts.push(verdict);
       const { id, seconds, outcome, caughtBy } = verdict;
       const words = outcome === "survived" ? "SURVIVED" : `caught by ${caughtBy}`;
       console.log(`${verdicts.length}/${mutants.length} ${id} (${seconds.toFixed(1)} s): ${words}`);
-    });
+    }
   } catch (error) {
     // The verdicts so far took hours, so they are printed all the same.
     console.error(error instanceof Error ? error.message : error);

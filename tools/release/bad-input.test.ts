@@ -1,26 +1,22 @@
 /** Tests that a build refuses bad input, and leaves nothing half-made. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { releaseRegistry } from "@klutch/api";
-import { AptFault, unpackForeign } from "@klutch/engines";
+import { AptFault, run, unpackForeign } from "@klutch/engines";
 import { buildIndex, buildXpkg } from "@klutch/oci";
 import { chartVersion } from "../charts/chart.ts";
 import { replace, replaceFile } from "./disk-full.ts";
-import { writeImage } from "./build-images.ts";
+import { type ReleasedImage, writeImage } from "./build-images.ts";
 import { packCharts } from "./charts.ts";
-import type { ReleasedImage } from "./released-image.ts";
 import { neededLibraries } from "./elf.ts";
-import { buildNodeLayer } from "./base-layer.ts";
+import { buildNodeLayer } from "./foundation.ts";
 import { runSigner, signWith } from "./signing.ts";
 import { smallDisk } from "./testing/small-disk.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-bad-release-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
@@ -169,7 +165,7 @@ test("a signer that cannot be run, and one that says nothing, are named with the
     [join(folder, "no-such"), "ENOENT"],
     ["false", "Command failed: false"],
   ] as const) {
-    const signing = runSigner({ flag: "--sign-executables-command", program, args: [], signed });
+    const signing = runSigner("--sign-executables-command", program, [], signed);
     await assert.rejects(signing, ({ name, message }: Error) => {
       assert.equal(name, "ReleaseError");
       assert.ok(

@@ -12,12 +12,10 @@ import {
   type Referrer,
 } from "@klutch/oci";
 import { programPath } from "./app-layer.ts";
-import { nodePath } from "./base-layer.ts";
+import { type Foundation, nodePath } from "./foundation.ts";
 import type { BuiltLayer } from "./files.ts";
-import type { Foundation } from "./foundation.ts";
 import type { ImageDefinition, ProgramDefinition } from "./images.ts";
-import { provenanceOf, type Source } from "./provenance.ts";
-import { spdxDocument } from "./sbom.ts";
+import { provenanceOf, type Source, spdxDocument } from "./documents.ts";
 
 /** An image of one platform. */
 export interface BuiltImage {
@@ -35,8 +33,9 @@ export function buildReleaseImage(
   source: Source,
 ): BuiltImage {
   const { architecture, base, node } = foundation;
+  const servers = program?.servers?.flatMap((server) => foundation.servers.get(server) ?? []) ?? [];
   // Layers that several images have come first: a node keeps them once.
-  const layers = app === undefined ? [] : [base, node, ...serversOf(program, foundation), app];
+  const layers = app === undefined ? [] : [base, node, ...servers, app];
   const annotations = {
     "org.opencontainers.image.title": name,
     "org.opencontainers.image.description": description,
@@ -80,12 +79,4 @@ function runtimeOf({ app, env = {} }: ProgramDefinition): ImageParts["config"] {
     // A user chosen at run time has no home in the image's accounts.
     Env: ["PATH=/usr/bin:/bin", "HOME=/tmp", "NODE_ENV=production", ...own],
   };
-}
-
-function serversOf(program: ProgramDefinition | undefined, { servers }: Foundation): readonly BuiltLayer[] {
-  return (program?.servers ?? []).map((name) => {
-    const layer = servers.get(name);
-    if (layer === undefined) throw new Error(`the layer of ${name} was not built`);
-    return layer;
-  });
 }

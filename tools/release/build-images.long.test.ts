@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { access, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
-import { promisify } from "node:util";
 import { operatorManifests } from "@klutch/a8s-operator";
 import { klutchVersion, parseRegistry } from "@klutch/api";
 import { openAuthority } from "@klutch/data-servers";
-import { AptFault, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { AptFault, reservePorts, resolveEngine, run, startProcess } from "@klutch/engines";
 import {
   apiVersionOf,
   type DynamicObject,
@@ -19,14 +17,12 @@ import {
 } from "@klutch/kube-core";
 import { installedAccount, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
-import type { ReleasedImage } from "./released-image.ts";
-import { buildImages } from "./build-images.ts";
+import { buildImages, type ReleasedImage } from "./build-images.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
-import { sourceOfRelease } from "./provenance.ts";
+import { sourceOfRelease } from "./documents.ts";
 import { missingForNamespaces, podArguments, runBeside } from "./testing/namespaces.ts";
 import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/unpack.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-release-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const registry = parseRegistry("registry.test/klutch");
@@ -44,7 +40,7 @@ async function build(
 ): Promise<readonly ReleasedImage[] | AptFault> {
   const options = { out: join(folder, name), architectures: ["amd64"], definitions: what } as const;
   const work = await mkdtemp(join(folder, "work-"));
-  return buildImages({ ...options, say: () => undefined }, await sourceOfRelease(), work).catch(
+  return buildImages({ ...options, say: () => undefined }, sourceOfRelease(), work).catch(
     (error: unknown) => {
       if (error instanceof AptFault) return error;
       throw error;

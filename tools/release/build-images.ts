@@ -1,15 +1,22 @@
 /** Builds the part of the release that is images: those of programs, and the Crossplane packages. */
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
-import { buildIndex, writeLayout } from "@klutch/oci";
+import { type Blob, buildIndex, type ImageIndex, type NamedImage, writeLayout } from "@klutch/oci";
 import { buildAppLayer } from "./app-layer.ts";
-import { buildReleaseImage } from "./build-image.ts";
+import { type BuiltImage, buildReleaseImage } from "./build-image.ts";
 import { replace, replaceFile } from "./disk-full.ts";
 import { buildFoundation } from "./foundation.ts";
+import type { ImageDefinition } from "./images.ts";
 import type { ReleaseOptions } from "./options.ts";
-import type { Source } from "./provenance.ts";
-import { namedImages, referenceOf, type ReleasedImage, sizeTable } from "./released-image.ts";
+import type { Source } from "./documents.ts";
 import type { Sign } from "./signing.ts";
+
+/** One image for all platforms, and the documents about each of them. */
+export interface ReleasedImage {
+  readonly definition: ImageDefinition;
+  readonly index: ImageIndex;
+  readonly built: readonly BuiltImage[];
+}
 
 /** `out` gets a layout for each image in `images` or `packages`, and `images.txt`. */
 export type ImagesOptions = Pick<ReleaseOptions, "out" | "architectures" | "definitions" | "sign" | "say">;
@@ -54,4 +61,33 @@ export async function writeImage(image: ReleasedImage, out: string, sign: Sign |
     await writeLayout(layout, namedImages(image, klutchVersion));
     await sign?.(layout, image.index.manifest.digest, name);
   });
+}
+
+/** Returns the reference below the registry that a manifest would have. */
+function referenceOf({ definition, index }: ReleasedImage): string {
+  return `${definition.name}:${klutchVersion}@${index.manifest.digest}`;
+}
+
+/** Lists the images; each line starts with a reference, or with spaces. Sizes are what a registry sends for a platform, in megabytes. */
+function sizeTable(released: readonly ReleasedImage[]): string {
+  return released
+    .flatMap((image) => [
+      referenceOf(image),
+      ...image.built.map(({ architecture, image: { blobs } }) => {
+        const layers = blobs.slice(1).map((layer) => megabytes(layer));
+        return `  ${architecture}  ${megabytes(...blobs)} MB = ${layers.join(" + ")}`;
+      }),
+    ])
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function megabytes(...blobs: readonly Blob[]): string {
+  return (blobs.reduce((total, { bytes }) => total + bytes.length, 0) / 1e6).toFixed(1);
+}
+
+/** Returns what a layout holds of the image: its index under this name, and the documents, which have none. */
+export function namedImages({ index, built }: ReleasedImage, name: string): readonly NamedImage[] {
+  const documents = built.flatMap(({ referrers }) => referrers);
+  return [{ name, image: index }, ...documents.map((image) => ({ image }))];
 }

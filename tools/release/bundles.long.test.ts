@@ -20,7 +20,7 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import { namespaceObject, leaseCluster, untilServed, waitFor } from "@klutch/kube-testing";
-import { variablesOf } from "./bundle-configure.ts";
+import { variablesOf } from "./bundle-backend.ts";
 import { bundleObjects, bundleText } from "./bundles.ts";
 
 await using stack = new AsyncDisposableStack();

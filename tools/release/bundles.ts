@@ -6,7 +6,6 @@ import { join } from "node:path";
 import {
   artefact,
   type ArtefactName,
-  type ArtefactOptions,
   bindCrds,
   configurationName,
   functionName,
@@ -23,10 +22,9 @@ import { released } from "../charts/chart.ts";
 import { backendRbac } from "../generate/backend-manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
-import type { ReleasedImage } from "./released-image.ts";
-import { backendDeployment, backendService } from "./bundle-backend.ts";
+import type { ReleasedImage } from "./build-images.ts";
 import { brokerManifests } from "./bundle-broker.ts";
-import { configureObjects, variablesOf } from "./bundle-configure.ts";
+import { backendService, configureObjects, siteDeployment, variablesOf } from "./bundle-backend.ts";
 
 /** Names of the bundles. */
 export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
@@ -42,9 +40,8 @@ export function bundleObjects({
   readonly registry?: Registry;
   readonly digests?: ReadonlyMap<ArtefactName, string>;
 } = {}): Readonly<Record<BundleName, readonly KubeObject[]>> {
-  const of = (name: ArtefactName): ArtefactOptions => ({ registry, digest: digests?.get(name) });
-  const image = (name: ArtefactName): string => artefact(name, of(name));
-  const [deployment, packages] = [backendDeployment(image("backend"), of("konnector")), packagesOf(image)];
+  const image = (name: ArtefactName): string => artefact(name, { registry, digest: digests?.get(name) });
+  const [deployment, packages] = [siteDeployment(image), packagesOf(image)];
   const rights = backendRbac();
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
   const install = [

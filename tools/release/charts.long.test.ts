@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { reservePorts, resolveEngine, run, startProcess } from "@klutch/engines";
 import { chartVersion } from "../charts/chart.ts";
 import { startHelm } from "../charts/testing/helm.ts";
 import { atHome, minimal } from "../charts/testing/values.ts";
 import { repositoryRoot } from "../root.ts";
 import { packCharts } from "./charts.ts";
 
-const run = promisify(execFile);
 const say = (): void => undefined;
 
 test("charts are packed twice with the same bytes, and Helm's linter passes the archives", async () => {

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
-import { AptFault } from "@klutch/engines";
+import { AptFault, run } from "@klutch/engines";
 import { blamingTemporaryFolder, isDiskFull } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
 import { smallDisk } from "./testing/small-disk.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-disk-full-"));
 after(() => rm(folder, { recursive: true, force: true }));
 

@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { textAt, valueAt } from "@klutch/kube-core";
 import { ReleaseError } from "./errors.ts";
 
 /** npm ends with the number of the system's error when it cannot write its result, and says nothing when it is to be silent. */
@@ -10,14 +11,10 @@ const removal = { recursive: true, force: true } as const;
 
 /** Returns true if the error says that a disk is full, in the words of the system, of apt, or of another program that was run. */
 export function isDiskFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = "code" in error ? error.code : undefined;
-  const said = ["stdout" in error && error.stdout, "stderr" in error && error.stderr];
+  const said = ["message", "stdout", "stderr"].map((field) => textAt(error, field));
   return (
-    ["ENOSPC", "EDQUOT", npmExitCode].some((each) => each === code) ||
-    /ENOSPC|EDQUOT|no space left on device|quota exceeded|enough free space/i.test(
-      [error.message, ...said.map(String)].join("\n"),
-    )
+    ["ENOSPC", "EDQUOT", npmExitCode].some((code) => code === valueAt(error, "code")) ||
+    /ENOSPC|EDQUOT|no space left on device|quota exceeded|enough free space/i.test(said.join("\n"))
   );
 }
 

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordsAt, textAt } from "@klutch/kube-core";
 import { lockedPackage, packageFolders } from "./lock-file.ts";
-import { provenanceOf } from "./provenance.ts";
-import { type Contents, spdxDocument } from "./sbom.ts";
+import { type Contents, provenanceOf, spdxDocument } from "./documents.ts";
 
 const undici = await lockedPackage("node_modules/undici");
 const contents: Contents = {

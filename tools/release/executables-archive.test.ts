@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
-import { archiveName, type ExecutableName, packExecutable } from "./executables-archive.ts";
-import type { Platform } from "./executables-platforms.ts";
+import { run } from "@klutch/engines";
+import { archiveName, type ExecutableName, packExecutable, type Platform } from "./executables-archive.ts";
 
-const run = promisify(execFile);
 const program = Buffer.from("a program ".repeat(1000));
 const licences = [{ path: "LICENSE", content: Buffer.from("do as you like") }];
 

@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { klutchVersion, runtimeUser } from "@klutch/api";
-import { resolveEngine } from "@klutch/engines";
+import { resolveEngine, run } from "@klutch/engines";
 import { buildProgramFiles } from "./app-layer.ts";
 import { buildExecutable } from "./executables.ts";
-import { allPlatforms, type Platform } from "./executables-platforms.ts";
+import { allPlatforms, type Platform } from "./executables-archive.ts";
 import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-executables-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
 await chmod(folder, 0o755);

@@ -2,24 +2,26 @@
  * Builds `kubectl-bind` and `klutch` with Node inside, an archive for each name and platform: one program, which goes by the name that it is
  * started as. Node puts the bundle into a Node of any platform by itself (`--build-sea`).
  */
-import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
+import { run } from "@klutch/engines";
+import { commandNames } from "../build/commands.ts";
 import { buildProgramFiles } from "./app-layer.ts";
 import { blamingTemporaryFolder, inTemporaryFolder, replace } from "./disk-full.ts";
-import { archiveName, executableNames, packExecutable } from "./executables-archive.ts";
-import { signMachO } from "./executables-macho.ts";
-import { withoutCertificates } from "./executables-pe.ts";
-import { type Platform, platformName, platformOfProgram } from "./executables-platforms.ts";
+import {
+  archiveName,
+  packExecutable,
+  type Platform,
+  platformName,
+  platformOfProgram,
+} from "./executables-archive.ts";
+import { signMachO, withoutCertificates } from "./executables-signatures.ts";
 import { ReleaseError } from "./errors.ts";
 import { lockedPackage } from "./lock-file.ts";
 import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
 import type { ReleaseOptions } from "./options.ts";
 import { runSigner } from "./signing.ts";
-
-const run = promisify(execFile);
 
 /** The archives of Node for all platforms, and one Node twice. */
 const roomMiB = 700;
@@ -47,9 +49,11 @@ async function writeArchives(options: ExecutablesOptions, target: string, folder
       return buildExecutable({ platform, node, program: bundle.program, folder, signExecutables });
     });
     // Side by side, because to compress them takes long.
-    const archives = executableNames.map((name) => packExecutable(name, platform, program, licences));
-    for (const [index, archive] of (await Promise.all(archives)).entries()) {
-      const file = archiveName(executableNames[index] ?? "klutch", platform);
+    const packing = commandNames.map(async (name) => {
+      const archive = await packExecutable(name, platform, program, licences);
+      return { file: archiveName(name, platform), archive };
+    });
+    for (const { file, archive } of await Promise.all(packing)) {
       await writeFile(join(target, file), archive);
       say(`executables/${file}: ${(archive.length / 1e6).toFixed(1)} MB`);
     }
@@ -110,16 +114,9 @@ async function assertPinnedNode(): Promise<void> {
 }
 
 /** Signs programs for macOS and Windows by the signer; without one, signs those for macOS ad hoc. */
-async function sign(path: string, { platform, signExecutables }: ExecutableParts): Promise<void> {
-  if (platform.os === "linux") return;
+async function sign(path: string, { platform, signExecutables: program }: ExecutableParts): Promise<void> {
   const name = platformName(platform);
-  if (signExecutables !== undefined)
-    await runSigner({
-      flag: "--sign-executables-command",
-      program: signExecutables,
-      args: [path, name],
-      signed: `the executable for ${name}`,
-    });
-  else if (platform.os === "darwin")
-    await writeFile(path, signMachO(await readFile(path), executableNames[0]));
+  if (platform.os !== "linux" && program !== undefined)
+    await runSigner("--sign-executables-command", program, [path, name], `the executable for ${name}`);
+  else if (platform.os === "darwin") await writeFile(path, signMachO(await readFile(path), commandNames[0]));
 }

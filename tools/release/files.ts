@@ -6,12 +6,7 @@ import { type Layer, layerOf, type TarEntry } from "@klutch/oci";
 import type { LockedPackage } from "./lock-file.ts";
 
 /** A regular file; `path` is below the image's root, without a slash in front. */
-export interface FileEntry {
-  readonly path: string;
-  readonly content: Uint8Array;
-  /** Permission bits. Default 0o644. */
-  readonly mode?: number;
-}
+export type FileEntry = Extract<TarEntry, { readonly content: Uint8Array }>;
 
 /** A layer, and what it is made of. */
 export interface BuiltLayer {

@@ -1,5 +1,5 @@
 /** Lists the images of a release. */
-import { type ArtefactName, packageArtefacts, type Registry } from "@klutch/api";
+import type { ArtefactName, Registry } from "@klutch/api";
 import { generations, packagesOf } from "@klutch/services";
 import type { ServerName } from "./server-sets.ts";
 
@@ -21,77 +21,57 @@ export interface ImageDefinition {
   readonly folder: "images" | "packages";
   readonly description: string;
   /** Missing in a package that brings no program. */
-  readonly program?: ProgramDefinition;
+  readonly program?: ProgramDefinition | undefined;
   /** The YAML stream that makes a Crossplane package of it, its metadata first. */
-  readonly documents?: readonly unknown[];
+  readonly documents?: readonly unknown[] | undefined;
 }
 
 /** Folder of the data that must outlive these programs. It is to be a volume. */
 export const dataFolder = "/var/lib/klutch-broker";
 
-const plainImages: readonly ImageDefinition[] = [
-  {
-    name: "konnector",
-    folder: "images",
-    description: "The agent of an app cluster: claims go to the control plane, status and Secrets come back.",
-    program: { app: "konnector" },
-  },
-  {
-    name: "backend",
-    folder: "images",
-    description: "Logins, the binding page, and the controllers of the control plane.",
-    program: { app: "backend" },
-  },
-  {
-    name: "broker",
-    folder: "images",
-    description: "A service broker for trying Klutch out, with its PostgreSQL, MariaDB and Redis servers.",
-    program: {
-      app: "broker",
-      servers: ["postgresql", "mariadb", "redis"],
-      env: {
-        BROKER_LISTEN: "0.0.0.0:8080",
-        BROKER_PROBE_LISTEN: "0.0.0.0:8081",
-        BROKER_POSTGRES_FOLDER: `${dataFolder}/postgres`,
-        BROKER_DATA_FOLDER: `${dataFolder}/servers`,
-        BROKER_BACKUP_FOLDER: `${dataFolder}/backups`,
-      },
-    },
-  },
-  {
-    name: "a8s-operator",
-    folder: "images",
-    description: "PostgreSQL servers from the kinds of a8s, for trying Klutch out.",
-    program: { app: "a8s-operator", servers: ["postgresql"] },
-  },
-];
+const brokerEnv = {
+  BROKER_LISTEN: "0.0.0.0:8080",
+  BROKER_PROBE_LISTEN: "0.0.0.0:8081",
+  BROKER_POSTGRES_FOLDER: `${dataFolder}/postgres`,
+  BROKER_DATA_FOLDER: `${dataFolder}/servers`,
+  BROKER_BACKUP_FOLDER: `${dataFolder}/backups`,
+};
 
-/** Programs and words of the packages. */
-const packagePrograms: Readonly<
-  Partial<Record<ArtefactName, Pick<ImageDefinition, "description" | "program">>>
+/** Words and program of each image, in the order of the release. */
+const images: Readonly<
+  Record<Exclude<ArtefactName, `charts/${string}`>, readonly [string, program?: ProgramDefinition]>
 > = {
-  [packageArtefacts.provider]: {
-    description: "The Crossplane provider of service brokers and backup managers, with its program.",
-    program: { app: "provider-anynines" },
-  },
-  [packageArtefacts.function]: {
-    description: "The composition function of the data services, with its program.",
-    program: { app: "function-klutch" },
-  },
-  [packageArtefacts.configuration]: {
-    description: "The data services as claims of cluster-scoped composites.",
-  },
-  [packageArtefacts.namespacedConfiguration]: {
-    description: "The data services as namespaced composites.",
-  },
+  konnector: [
+    "The agent of an app cluster: claims go to the control plane, status and Secrets come back.",
+    { app: "konnector" },
+  ],
+  backend: ["Logins, the binding page, and the controllers of the control plane.", { app: "backend" }],
+  broker: [
+    "A service broker for trying Klutch out, with its PostgreSQL, MariaDB and Redis servers.",
+    { app: "broker", servers: ["postgresql", "mariadb", "redis"], env: brokerEnv },
+  ],
+  "a8s-operator": [
+    "PostgreSQL servers from the kinds of a8s, for trying Klutch out.",
+    { app: "a8s-operator", servers: ["postgresql"] },
+  ],
+  "function-klutch": [
+    "The composition function of the data services, with its program.",
+    { app: "function-klutch" },
+  ],
+  "provider-anynines": [
+    "The Crossplane provider of service brokers and backup managers, with its program.",
+    { app: "provider-anynines" },
+  ],
+  "configuration-dataservices": ["The data services as claims of cluster-scoped composites."],
+  "configuration-dataservices-namespaced": ["The data services as namespaced composites."],
 };
 
 /** All of them, for releases that live in `registry`: the Configurations name it. */
 export function imageDefinitions(registry: Registry): readonly ImageDefinition[] {
-  const packages = packagesOf(generations, registry).map(({ artefactName, documents }): ImageDefinition => {
-    const words = packagePrograms[artefactName];
-    if (words === undefined) throw new Error(`${artefactName} is not described in the list of images`);
-    return { name: artefactName, folder: "packages", documents, ...words };
+  const packages = packagesOf(generations, registry);
+  return (Object.keys(images) as (keyof typeof images)[]).map((name) => {
+    const [description, program] = images[name];
+    const documents = packages.find(({ artefactName }) => artefactName === name)?.documents;
+    return { name, folder: documents === undefined ? "images" : "packages", description, program, documents };
   });
-  return [...plainImages, ...packages];
 }

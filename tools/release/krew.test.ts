@@ -2,32 +2,35 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { klutchVersion, releaseDownloads } from "@klutch/api";
 import { formatYaml, parseYaml } from "@klutch/kube";
-import { archiveName, executableNames } from "./executables-archive.ts";
-import { allPlatforms, platformName } from "./executables-platforms.ts";
+import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { commandNames } from "../build/commands.ts";
+import { allPlatforms, archiveName, platformName } from "./executables-archive.ts";
 import { krewPlugin } from "./krew.ts";
 
 const sums = new Map(
   allPlatforms.flatMap((platform, index) =>
-    executableNames.map((name) => [archiveName(name, platform), `${index}`.repeat(64)]),
+    commandNames.map((name) => [archiveName(name, platform), `${index}`.repeat(64)]),
   ),
 );
 
 test("the manifest keeps krew's rules", () => {
   const plugin = krewPlugin(sums);
   assert.deepEqual(parseYaml(formatYaml(plugin)), plugin);
-  const { metadata, spec } = plugin;
-  assert.match(metadata.name, /^[a-z][a-z0-9-]*$/);
-  assert.match(spec.version, /^v\d+\.\d+\.\d+$/);
-  assert.ok(spec.shortDescription.length <= 50 && !/[\n.]/.test(spec.shortDescription));
-  const selected = spec.platforms.map(
-    ({ selector: { matchLabels } }) => `${matchLabels.os}/${matchLabels.arch}`,
-  );
+  const spec = (name: string): string => textAt(plugin, "spec", name) ?? "";
+  assert.match(plugin.metadata.name ?? "", /^[a-z][a-z0-9-]*$/);
+  assert.match(spec("version"), /^v\d+\.\d+\.\d+$/);
+  assert.ok(spec("shortDescription").length <= 50 && !/[\n.]/.test(spec("shortDescription")));
+  const platforms = recordsAt(plugin, "spec", "platforms");
+  const selected = platforms.map((each) => {
+    const { os, arch } = recordAt(each, "selector", "matchLabels");
+    return `${String(os)}/${String(arch)}`;
+  });
   assert.deepEqual(selected, allPlatforms.map(platformName));
-  for (const { uri, sha256, bin, files, selector } of spec.platforms) {
-    assert.ok(uri.startsWith(`${releaseDownloads}/${klutchVersion}/executables/kubectl-bind_`), uri);
-    assert.match(sha256, /^[0-9a-f]{64}$/);
-    assert.equal(bin, selector.matchLabels.os === "windows" ? "kubectl-bind.exe" : "kubectl-bind");
-    assert.ok(files.some(({ from, to }) => from === bin && to === "."));
+  for (const [index, { uri, sha256, bin, files }] of platforms.entries()) {
+    assert.ok(String(uri).startsWith(`${releaseDownloads}/${klutchVersion}/executables/kubectl-bind_`));
+    assert.match(String(sha256), /^[0-9a-f]{64}$/);
+    assert.equal(bin, selected[index]?.startsWith("windows/") ? "kubectl-bind.exe" : "kubectl-bind");
+    assert.ok(recordsAt(files).some(({ from, to }) => from === bin && to === "."));
   }
 });
 

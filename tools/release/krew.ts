@@ -2,38 +2,27 @@
 import { join } from "node:path";
 import { klutchVersion, releaseDownloads } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { type Checksums, checksumsOf } from "./checksums.ts";
 import { replaceFile } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
-import { archiveName, programName } from "./executables-archive.ts";
-import { allPlatforms, type Platform, platformName } from "./executables-platforms.ts";
+import {
+  allPlatforms,
+  archiveName,
+  type Platform,
+  platformName,
+  programName,
+} from "./executables-archive.ts";
 
+const pluginName = "bind";
 const executable = "kubectl-bind";
 
-/** A Plugin of `krew.googlecontainertools.github.com/v1alpha2`. */
-export interface KrewPlugin {
-  readonly apiVersion: string;
-  readonly kind: "Plugin";
-  readonly metadata: { readonly name: string };
-  readonly spec: Readonly<
-    Record<"version" | "homepage" | "shortDescription" | "description" | "caveats", string>
-  > & { readonly platforms: readonly KrewPlatform[] };
-}
-
-interface KrewPlatform {
-  readonly selector: { readonly matchLabels: { readonly os: string; readonly arch: string } };
-  readonly uri: string;
-  readonly sha256: string;
-  readonly bin: string;
-  readonly files: readonly { readonly from: string; readonly to: string }[];
-}
-
-/** Makes the manifest of the archives' checksums. Throws `ReleaseError` when they lack an archive. */
-export function krewPlugin(sums: Checksums): KrewPlugin {
+/** Makes the manifest, a Plugin of krew, of the archives' checksums. Throws `ReleaseError` when they lack an archive. */
+export function krewPlugin(sums: Checksums): KubeObject {
   return {
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",
-    metadata: { name: "bind" },
+    metadata: { name: pluginName },
     spec: {
       version: klutchVersion,
       homepage: releaseDownloads,
@@ -45,7 +34,7 @@ export function krewPlugin(sums: Checksums): KrewPlugin {
   };
 }
 
-function platformOf(platform: Platform, sums: Checksums): KrewPlatform {
+function platformOf(platform: Platform, sums: Checksums): object {
   const archive = archiveName(executable, platform);
   const sha256 = sums.get(archive);
   if (sha256 === undefined)
@@ -66,7 +55,7 @@ function platformOf(platform: Platform, sums: Checksums): KrewPlatform {
 export async function writeKrewManifest(folder: string): Promise<void> {
   const archives = join(folder, "executables");
   const plugin = krewPlugin(await checksumsOf(archives));
-  await replaceFile(join(archives, `${plugin.metadata.name}.yaml`), formatYaml(plugin));
+  await replaceFile(join(archives, `${pluginName}.yaml`), formatYaml(plugin));
 }
 
 const description = `

@@ -4,18 +4,15 @@
  * the same configuration.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, request as ask, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
-import { ownProgram, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, resolveEngine, run, startProcess } from "@klutch/engines";
 import { buildIndex, buildXpkg, writeLayout } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 
-const run = promisify(execFile);
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const folder = await mkdtemp(join(tmpdir(), "klutch-login-"));

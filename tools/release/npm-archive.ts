@@ -1,14 +1,10 @@
 /** Fetches a package as the registry has it, which is what the lock file pins; also for another platform, where npm would not install it. */
-import { execFile } from "node:child_process";
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { keepFiles, type KeptFilesOptions, takeKept } from "@klutch/engines";
+import { keepFiles, type KeptFilesOptions, run, takeKept } from "@klutch/engines";
 import { ReleaseError } from "./errors.ts";
 import { type LockedPackage, lockedPackage, sha512Of } from "./lock-file.ts";
-
-const run = promisify(execFile);
 
 /** A package that was checked. */
 export interface NpmArchive {
@@ -17,13 +13,10 @@ export interface NpmArchive {
   read(path: string): Promise<Uint8Array>;
 }
 
-/** Downloads a package of npm, such as `undici@8.0.0`, into a folder, and gives back the archive's path. */
-export type Download = (reference: string, folder: string) => Promise<string>;
-
 /** Sets how a package is fetched. */
 export interface NpmArchiveOptions extends KeptFilesOptions {
-  /** Default: `npm pack`. */
-  readonly download?: Download | undefined;
+  /** Downloads a package, such as `undici@8.0.0`, into a folder, and gives back the archive's path. Default: `npm pack`. */
+  readonly download?: ((reference: string, folder: string) => Promise<string>) | undefined;
 }
 
 /**
@@ -63,7 +56,7 @@ async function downloaded(
   return archive;
 }
 
-const npmPack: Download = async (reference, folder) => {
+async function npmPack(reference: string, folder: string): Promise<string> {
   const { stdout } = await run("npm", ["pack", reference, "--silent", "--pack-destination", folder]);
   return join(folder, stdout.trim());
-};
+}

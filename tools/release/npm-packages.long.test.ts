@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
+import { run } from "@klutch/engines";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
 import { buildNpmPackages, npmPackages } from "./npm-packages.ts";
 
-const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-npm-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const modules = join(folder, "node_modules");

@@ -1,17 +1,14 @@
 /** Builds the packages for npm: clients that are of use without the rest of Klutch, and what they stand on, compiled, with types. */
-import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
+import { run } from "@klutch/engines";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { oldestNode } from "../build/commands.ts";
 import { repositoryRoot } from "../root.ts";
 import { inTemporaryFolder, isDiskFull, replace } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
 import type { ReleaseOptions } from "./options.ts";
-
-const run = promisify(execFile);
 
 /** Folders below `packages`. The first four are for others to use; the rest is what those need. */
 export const npmPackages: readonly string[] =
@@ -67,8 +64,7 @@ async function compile(folder: string, outDir: string): Promise<void> {
     await run(process.execPath, [tsc, "--project", path]);
   } catch (cause) {
     if (isDiskFull(cause)) throw cause;
-    const said = cause instanceof Error && "stdout" in cause ? String(cause.stdout).trim() : "";
-    throw new ReleaseError(`the npm packages do not compile:\n${said}`, { cause });
+    throw new ReleaseError(`the npm packages do not compile:\n${textAt(cause, "stdout")}`, { cause });
   }
 }
 

@@ -1,15 +1,13 @@
 /** The offline archive by way of the real command and a real registry; the images are small stand-ins, which makes no difference to either. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { klutchVersion, parseRegistry, releaseRegistry } from "@klutch/api";
-import { ownProgram, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, resolveEngine, run, startProcess } from "@klutch/engines";
 import { buildIndex, buildReferrer, buildXpkg, digestOf, jsonBlob } from "@klutch/oci";
-import type { ReleasedImage } from "./released-image.ts";
+import type { ReleasedImage } from "./build-images.ts";
 import { chartVersion } from "../charts/chart.ts";
 import { startHelm } from "../charts/testing/helm.ts";
 import { atHome, minimal } from "../charts/testing/values.ts";
@@ -18,7 +16,6 @@ import { packCharts } from "./charts.ts";
 import { imageDefinitions } from "./images.ts";
 import { offlineName, writeOffline } from "./offline.ts";
 
-const run = promisify(execFile);
 await using stack = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), "klutch-offline-"));
 stack.defer(() => rm(folder, { recursive: true }));

@@ -9,7 +9,7 @@ import { layoutFiles, tarEnd, tarParts } from "@klutch/oci";
 import { bundleNames } from "./bundles.ts";
 import type { PackedChart } from "./charts.ts";
 import { replace } from "./disk-full.ts";
-import { namedImages, type ReleasedImage } from "./released-image.ts";
+import { namedImages, type ReleasedImage } from "./build-images.ts";
 
 /** Name of the archive, and of the folder in it. */
 export const offlineName: string = `klutch-${klutchVersion}`;

@@ -5,7 +5,7 @@ import { parseRegistry, type Registry, releaseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 import { ReleaseError } from "./errors.ts";
-import { allPlatforms, type Platform, platformName } from "./executables-platforms.ts";
+import { allPlatforms, type Platform, platformName } from "./executables-archive.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
 import { type Sign, signWith } from "./signing.ts";
 

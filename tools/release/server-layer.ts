@@ -1,5 +1,5 @@
 /** Builds layers with database servers out of Debian packages: their files, and the libraries that those are linked to and no lower layer has. */
-import { lstat, readdir, readFile, readlink } from "node:fs/promises";
+import { glob, lstat, readFile, readlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { UnpackedPackage } from "@klutch/engines";
 import type { TarEntry } from "@klutch/oci";
@@ -66,21 +66,13 @@ async function librariesOf(
   return [...libraries.values()];
 }
 
+/** Looks into the folders of libraries in the order in which the loader does. */
 async function libraryIn(packages: readonly UnpackedPackage[], name: string): Promise<Found | undefined> {
   for (const from of packages)
-    for (const path of await libraryPaths(from.root))
-      if (basename(path) === name) return { from, entry: await libraryEntry(from.root, path) };
+    for (const parent of ["lib", "usr/lib"])
+      for await (const path of glob(`${parent}/*-linux-gnu/${name}`, { cwd: from.root }))
+        return { from, entry: await libraryEntry(from.root, path) };
   return undefined;
-}
-
-/** Returns the folders of libraries, in the order in which the loader searches them. */
-async function libraryPaths(root: string): Promise<readonly string[]> {
-  const paths: string[] = [];
-  for (const parent of ["lib", "usr/lib"])
-    for (const folder of await readdir(join(root, parent)).catch(() => []))
-      if (folder.endsWith("-linux-gnu"))
-        for (const name of await readdir(join(root, parent, folder))) paths.push(join(parent, folder, name));
-  return paths;
 }
 
 /** The package's own, or that of the package which its folder leads to. */

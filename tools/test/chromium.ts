@@ -1,6 +1,6 @@
 /** Finds the browser that tests start, and installs Debian's when there is none and this user may. */
 import { spawnSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -31,12 +31,5 @@ function found(): string | undefined {
   const { KLUTCH_CHROMIUM: override, PATH: searched = "" } = process.env;
   if (override !== undefined) return override;
   const paths = names.flatMap((name) => searched.split(delimiter).map((folder) => join(folder, name)));
-  return paths.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return paths.find((path) => existsSync(path));
 }

@@ -28,6 +28,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
   ["tools/charts/", ["helm"]],
   ["tools/docs/install", ["helm"]],
+  ["tools/docs/site", []],
   ["tools/release/charts", ["crane", "helm"]],
   ["proof/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["sandbox/engines/src/helm", ["helm"]],

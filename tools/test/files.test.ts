@@ -62,7 +62,7 @@ test("each long file belongs to exactly one part of test:long, and each program 
   assert.ok(long.length > 10);
   const homes = longParts.flatMap((part) => filesOf(part, long));
   assert.deepEqual(homes.toSorted(), long);
-  for (const program of longParts.flatMap(({ programs = [] }) => programs))
+  for (const program of longParts.flatMap(({ programs }) => programs))
     assert.ok(existsSync(join(repositoryRoot, program.split(" ", 1).join())), program);
   assert.deepEqual(
     chooseParts(["nodes"]).map(({ name }) => name),
@@ -80,12 +80,12 @@ test("batches hold every pure file once, and files that compute for long have on
   assert.ok(batches.every(({ length }) => length <= 24));
 });
 
-test("files on servers have a process each; whole installations have a queue of their own, and the longest start first", () => {
+test("files on servers have a process each, or one for a folder that shares it; whole installations have a queue of their own, and the longest start first", () => {
   const whole = ["proof/e2e/faults/real/faults.real.test.ts", "proof/e2e/whole-way.real.test.ts"];
-  const slow = "sandbox/broker/src/backups/crash.real.test.ts";
-  assert.deepEqual(processesFor([...files.real, ...whole, slow]), {
+  const sharing = ["packages/services/src/a.real.test.ts", "packages/services/src/b/c.real.test.ts"];
+  assert.deepEqual(processesFor([...files.real, ...whole, ...sharing]), {
     whole: [[whole[1]], [whole[0]]],
-    other: [[slow], [...files.real]],
+    other: [sharing, [...files.real]],
   });
 });
 

@@ -89,16 +89,25 @@ export function batchesOf(files: readonly string[]): readonly Batch[] {
 }
 
 /** Parts of the paths of files on servers that take longest, in the order in which they start. */
-const slowOnServers = ["e2e/whole-way", "e2e/scenarios", "backups/crash.real"];
+const slowOnServers = ["e2e/whole-way", "packages/services/"];
 
-/** Makes a process of each file on servers; `whole` are those that start whole installations, `other` the rest, both with the longest first. */
+/** Folders whose files on servers share one process, because they share what takes longest to start. */
+const sharing = ["packages/services/"];
+
+/**
+ * Makes a process of each file on servers, or of those that share one; `whole` are those that start whole installations, `other` the rest,
+ * both with the longest first.
+ */
 export function processesFor(
   files: readonly string[],
 ): Readonly<Record<"whole" | "other", readonly Batch[]>> {
   const ordered = [...new Set([...slowest(files, slowOnServers), ...files])];
-  const isWhole = (file: string): boolean => file.startsWith("proof/e2e/");
+  const batches = [
+    ...Map.groupBy(ordered, (file) => sharing.find((folder) => file.startsWith(folder)) ?? file).values(),
+  ];
+  const isWhole = ([file = ""]: Batch): boolean => file.startsWith("proof/e2e/");
   return {
-    whole: ordered.filter(isWhole).map((file) => [file]),
-    other: ordered.filter((file) => !isWhole(file)).map((file) => [file]),
+    whole: batches.filter(isWhole),
+    other: batches.filter((batch) => !isWhole(batch)),
   };
 }

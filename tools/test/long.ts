@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);
     const files = filesOf(part, allTestFiles().long);
     if (files.length > 0) results.push(await runReal(part.name, files));
-    const programs = [...(part.programs ?? []).entries()];
+    const programs = [...part.programs.entries()];
     results.push(...(await inLanes(lanesOf(availableParallelism(), programs), runProgram)));
     const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
     console.log(`#### ${part.name} done; ${failed.length} failed so far.`);

@@ -9,7 +9,7 @@ import { lanesOf, runStage, type StageResult } from "./stage.ts";
 /** Obtains what the files need, then runs them. */
 export async function runReal(name: string, files: readonly string[]): Promise<StageResult> {
   await ensureEngines(files);
-  if (files.some((file) => file.includes("browser"))) ensureChromium();
+  if (files.some((file) => /browser|docs\/site/.test(file))) ensureChromium();
   await using pool = await ClusterPool.open();
   const { whole, other } = processesFor(files);
   const lanes = [

@@ -8,12 +8,20 @@ import {
   apiServiceExportTemplates,
   type APIServiceNamespace,
   apiServiceNamespaces,
+  binderName,
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
+  crdNameOf,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
-import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
+import {
+  customResourceDefinitions,
+  keyOf,
+  type KubeObject,
+  namespaces,
+  serviceAccounts,
+} from "@klutch/kube-core";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
@@ -24,10 +32,13 @@ import {
   createControlPlane,
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
+import { ClaimCauses } from "./causes/claim-causes.ts";
+import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
 import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
 import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controller-context.ts";
 import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
 import { createExportReconcile } from "./exports/reconciler.ts";
+import { createTemplateReconcile } from "./exports/template-reconciler.ts";
 import { createServiceNamespaceReconcile } from "./service-namespaces/reconciler.ts";
 import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
@@ -40,6 +51,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
+import { refuseAtLogin } from "./provisioning/tenant.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -76,7 +88,8 @@ export function createBackend(options: BackendOptions): Backend {
     logger,
   });
   const { consumerScope, clusterScopedIsolation } = config;
-  const exportTemplates = new ExportTemplates({ templates, crds: caches.crds, consumerScope });
+  const scopes = { consumerScope, clusterScopedIsolation };
+  const exportTemplates = new ExportTemplates({ templates, crds: caches.crds, scopes });
   const external = {
     server: config.external.address ?? options.cluster.server,
     ca: config.external.ca ?? options.cluster.ca,
@@ -88,12 +101,14 @@ export function createBackend(options: BackendOptions): Backend {
     client: controllerClient,
     caches,
     exportTemplates,
-    consumerScope,
-    clusterScopedIsolation,
+    ...scopes,
     limits: config.limits,
     clock,
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
-    credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
+    credentials: withoutControlPlane(
+      createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
+      caches,
+    ),
   };
   const konnectorImages = { image: config.konnectorImage, allowedPrefixes: config.allowedImagePrefixes };
   const controlPlane = config.controlPlaneMode
@@ -108,7 +123,12 @@ export function createBackend(options: BackendOptions): Backend {
     // Without a login every path is unknown.
     app: web?.app ?? new Hono(),
     problem: () => problemOf(informers) ?? web?.identityProvider.problem,
-    parts: [...informers, ...controllers, ...(web === undefined ? [] : [probing(web.identityProvider)])],
+    parts: [
+      ...informers,
+      ...controllers,
+      new ClaimCauses({ context, logger, metrics: options.metrics }),
+      ...(web === undefined ? [] : [probing(web.identityProvider)]),
+    ],
   };
 }
 
@@ -170,6 +190,7 @@ function createWeb(
     exportTemplates,
     secure,
     logger,
+    admit: (session) => refuseAtLogin(tenant, session),
     bind: createBind({ exportTemplates, tenant, credentials, signal }),
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
@@ -185,8 +206,8 @@ function renewalUrlFor({ oidc }: BackendConfig): string {
 }
 
 function informersOf(caches: Caches): readonly AnyInformer[] {
-  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache } = caches;
-  return [requests, exports, mappings, bindings, crds, namespaceCache];
+  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
+  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts];
 }
 
 function problemOf(informers: readonly AnyInformer[]): string | undefined {
@@ -208,6 +229,13 @@ function createCaches(client: KubeClient, logger: Logger): Caches {
       type: namespaces,
       metadataOnly: true,
       indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
+    }),
+    accounts: new Informer<KubeObject>({
+      ...common,
+      type: serviceAccounts,
+      metadataOnly: true,
+      // The role of the backend allows this name only.
+      fieldSelector: `metadata.name=${binderName}`,
     }),
   };
 }
@@ -237,12 +265,29 @@ function createControllers(
     logger,
     metrics,
   });
+  const heartbeats = new Heartbeats(options.clock);
   const bindings = new Controller({
     name: "clusterbindings",
-    reconcile: createClusterBindingReconcile(context),
+    reconcile: createClusterBindingReconcile(context, heartbeats),
     logger,
     metrics,
   });
+  const templateStates = new Controller({
+    name: "exporttemplates",
+    reconcile: createTemplateReconcile(context),
+    logger,
+    metrics,
+  });
+  // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
+  const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
+  templateStates.watch(templates, ({ key }) => [key, ...allTemplates()]);
+  templateStates.watch(caches.crds, allTemplates);
+  // They are counted only, and app clusters report to them all the time.
+  templateStates.watch(caches.exports, ({ type, object }) =>
+    (type === "updated" ? [] : [...templates.list()])
+      .filter(({ spec }) => crdNameOf(spec.APIServiceSelector) === object.metadata.name)
+      .map((template) => keyOf(template)),
+  );
   requests.watch(caches.requests);
   exports.watch(caches.exports);
   exports.watch(caches.crds, ({ key }) =>
@@ -267,7 +312,7 @@ function createControllers(
     const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
     return owner === undefined ? [] : [owner];
   });
-  bindings.watch(caches.bindings);
+  bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
   // Mappings that wait are reported on the ClusterBinding.
   bindings.watch(caches.mappings, ({ object }) => {
     const namespace = object.metadata.namespace ?? "";
@@ -275,8 +320,11 @@ function createControllers(
       caches.mappings.byIndex(byNamespace, namespace).length > context.limits.namespacesPerCluster;
     return isOver ? [`${namespace}/${clusterBindingName}`] : [];
   });
-  bindings.watch(caches.exports, ({ object }) =>
-    caches.bindings.byIndex(byNamespace, object.metadata.namespace ?? "").map((binding) => keyOf(binding)),
-  );
-  return [requests, exports, mappings, bindings];
+  const bindingsIn = (namespace: string): readonly string[] =>
+    caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
+  bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
+  // A revocation shows at once: the operator deletes the account, and annotates the namespace.
+  bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
+  bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
+  return [requests, exports, mappings, bindings, templateStates];
 }

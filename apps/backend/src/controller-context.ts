@@ -23,6 +23,8 @@ export interface Caches {
   readonly crds: Informer<KubeObject>;
   /** Metadata only. */
   readonly namespaces: Informer<KubeObject>;
+  /** Service accounts of app clusters, metadata only. */
+  readonly accounts: Informer<KubeObject>;
 }
 
 /** Shared by all controllers. */

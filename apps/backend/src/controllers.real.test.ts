@@ -7,6 +7,7 @@ import {
   apiServiceExports,
   apiServiceExportTemplates,
   apiServiceNamespaces,
+  binderName,
   type ClusterBinding,
   clusterBindings,
 } from "@klutch/api";
@@ -18,6 +19,8 @@ import {
   type KubeObject,
   namespaces,
   secrets,
+  serviceAccounts,
+  wholeSeconds,
 } from "@klutch/kube-core";
 import {
   type Clock,
@@ -42,9 +45,9 @@ const cluster = stack.use(await leaseCluster({ name: "backend", controllerManage
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 
-const crd = (properties: Readonly<Record<string, unknown>>): DynamicObject =>
+const crd = (properties: Readonly<Record<string, object>>): DynamicObject =>
   crdObject(databases, { properties });
-const spec = (fields: object): Readonly<Record<string, unknown>> => ({
+const spec = (fields: object): Readonly<Record<string, object>> => ({
   spec: { type: "object", properties: fields },
 });
 await installProvider(client, [crd(spec({ size: { type: "integer" } }))]);
@@ -173,25 +176,57 @@ test("a long name is mapped, a foreign namespace never", async () => {
   assert.ok(await client.find(namespaces, { name: taken }), "a namespace that was never ours was deleted");
 });
 
-test("a fresh heartbeat is healthy; silence for two intervals is not", async () => {
-  const { namespace } = await bound("two");
+async function healthOf(namespace: string): Promise<string> {
   const ref = { namespace, name: "cluster" };
-  const healthy = async (): Promise<string> => {
-    const { status } = await client.get<ClusterBinding>(clusterBindings, ref);
-    const { status: value, reason = "" } = findCondition(status?.conditions, "Healthy") ?? {};
-    return `${value} ${reason}`;
-  };
-  await waitFor("the first verdict", async () => (await healthy()) === "False FirstHeartbeatPending");
-  const beat = {
-    lastHeartbeatTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
-    heartbeatInterval: "5m0s",
-  };
-  await client.mergePatch(clusterBindings, ref, { status: beat }, { subresource: "status" });
-  await waitFor("Healthy", async () => (await healthy()) === "True ");
-  shift.ms = 601_000;
+  const { status } = await client.get<ClusterBinding>(clusterBindings, ref);
+  const { status: value, reason = "" } = findCondition(status?.conditions, "Healthy") ?? {};
+  return `${value} ${reason}`;
+}
+
+async function beat(namespace: string, heartbeatInterval: string): Promise<void> {
+  const status = { lastHeartbeatTime: wholeSeconds(clock.now()), heartbeatInterval };
+  const ref = { namespace, name: "cluster" };
+  await client.mergePatch(clusterBindings, ref, { status }, { subresource: "status" });
+}
+
+/** Lets time pass, and has the binding looked at again, as its time-out would. */
+async function untilHealth(namespace: string, afterMs: number, health: string): Promise<void> {
+  shift.ms = afterMs;
+  const annotations = { touched: String(afterMs) };
+  await client.mergePatch(clusterBindings, { namespace, name: "cluster" }, { metadata: { annotations } });
+  await waitFor(`${health} after ${afterMs} ms`, async () => (await healthOf(namespace)) === health);
+}
+
+for (const [interval, timeoutMs] of [
+  ["55s", 110_000],
+  ["5m0s", 600_000],
+] as const) {
+  test(`a fresh heartbeat is healthy; silence for two intervals of ${interval} is not, and the next heartbeat is`, async () => {
+    const { namespace } = await bound(`of ${interval}`);
+    await waitFor(
+      "the first verdict",
+      async () => (await healthOf(namespace)) === "False FirstHeartbeatPending",
+    );
+    try {
+      await beat(namespace, interval);
+      await waitFor("Healthy", async () => (await healthOf(namespace)) === "True ");
+      await untilHealth(namespace, timeoutMs - 20_000, "True ");
+      await untilHealth(namespace, timeoutMs + 20_000, "False HeartbeatTimeout");
+      await beat(namespace, interval);
+      await waitFor("Healthy again", async () => (await healthOf(namespace)) === "True ");
+    } finally {
+      shift.ms = 0;
+    }
+  });
+}
+
+test("the silence of a konnector whose account is gone is a revocation, not an outage", async () => {
+  const { namespace } = await bound("revoked");
   try {
-    await client.mergePatch(clusterBindings, ref, { metadata: { annotations: { touched: "again" } } });
-    await waitFor("the silence to show", async () => (await healthy()) === "False HeartbeatTimeout");
+    await beat(namespace, "55s");
+    await waitFor("Healthy", async () => (await healthOf(namespace)) === "True ");
+    await client.delete(serviceAccounts, { namespace, name: binderName });
+    await untilHealth(namespace, 130_000, "False AccountMissing");
   } finally {
     shift.ms = 0;
   }

@@ -1,23 +1,28 @@
 /** Lists the bindable APIs: CRDs that a template offers. */
-import { type APIServiceExportTemplate, crdNameOf, type InformerScope, serviceTypeLabel } from "@klutch/api";
+import { type APIServiceExportTemplate, crdNameOf, serviceTypeLabel } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { offeredApi, type OfferedApi } from "./offered-api.ts";
+import { offeredApi, type OfferedApi, offerFault, type OfferScopes } from "./offered-api.ts";
 
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
   readonly #templates: Informer<APIServiceExportTemplate>;
   readonly #crds: Informer<KubeObject>;
-  readonly #consumerScope: InformerScope;
+  readonly #scopes: OfferScopes;
 
   constructor(parts: {
     readonly templates: Informer<APIServiceExportTemplate>;
     readonly crds: Informer<KubeObject>;
-    readonly consumerScope: InformerScope;
+    readonly scopes: OfferScopes;
   }) {
     this.#templates = parts.templates;
     this.#crds = parts.crds;
-    this.#consumerScope = parts.consumerScope;
+    this.#scopes = parts.scopes;
+  }
+
+  /** The template with the key `namespace/name`. */
+  get(key: string): APIServiceExportTemplate | undefined {
+    return this.#templates.get(key);
   }
 
   /** Sorted by CRD name, each once. Cluster-scoped APIs only where the agent watches the whole cluster. */
@@ -38,8 +43,7 @@ export class ExportTemplates {
     const template = this.template(group, resource);
     const crd = this.#crds.get(crdNameOf({ group, resource }));
     if (template === undefined || crd === undefined) return undefined;
-    const offer = offeredApi(template, crd);
-    return offer?.scope === "Cluster" && this.#consumerScope !== "Cluster" ? undefined : offer;
+    return offerFault(template, crd, this.#scopes) === undefined ? offeredApi(template, crd) : undefined;
   }
 
   /** Returns the template of a resource. If several exist, the first by namespace and name counts. */

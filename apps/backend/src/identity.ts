@@ -4,3 +4,8 @@ export interface Identity {
   /** The issuer's own name for the person. */
   readonly subject: string;
 }
+
+/** A user with the name by which people know them. The name proves nothing: it is shown, and never compared. */
+export interface Person extends Identity {
+  readonly displayName?: string | undefined;
+}

@@ -1,9 +1,14 @@
 /** An API as the page on which a person chooses shows it: what the app cluster will get of the kind. */
 import {
   type APIServiceExportTemplate,
+  checkApiName,
+  type ClusterScopedIsolation,
+  consumerScopeAnnotation,
+  crdNameOf,
   ExportError,
   exportFromCrd,
   type ExportSnapshot,
+  type InformerScope,
   type PermissionClaim,
   withoutHiddenFields,
 } from "@klutch/api";
@@ -27,10 +32,58 @@ export interface OfferedField {
   readonly about: string;
 }
 
+/** Scopes of APIs that this backend shares, from its flags. */
+export interface OfferScopes {
+  readonly consumerScope: InformerScope;
+  readonly clusterScopedIsolation: ClusterScopedIsolation;
+}
+
+/** Cause why a template offers nothing. */
+export interface OfferFault {
+  readonly reason: "ApiNotAllowed" | "CRDNotFound" | "CRDInvalid" | "ScopeNotAllowed";
+  readonly message: string;
+}
+
+/** Returns why app clusters cannot bind the API of a template; undefined if they can. `crd` is undefined if there is none. */
+export function offerFault(
+  template: APIServiceExportTemplate,
+  crd: KubeObject | undefined,
+  scopes: OfferScopes,
+): OfferFault | undefined {
+  const { group = "", resource } = template.spec.APIServiceSelector;
+  const forbidden = checkApiName(group, resource);
+  if (forbidden !== undefined) return { reason: "ApiNotAllowed", message: forbidden };
+  const name = crdNameOf({ group, resource });
+  if (crd === undefined) {
+    const message = `CustomResourceDefinition ${name} does not exist in this cluster`;
+    return { reason: "CRDNotFound", message };
+  }
+  const snapshot = snapshotOf(template, crd);
+  if (snapshot instanceof ExportError) return { reason: "CRDInvalid", message: snapshot.message };
+  const problem = scopeProblem(name, snapshot.scope, template, scopes);
+  return problem === undefined ? undefined : { reason: "ScopeNotAllowed", message: problem };
+}
+
+/** Returns why a kind of this scope cannot be shared with the flags of this backend. */
+export function scopeProblem(
+  name: string,
+  scope: ExportSnapshot["scope"],
+  template: APIServiceExportTemplate,
+  { consumerScope, clusterScopedIsolation }: OfferScopes,
+): string | undefined {
+  const isLifted =
+    scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
+  if (scope === "Cluster" && clusterScopedIsolation === "Namespaced")
+    return `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`;
+  if ((scope === "Cluster" || isLifted) && consumerScope !== "Cluster")
+    return `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`;
+  return undefined;
+}
+
 /** Returns the kind as the template offers it; undefined if it cannot be exported. */
 export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject): OfferedApi | undefined {
   const snapshot = snapshotOf(template, crd);
-  if (snapshot === undefined) return undefined;
+  if (snapshot instanceof ExportError) return undefined;
   const { group, names, scope, versions } = snapshot;
   const schema = versions[0]?.schema.openAPIV3Schema;
   const spec = recordAt(schema, "properties", "spec");
@@ -69,11 +122,11 @@ function choiceField(spec: unknown): readonly OfferedField[] {
 const choiceWords =
   "The provider's Composition that makes it. Default: the provider's default one. In a description, text behind “with” and a name applies to the Composition of that name.";
 
-function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | undefined {
+function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | ExportError {
   try {
     return exportFromCrd(withoutHiddenFields(crd, template)).spec;
   } catch (error) {
-    if (error instanceof ExportError) return undefined;
+    if (error instanceof ExportError) return error;
     throw error;
   }
 }

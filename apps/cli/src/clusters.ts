@@ -1,7 +1,7 @@
 /** The two clusters of a command. They have different types, so that one cannot be passed for the other. */
 import { readFile } from "node:fs/promises";
 import { consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
+import { type DynamicObject, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
@@ -16,6 +16,10 @@ import type { BindApiServiceOptions, CommonOptions } from "./options.ts";
 /** The app cluster. */
 export interface Consumer extends AsyncDisposable {
   readonly side: "consumer";
+  /** Name of its context in the person's kubeconfig. */
+  readonly name: string;
+  /** Names it for people: `context prod-eu, https://…`. */
+  readonly place: string;
   readonly client: KubeClient;
 }
 
@@ -33,10 +37,25 @@ export const pluginManager = "kubectl-bind";
 const userAgent = "kubectl-bind";
 
 /** Connects with the person's kubeconfig and flags. Sends nothing yet. */
-export async function connectConsumer(options: CommonOptions): Promise<Consumer> {
+export async function connectConsumer(
+  options: Pick<CommonOptions, "connection" | "requestTimeoutMs">,
+): Promise<Consumer> {
   const config = await loadKubeconfig(options.connection);
-  const client = createKubeClient(config, { userAgent, requestTimeoutMs: options.requestTimeoutMs });
-  return { side: "consumer", client, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+  return consumerOf(
+    config,
+    createKubeClient(config, { userAgent, requestTimeoutMs: options.requestTimeoutMs }),
+  );
+}
+
+/** Returns the app cluster of a configuration and its client, which ends with it. */
+export function consumerOf({ name, server }: ClusterConfig, client: KubeClient): Consumer {
+  return {
+    side: "consumer",
+    name,
+    place: `context ${name}, ${server}`,
+    client,
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
 }
 
 /**
@@ -89,6 +108,15 @@ export async function remoteKubeconfig(
   }
   const { remoteKubeconfigNamespace: namespace = consumerNamespace, remoteKubeconfigName: name = "" } =
     options;
+  return secretKubeconfig(consumer, { namespace, name }, signal);
+}
+
+/** The kubeconfig in a Secret of the app cluster, and where it came from. Throws `CliError` Kubeconfig when there is none. */
+export async function secretKubeconfig(
+  consumer: Consumer,
+  { namespace = "", name }: ObjectRef,
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly origin: string }> {
   const origin = `Secret ${namespace}/${name}`;
   const secret = await consumer.client.find<DynamicObject>(secrets, { namespace, name }, { signal });
   if (secret === undefined) throw new CliError("Kubeconfig", `${origin} does not exist in the app cluster.`);

@@ -4,12 +4,13 @@ import type { CommandTools } from "./command-tools.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
-import { type CommonOptions, commonOptions, registryOption } from "./options.ts";
+import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
+import { unbindAll } from "./unbind/unbind-all.ts";
 import { upgradeCommand } from "./upgrade/command.ts";
 import { verify } from "./verify/verify.ts";
 
@@ -38,19 +39,32 @@ const apiArgument = "API in the form <resource>.<group>, for example postgresqli
 export function unbindCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("unbind"))
-    .description("Unbind an API. Existing objects are kept unless --delete is set.")
-    .argument("<api>", apiArgument)
+    .description("Unbind an API, or all of them. Existing objects are kept unless --delete is set.")
+    .argument("[api]", `${apiArgument}; omitted with --all`)
+    .option("--all", "unbind every API, then remove the konnector and namespace klutch-bind")
+    .option("--keep-konnector", "with --all: keep the konnector and its namespace")
     .option("--delete", "delete the API's objects, both in this cluster and at the provider")
-    .option("--yes", "delete without asking for confirmation")
-    .action(async (api: string) => {
+    .option("--yes", "do not ask for confirmation")
+    .action(async (api: string | undefined) => {
       const values: Values = command.optsWithGlobals();
       // `bind` has a longer time of its own.
       const isDefault = command.getOptionValueSourceWithGlobals("timeout") === "default";
-      await unbind(context, api, {
+      const options = {
         ...common({ ...values, ...(isDefault ? { timeout: unbindTimeout } : {}) }, context),
         delete: values["delete"] === true,
         yes: values["yes"] === true,
-      });
+      };
+      const keepKonnector = values["keepKonnector"] === true;
+      if (values["all"] === true && api === undefined)
+        return unbindAll(context, { ...options, keepKonnector });
+      if (api === undefined || values["all"] === true)
+        throw new CliError("Usage", "Name one API, or pass --all to unbind every API: not both.");
+      if (keepKonnector)
+        throw new CliError(
+          "Usage",
+          "--keep-konnector needs --all: unbinding one API keeps the konnector anyway.",
+        );
+      return unbind(context, api, options);
     });
   return command;
 }
@@ -63,22 +77,16 @@ function verifyCommand(context: CliContext, tools: CommandTools): Command {
     .argument("<control-plane>", "path to the kubeconfig of the control plane cluster")
     .option(
       "-n, --namespace <name>",
-      "cluster namespace in the control plane (default: the kubeconfig's namespace)",
+      "cluster namespace in the control plane (default: the kubeconfig's, or that of the app cluster's credentials)",
     )
     .option("-o, --output <format>", "output format: json")
     .action(async (consumerKubeconfig: string, providerKubeconfig: string) => {
       const { namespace, output }: Values = command.opts();
-      if (output !== undefined && output !== "json") {
-        throw new CliError(
-          "Usage",
-          `Unknown output format -o ${JSON.stringify(output)}: use json, or omit the flag for text.`,
-        );
-      }
       await verify(context, {
         consumerKubeconfig,
         providerKubeconfig,
         namespace: typeof namespace === "string" ? namespace : undefined,
-        output,
+        output: jsonOption(output),
       });
     });
   return command;
@@ -89,9 +97,12 @@ function doctorCommand(context: CliContext, tools: CommandTools): Command {
     .prepare(new Command("doctor"))
     .description("Diagnose Klutch in an app cluster.")
     .option("--fix", "repair the konnector's roles, and delete the roles of unbound APIs")
+    .option("-o, --output <format>", "output format: json")
+    .addHelpText("after", "\nExit codes: 0 no problem, 1 problems found, 2 could not look.")
     .action(async () => {
-      const values: Values = command.opts();
-      await doctor(context, { ...common(values, context), fix: values["fix"] === true });
+      const { output, ...values }: Values = command.opts();
+      const fix = values["fix"] === true;
+      await doctor(context, { ...common(values, context), fix, output: jsonOption(output) });
     });
   tools.addConnectionFlags(command);
   return command;
@@ -115,8 +126,14 @@ function handBackCommand(context: CliContext, tools: CommandTools): Command {
     .description("Remove this konnector's finalizers and annotations before another konnector takes over.")
     .argument("[api...]", `${apiArgument} (default: all bound APIs)`)
     .option("-d, --dry-run", "print what would be removed, without changing anything")
+    .option(
+      "--accept-copies",
+      "hand back cluster-scoped claims for which a konnector in Go makes second, empty objects",
+    )
     .action(async (apis: readonly string[]) => {
-      await handBack(context, apis, common(command.opts(), context));
+      const values: Values = command.opts();
+      const acceptCopies = values["acceptCopies"] === true;
+      await handBack(context, apis, { ...common(values, context), acceptCopies });
     });
   tools.addConnectionFlags(command);
   return command;

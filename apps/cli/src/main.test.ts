@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -85,4 +87,34 @@ test("the whole of standard input can be a manifest", async () => {
   using terminal = createTerminal({ stdin, stdout: new PassThrough(), stderr: new PassThrough() });
   stdin.end("a: 1\nb: 2\n");
   assert.equal(await terminal.readAll(), "a: 1\nb: 2\n");
+});
+
+test("Ctrl-C ends a command with exit code 130, and a reader that has seen enough ends it quietly", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-main-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, "klutch");
+  await symlink(join(import.meta.dirname, "main.ts"), path);
+  const silent = createServer().listen(0, "127.0.0.1");
+  t.after(() => silent.close());
+  await once(silent, "listening");
+  const address = silent.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const server = `https://127.0.0.1:${address.port}`;
+  const kubeconfig = {
+    "current-context": "silent",
+    contexts: [{ name: "silent", context: { cluster: "silent", user: "silent" } }],
+    clusters: [{ name: "silent", cluster: { server } }],
+    users: [{ name: "silent", user: {} }],
+  };
+  await writeFile(join(folder, "config"), JSON.stringify(kubeconfig));
+  const waiting = spawn(process.execPath, [path, "doctor", `--kubeconfig=${join(folder, "config")}`]);
+  const ended = once(waiting, "exit");
+  // A command that ends without asking the server fails the comparison instead of waiting for ever.
+  await Promise.race([once(silent, "connection"), ended]);
+  waiting.kill("SIGINT");
+  assert.deepEqual(await ended, [130, null]);
+  const script = `'${process.execPath}' '${path}' --help 2>errors | true`;
+  const piped = spawn("bash", ["-o", "pipefail", "-c", script], { cwd: folder });
+  assert.deepEqual(await once(piped, "exit"), [0, null]);
+  assert.equal(await readFile(join(folder, "errors"), "utf8"), "");
 });

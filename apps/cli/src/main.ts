@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `kubectl-bind` and `klutch`. */
+import { constants } from "node:os";
 import { systemClock } from "@klutch/kube";
 import { openBrowser } from "./browser.ts";
 import { CliError } from "./errors.ts";
@@ -8,15 +9,26 @@ import { runCli } from "./program.ts";
 import { createTerminal } from "./terminal.ts";
 
 const interrupted = new AbortController();
+/** Exit code of a process that a signal ended, as shells have it: 128 and its number. */
+let endedBy: number | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => interrupted.abort(new CliError("Cancelled", "Interrupted.")));
+  process.once(signal, () => {
+    endedBy = 128 + constants.signals[signal];
+    interrupted.abort(new CliError("Cancelled", "Interrupted."));
+  });
 }
+// A reader of the output, such as head, may have seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
 const { name, args } = programOf(process.argv);
 using terminal = createTerminal(process);
-process.exitCode = await runCli(name, args, {
+const exitCode = await runCli(name, args, {
   terminal,
   env: process.env,
   clock: systemClock,
   signal: interrupted.signal,
   openBrowser: (url) => openBrowser(url),
 });
+process.exitCode = exitCode === 0 ? 0 : (endedBy ?? exitCode);

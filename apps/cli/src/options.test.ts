@@ -52,6 +52,15 @@ test("defaults: ten minutes for each wait, questions are asked, the browser is o
   );
 });
 
+test("--cluster-name takes one short line, and refuses anything else by name", () => {
+  assert.equal(bindOptions({ clusterName: "prod eu" }, {}).clusterName, "prod eu");
+  assert.equal(bindOptions({}, {}).clusterName, undefined);
+  for (const clusterName of ["a\nb", "a\u001b[2Jb", "a\u202eb", " a", "a   b", "x".repeat(129)]) {
+    const options = { code: "Usage", message: /--cluster-name .*1 to 128 characters/ };
+    assert.throws(() => bindOptions({ clusterName }, {}), options, JSON.stringify(clusterName));
+  }
+});
+
 test("durations are read in Go's form or in seconds, and nonsense is refused by name", () => {
   const values = ["90s", "10m", "1m30s", "1h", "250ms", "15"].map((value) => durationMs(value, "--timeout"));
   assert.deepEqual(values, [90_000, 600_000, 90_000, 3_600_000, 250, 15_000]);

@@ -1,5 +1,5 @@
 /** The flags, as typed values. */
-import { parseRegistry, type Registry, RegistryError } from "@klutch/api";
+import { displayName, displayNameLimit, parseRegistry, type Registry, RegistryError } from "@klutch/api";
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
@@ -36,6 +36,8 @@ export interface BindOptions extends CommonOptions {
   readonly browser: boolean;
   /** The login may be at this origin as well. */
   readonly allowAuthorizeUrl: string | undefined;
+  /** Name of the app cluster for the provider's operators. Default: that of its kubeconfig context. */
+  readonly clusterName: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -127,6 +129,15 @@ function outputFormat(format: string | undefined): OutputFormat | undefined {
   throw new CliError("Usage", `-o ${format} is not known; use yaml, json or name.`);
 }
 
+/** Reads the output format of a check. Throws `CliError` Usage. */
+export function jsonOption(format: unknown): "json" | undefined {
+  if (format === undefined || format === "json") return format;
+  throw new CliError(
+    "Usage",
+    `Unknown output format -o ${JSON.stringify(format)}: use json, or omit the flag for text.`,
+  );
+}
+
 /** Go's short form in whole numbers (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
 export function durationMs(value: string | undefined, name: string): number | undefined {
   if (value === undefined || value === "0") return undefined;
@@ -165,10 +176,24 @@ export function bindApiServiceOptions(
   return options;
 }
 
+/** Throws `CliError` Usage for a name that the provider would change. */
+function clusterNameOption(name: string | undefined): string | undefined {
+  if (name === displayName(name)) return name;
+  throw new CliError(
+    "Usage",
+    `--cluster-name ${JSON.stringify(name).slice(0, displayNameLimit)} cannot be shown: use 1 to ${displayNameLimit} characters on one line, without control characters or runs of spaces.`,
+  );
+}
+
 /** Reads the flags of `bind <url>`. */
 export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
   const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
   if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
-  return { ...commonOptions(values, env), browser: values["browser"] !== false, allowAuthorizeUrl };
+  return {
+    ...commonOptions(values, env),
+    browser: values["browser"] !== false,
+    allowAuthorizeUrl,
+    clusterName: clusterNameOption(text(values, "clusterName")),
+  };
 }

@@ -7,6 +7,7 @@ import { bindApiService } from "./bind/bind-apiservice.ts";
 import { addConnectionFlags } from "./connection-flags.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
+import { CouldNotLookError } from "./findings.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
@@ -15,7 +16,10 @@ import { completionWord } from "./names.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 
-/** Runs one command line. Returns the exit code: 0, or 1 after one message on standard error. */
+/**
+ * Runs one command line. Returns the exit code: 0, or after one message on standard error 1, or 2 when a check could not look at what it
+ * checks.
+ */
 export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {
   const context: CliContext = { ...outside, terminal: safeTerminal(outside.terminal) };
   try {
@@ -31,7 +35,7 @@ export async function runCli(name: string, args: readonly string[], outside: Cli
     if (context.env["KLUTCH_DEBUG"] === "1" && error instanceof Error) {
       context.terminal.say(error.stack ?? "");
     }
-    return 1;
+    return error instanceof CouldNotLookError ? 2 : 1;
   }
 }
 
@@ -93,6 +97,10 @@ function bindCommand(name: string, context: CliContext): Command {
     .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login URL instead of opening a browser")
     .option("--allow-authorize-url <url>", "allow a login page on this other server")
+    .option(
+      "--cluster-name <name>",
+      "name of this cluster for the provider's operators (default: the kubeconfig context)",
+    )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();

@@ -40,8 +40,10 @@ export interface Timing {
   readonly graceMs: number;
   /** Unannounced upstream deletions within a minute and provider; more are held. Default 25. */
   readonly breakerLimit: number;
-  /** Upstream deletions of one API within a minute, when most of its claims go with them; more are held. 0: never. Default 100. */
+  /** Deleted claims of one API within a minute from which on upstream deletions are held, when they are at least half of all. 0: never. Default 5. */
   readonly massDeletionLimit: number;
+  /** A deletion waits this long for others, where they could be held together. Default 2 000. */
+  readonly deletionSettleMs: number;
   /**
    * Objects that the provider may bring into one namespace: copies of one claimed resource; and where as many bound objects lie,
    * nothing is adopted. 0: any number. Default 1000.
@@ -49,7 +51,7 @@ export interface Timing {
   readonly providerObjectsLimit: number;
   /** A provider that cannot be reached for longer is reported on bindings and claims. Default 10 000. */
   readonly unreachableAfterMs: number;
-  /** A heartbeat is due after this. Default 150 000: half of the interval that is promised to the backend. */
+  /** A heartbeat is due after this. Default 40 000: the interval that is promised to the backend leaves time for one that is tried again. */
   readonly heartbeatMs: number;
   /** After this without filled caches the bindings say so. Default 30 000. */
   readonly syncTimeoutMs: number;
@@ -59,20 +61,24 @@ export interface Timing {
   readonly overdueAfterMs: number;
   /** A schema that waits for claims to fit is held against them again after this. Default 60 000. */
   readonly heldSchemaMs: number;
+  /** A name that an object of the app cluster's own takes is looked at again after this. Default 15 000. */
+  readonly takenRetryMs: number;
 }
 
 /** The defaults. */
 export const defaultTiming: Timing = {
   graceMs: 10_000,
   breakerLimit: 25,
-  massDeletionLimit: 100,
+  massDeletionLimit: 5,
+  deletionSettleMs: 2_000,
   providerObjectsLimit: 1_000,
   unreachableAfterMs: 10_000,
-  heartbeatMs: 150_000,
+  heartbeatMs: 40_000,
   syncTimeoutMs: 30_000,
   recordAfterMs: 5_000,
   overdueAfterMs: 1_000,
   heldSchemaMs: 60_000,
+  takenRetryMs: 15_000,
 };
 
 /** Dependencies of every part of the agent. */

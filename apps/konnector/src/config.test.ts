@@ -26,7 +26,7 @@ test("without flags the defaults of the shipped manifests hold", () => {
     probePort: 8080,
     logLevel: "info",
     installCrd: true,
-    timing: { massDeletionLimit: 100, providerObjectsLimit: 1_000 },
+    timing: { massDeletionLimit: 5, providerObjectsLimit: 1_000 },
     controlPlane: undefined,
   });
 });

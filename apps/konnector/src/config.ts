@@ -92,8 +92,8 @@ const flags = {
   }),
   "mass-deletion-limit": wholeNumber(
     {
-      help: "Deletions of one API within a minute after which the rest is held, when most claims go with them; 0 never holds",
-      default: "100",
+      help: "Deleted claims of one API within a minute from which on deletions are held, when they are at least half of its claims; 0 never holds",
+      default: "5",
     },
     { least: 0, rule: "must be 0 (never hold) or more" },
   ),

@@ -21,10 +21,14 @@ export const wakeReasons = {
   cacheFilled: "cache filled",
   /** The provider has not answered the claim for so long that the claim's status is to say so. */
   overdue: "answer overdue",
+  /** The deletion of the claim waited for others, which together could be an accident. */
+  deletionSettles: "deletion settled",
   /** A person released held deletions. */
   resync: "resync of all objects",
   /** The quota of copies has room again. */
   quotaFreed: "quota freed",
+  /** An object of the app cluster itself has, or had, the name of a claimed object. */
+  nameTaken: "name taken by another object",
   conditionReported: "binding condition reported",
   bindingsChanged: "bindings of the provider changed",
   started: "controller started",

@@ -22,6 +22,7 @@ import {
   instancesOf,
   isInstanceGone,
   lossesOf,
+  namesBeside,
   namesOfBindings,
   type ProviderCaches,
 } from "./caches/instances.ts";
@@ -129,6 +130,7 @@ export function createBindingController(parts: ControllerParts): Controller {
         updateCriticalAnnotations,
         clock,
         instance: () => instanceOf(caches, managed),
+        beside: () => namesBeside(caches, managed),
         notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
         restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
         pollIntervalMs: parts.pollIntervalMs,

@@ -98,7 +98,7 @@ test("labels do not lead a namespaced binding to an instance of another namespac
   await client.create(bindings, { ...wanted, metadata: { ...wanted.metadata, labels, namespace: "thief" } });
   await waitFor("it to be refused", async () => {
     const { status } = await client.get<DynamicObject>(bindings, { namespace: "thief", name: "steal" });
-    return JSON.stringify(status ?? "").includes("no instance victim in namespace thief");
+    return JSON.stringify(status ?? "").includes("no instance victim in the namespace of this binding");
   });
   assert.equal(await client.find(secrets, { namespace: "thief", name: "steal-creds" }), undefined);
   await client.delete(bindings, { namespace: "thief", name: "steal" });

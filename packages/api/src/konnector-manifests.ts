@@ -1,6 +1,7 @@
 /** Builds the manifests that the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
 import { consumerNamespace, konnectorName } from "./names.ts";
 import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.ts";
+import { bindingRoleName, userRoleName } from "./naming.ts";
 import { konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
 
 /** A manifest as JSON. */
@@ -119,3 +120,31 @@ export function bindingRoleManifests(name: string, rules: readonly unknown[]): r
     },
   ];
 }
+
+/** Returns every role of one bound API in an app cluster: the konnector's with these rules and its role binding, and those of people. */
+export function boundApiRoleManifests(bindingName: string, rules: readonly unknown[]): readonly Manifest[] {
+  return [...bindingRoleManifests(bindingRoleName(bindingName), rules), ...userRoleManifests(bindingName)];
+}
+
+/**
+ * Returns the roles of people for one bound API. Kubernetes adds their rules to its own roles `view`, `edit` and `admin`: a person with one of
+ * these in a namespace may read or change the claims there (user-facing roles with aggregation, Kubernetes documentation of RBAC).
+ */
+export function userRoleManifests(bindingName: string): readonly Manifest[] {
+  const [resource = "", ...group] = bindingName.split(".");
+  return Object.entries(userVerbs).map(([level, verbs]) => ({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: {
+      name: userRoleName(bindingName, level),
+      labels: { app: konnectorName, [`rbac.authorization.k8s.io/aggregate-to-${level}`]: "true" },
+    },
+    rules: [{ apiGroups: [group.join(".")], resources: [resource], verbs }],
+  }));
+}
+
+/** Verbs that each role adds: `edit` of Kubernetes includes `view`, and `admin` includes `edit`. */
+const userVerbs = {
+  view: ["get", "list", "watch"],
+  edit: ["create", "update", "patch", "delete", "deletecollection"],
+} as const;

@@ -29,6 +29,8 @@ export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
 /** Annotation on an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
+/** Label of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
+export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
 /** Annotation on an APIServiceBinding: time since which the provider is unreachable, RFC 3339. */
 export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since";
 /** Label on the consumer's copies of claimed objects: UID of the cluster namespace they come from. */
@@ -56,6 +58,8 @@ export const restoredAnnotation = "klutch.anynines.com/restored";
 export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
 /** Condition of upstream objects, True: the spec was looked at whose mark its reason names, `specObservedReason`. */
 export const specObservedCondition = "klutch.anynines.com/SpecObserved";
+/** Condition of a claim on the provider, only there while it is False: Crossplane cannot compose what the claim asks for. */
+export const composedCondition = "klutch.anynines.com/Composed";
 /** The reason of `specObservedCondition` for the value of `specDigestAnnotation`. */
 export function specObservedReason(mark: string): string {
   return `Sha256_${mark}`;
@@ -77,6 +81,10 @@ export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-names
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
 /** Issuer of the identity, which the annotation above leaves out. A backend written in Go does not know it. */
 export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
+/** Name of the app cluster, for people, on its ClusterBinding: what `kubectl bind --cluster-name` said. It proves nothing. */
+export const clusterNameAnnotation = "klutch.anynines.com/cluster-name";
+/** Name of the person who bound last, for people, on a ClusterBinding: what the identity provider said. It proves nothing. */
+export const boundByAnnotation = "klutch.anynines.com/bound-by";
 /** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours. */
 export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** Hash of the CRD-derived part of an export's spec. */

@@ -40,6 +40,11 @@ export function bindingRoleName(bindingName: string): string {
   return `klutch-bind-konnector:${bindingName}`;
 }
 
+/** Name of the ClusterRole that gives people of the app cluster rights on the claims of one bound API; `level` is `view` or `edit`. */
+export function userRoleName(bindingName: string, level: string): string {
+  return `klutch-bind:${bindingName}:${level}`;
+}
+
 /** Name of the ClusterRole with a tenant's rights on exported kinds. */
 export function binderClusterRoleName(clusterNamespace: string): string {
   return `klutch-binder-${clusterNamespace}`;

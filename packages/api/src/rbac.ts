@@ -1,7 +1,7 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
 import type { PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
-import { bindGroup, templateGroup } from "./names.ts";
+import { binderName, bindGroup, templateGroup } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
@@ -203,9 +203,16 @@ export const backendRules: readonly PolicyRule[] = [
     verbs: ["get", "patch", "update"],
   },
   { apiGroups: [templateGroup], resources: ["apiserviceexporttemplates"], verbs: read },
+  {
+    apiGroups: [templateGroup],
+    resources: ["apiserviceexporttemplates/status"],
+    verbs: ["get", "patch", "update"],
+  },
   { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: read },
   { apiGroups: [""], resources: ["namespaces"], verbs: [...read, "create", "patch", "update", "delete"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
+  // Those of app clusters, to see that an operator deleted one.
+  { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   // By name only. A copy of another type must be deleted, in control-plane mode.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },

@@ -1,7 +1,7 @@
 /** Words on the wire between a konnector without a valid credential and the backend: see designs/0005. */
 import { WireError } from "./wire.ts";
 
-/** Annotation on a cluster namespace: the public key that may renew its credential, or `revoked`. */
+/** Annotation on a cluster namespace: the public key that may renew its credential, or `revoked`: then people may not bind it either. */
 export const renewalKeyAnnotation = "klutch.anynines.com/renewal-key";
 /** Annotation on a cluster namespace: creation time of the challenge that was accepted last; RFC 3339. */
 export const lastRenewalAnnotation = "klutch.anynines.com/last-renewal";

@@ -2,8 +2,8 @@
 import type { ClusterAuth, ClusterConfig } from "./config.ts";
 import { formatYaml } from "./yaml.ts";
 
-/** YAML text. It holds the credential in the clear: write it only to a Secret or to a file of mode 0600. */
-export function formatKubeconfig(config: ClusterConfig): string {
+/** YAML text, whose one context has this name. It holds the credential in the clear: write it only to a Secret or to a file of mode 0600. */
+export function formatKubeconfig(config: ClusterConfig, name = "default"): string {
   const base64 = (text: string | undefined): string | undefined =>
     text === undefined ? undefined : Buffer.from(text).toString("base64");
   return formatYaml({
@@ -11,7 +11,7 @@ export function formatKubeconfig(config: ClusterConfig): string {
     kind: "Config",
     clusters: [
       {
-        name: "default",
+        name,
         cluster: {
           server: config.server,
           "certificate-authority-data": base64(config.ca),
@@ -20,11 +20,9 @@ export function formatKubeconfig(config: ClusterConfig): string {
         },
       },
     ],
-    users: [{ name: "default", user: userOf(config.auth) }],
-    contexts: [
-      { name: "default", context: { cluster: "default", user: "default", namespace: config.namespace } },
-    ],
-    "current-context": "default",
+    users: [{ name, user: userOf(config.auth) }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: config.namespace } }],
+    "current-context": name,
   });
 }
 

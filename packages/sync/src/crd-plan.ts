@@ -146,14 +146,17 @@ function isBinding(owner: OwnerReference): boolean {
   return isOwnerOfKind(owner, apiServiceBindings);
 }
 
+/** A version as far as the choice among several needs it. */
+type ServedVersion = Pick<APIServiceExportSpec["versions"][number], "name" | "served" | "storage">;
+
 /**
  * The version that is synced: the storage one when served, so that no write is converted; else the first served one. With `crd`,
  * only versions that the app cluster serves as well: its CRD may lag behind while a breaking change is held.
  */
-export function syncedVersion(
-  spec: APIServiceExportSpec,
+export function syncedVersion<V extends ServedVersion>(
+  spec: { readonly versions: readonly V[] },
   crd?: DynamicObject,
-): APIServiceExportSpec["versions"][number] | undefined {
+): V | undefined {
   const local = crd === undefined ? undefined : servedVersions(crd);
   const served = spec.versions.filter(
     (version) => version.served && (local === undefined || local.has(version.name)),
@@ -174,7 +177,7 @@ export interface SyncedType {
  */
 export function syncedType(
   crd: DynamicObject,
-  spec: APIServiceExportSpec,
+  spec: { readonly versions: readonly ServedVersion[] },
   isIgnored = false,
 ): SyncedType | undefined {
   const name = syncedVersion(spec, crd)?.name;
@@ -191,6 +194,14 @@ export function syncedType(
     statusSubresource,
     view: statusViewOf(found.schema, { isSubresource: statusSubresource, isIgnored }),
   };
+}
+
+/** The resource as our own CRD alone has it, while no export can be read; undefined when it serves no version. */
+export function localType(crd: DynamicObject): SyncedType | undefined {
+  const versions = versionsOf(crd.spec).map(({ name, raw }) => {
+    return { name, served: raw["served"] !== false, storage: raw["storage"] === true };
+  });
+  return syncedType(crd, { versions });
 }
 
 /** Names of the versions that a CRD serves. */

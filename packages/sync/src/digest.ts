@@ -32,6 +32,7 @@ import { legacyManager, valuesAt } from "./fields.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { bareText, claimStatusText, isBehind, isUnanswered, providerStatusText } from "./neutral-status.ts";
 import type { StatusView } from "./status-view.ts";
+import { credentialsSecretOf, saysNameTaken } from "./taken-secret.ts";
 
 /** An object without its content. */
 export interface Digest {
@@ -48,6 +49,10 @@ export interface Digest {
   readonly mark: string | undefined;
   /** On the provider: fields that an older agent wrote must be removed by name, so its content is needed for every change. */
   readonly hasLegacy?: boolean | undefined;
+  /** On the provider: the Secret with the claim's credentials. */
+  readonly secret?: string | undefined;
+  /** For a claim: its status says that the name of that Secret is taken. */
+  readonly saysNameTaken?: boolean | undefined;
 }
 
 const marks: readonly string[] = [
@@ -65,12 +70,13 @@ const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnota
 export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: StatusView): Digest {
   // No set of held fields names the type.
   const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
-  return {
+  const digest = {
     metadata: slim(object.metadata),
     content: jsonHash(content),
     status: claimStatusText(object, view),
     mark: specMark(object),
   };
+  return saysNameTaken(object) ? { ...digest, saysNameTaken: true } : digest;
 }
 
 /**
@@ -96,7 +102,9 @@ export function providerDigest(object: DynamicObject, view: StatusView): Digest 
     status: providerStatusText(object, view),
     mark: markToCompare(object),
   };
-  return hasLegacy ? { ...digest, hasLegacy } : digest;
+  const secret = credentialsSecretOf(object);
+  if (!hasLegacy && secret === undefined) return digest;
+  return { ...digest, ...(hasLegacy ? { hasLegacy } : {}), ...(secret === undefined ? {} : { secret }) };
 }
 
 /** One that is to be there and is not differs from all. A stranger's may be long. */

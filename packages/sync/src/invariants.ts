@@ -3,7 +3,7 @@
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
  * changes that are on their way at that moment show as violations, too; check twice before you believe it.
  */
-import { type APIServiceExport, crdNameOf, syncerFinalizer } from "@klutch/api";
+import { type APIServiceExport, claimedFromLabel, crdNameOf, syncerFinalizer } from "@klutch/api";
 import {
   contains,
   type DynamicObject,
@@ -24,6 +24,7 @@ import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { projectStatus } from "./status-projection.ts";
 import { ignoresGenerations, plainView, type StatusView, statusViewOf } from "./status-view.ts";
+import { credentialsSecretOf, saysNameTaken } from "./taken-secret.ts";
 import { isMarked } from "./unbind.ts";
 
 const defaultGraceMs = 60_000;
@@ -154,12 +155,14 @@ function checkPair(
 }
 
 function checkStatus(
-  { now }: InvariantSnapshot,
+  snapshot: InvariantSnapshot,
   { name, view }: BoundApi,
   claim: DynamicObject,
   upstream: DynamicObject,
 ): readonly Violation[] {
-  const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, now });
+  const { now } = snapshot;
+  const takenSecret = takenSecretOf(snapshot, claim, upstream);
+  const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, takenSecret, now });
   if (jsonEqual(claim.status, shown)) return [];
   const [field = "status"] = [
     ...differences(claim.status, shown, "status"),
@@ -167,6 +170,23 @@ function checkStatus(
   ];
   const message = `${field} is not what ${keyOf(upstream)} shows`;
   return [{ invariant: "Status", object: `${name} ${keyOf(claim)}`, side: "consumer", message }];
+}
+
+/** The Secret whose name the claim says is taken, unless the Secrets that were read show otherwise. */
+function takenSecretOf(
+  { consumer, provider }: InvariantSnapshot,
+  claim: DynamicObject,
+  upstream: DynamicObject,
+): string | undefined {
+  if (!saysNameTaken(claim)) return undefined;
+  const name = credentialsSecretOf(upstream);
+  const isTaken = consumer.objects["secrets"]?.some(
+    ({ metadata }) =>
+      metadata.namespace === claim.metadata.namespace &&
+      metadata.name === name &&
+      metadata.labels?.[claimedFromLabel] !== provider.tenant.namespaceUid,
+  );
+  return isTaken === false ? undefined : name;
 }
 
 function checkFinalizers(

@@ -5,12 +5,13 @@
  */
 import { isRecord, jsonEqual, jsonHash, recordAt } from "@klutch/kube-core";
 import type { AppliedRecord } from "./content.ts";
-import { asConditions, conditionOf, spokenConditions } from "./status-conditions.ts";
+import { asConditions, conditionOf, isFresh, spokenConditions } from "./status-conditions.ts";
+import { conditionsName } from "./local-words.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { projectStatus, specReasons } from "./status-projection.ts";
 import { isPlain, type StatusView } from "./status-view.ts";
 
-/** Before the text of a status that is not about its object's spec. */
+/** Before the text of a status that is not about its object's spec, or that a claim does not show word for word. */
 const behind = "~";
 /** Before that of a claim's status that says so itself: it waits for its provider to look at what it has got. */
 const unanswered = "?";
@@ -25,6 +26,11 @@ export function isUnanswered(text: string): boolean {
   return text.startsWith(unanswered);
 }
 
+/** Returns true if the claim's status, by its text, is not about the spec that it has now. Undefined is the text of no status. */
+export function saysUnseen(text: string | undefined): boolean {
+  return text === undefined || isBehind(text);
+}
+
 /** The text without what it says of generations. */
 export function bareText(text: string): string {
   return isBehind(text) || isUnanswered(text) ? text.slice(1) : text;
@@ -36,7 +42,10 @@ export function providerStatusText(object: WithStatus, view: StatusView): string
   if (status === undefined) return undefined;
   if (isPlain(view) || !isRecord(status)) return jsonHash(status);
   const spoken = view.conditions === undefined ? [] : spokenConditions(asConditions(status));
+  // What the claim is to show then has another name in it.
+  const isLocal = !conditionsName(asConditions(status), object.metadata.namespace);
   const isCurrent =
+    isLocal &&
     isObserved(object, view) &&
     spoken.every(({ sources }) => sources.every((source) => isConditionCurrent(object, source, view)));
   const shown = { ...status, conditions: spoken.map(({ condition }) => condition) };
@@ -48,7 +57,7 @@ export function providerStatusText(object: WithStatus, view: StatusView): string
 /** Returns the text of a claim's status; undefined without a status, or with only its CRD's default. */
 export function claimStatusText(claim: WithStatus, view: StatusView): string | undefined {
   const { status } = claim;
-  if (status === undefined || (view.hasNumber && isFresh(status))) return undefined;
+  if (status === undefined || (isDefaultIn(view, status) && isFresh(status))) return undefined;
   if (isPlain(view) || !isRecord(status)) return jsonHash(status);
   const hash = jsonHash(withoutNumbers(status, view));
   const isCurrent = showsOwnNumbers(claim, view);
@@ -57,6 +66,11 @@ export function claimStatusText(claim: WithStatus, view: StatusView): string | u
   const provider = { metadata: {} };
   const waiting = projectStatus({ view, claim, provider, notSent: undefined, now: 0 });
   return (jsonEqual(waiting, status) ? unanswered : isCurrent ? "" : behind) + hash;
+}
+
+/** Returns true if the schema has the field by which a default status is known. */
+function isDefaultIn({ hasNumber, conditions }: StatusView, status: unknown): boolean {
+  return recordAt(status)["conditions"] === undefined ? hasNumber : conditions !== undefined;
 }
 
 /** The record of a write of `wanted` to the claim's status after which it was `observed`. */
@@ -68,12 +82,6 @@ export function statusRecordOf(
 ): AppliedRecord {
   const textOf = (status: unknown): string => claimStatusText({ metadata, status }, view) ?? "";
   return { wanted: textOf(wanted), observed: textOf(observed) };
-}
-
-/** A status that was not written yet: the default of the CRDs that we make, and what else a schema fills in. */
-export function isFresh(status: unknown): boolean {
-  const { observedGeneration, conditions } = recordAt(status);
-  return observedGeneration === -1 && conditions === undefined;
 }
 
 /** Returns true if all generations that the view has exist and are the claim's. Where none is written, none may exist. */

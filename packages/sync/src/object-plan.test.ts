@@ -16,6 +16,7 @@ import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Mapping } from "./namespaces.ts";
 import { type ObservedPair, type PairPlan, planAnswered, planPair, type Step } from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant, copied } from "./testing/objects.ts";
+import { fullView } from "./testing/statuses.ts";
 
 const ready: Mapping = { state: "ready", providerNamespace: "cluster-a-app" };
 const deleting: ObjectMeta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
@@ -51,6 +52,18 @@ test("an unmapped namespace is asked for, a pending one is waited for", () => {
     waiting: "mapping",
   });
   assert.deepEqual(plan({ consumer, mapping: { state: "pending" } }), { steps: [], waiting: "mapping" });
+});
+
+test("nothing is made of an API that is not offered any more, and the claim says so at once; existing objects follow their claims", () => {
+  const consumer = consumerWidget({ a: 1 }, { generation: 1, finalizers: undefined });
+  const withdrawn = "widgets.example.org";
+  const { steps, waiting } = plan({ consumer, withdrawn, view: fullView });
+  assert.equal(waiting, "notOffered");
+  assert.deepEqual(kinds(steps), ["writeStatus"]);
+  assert.match(JSON.stringify(steps), /The platform does not offer widgets\.example\.org any more\./);
+  const provider = providerWidget({ a: 2 });
+  assert.ok(kinds(plan({ consumer, provider, withdrawn }).steps).includes("applyProvider"));
+  assert.ok(kinds(plan({ consumer: undefined, provider, withdrawn }).steps).length === 0);
 });
 
 test("a field that only we hold and that is no longer wanted causes an apply", () => {

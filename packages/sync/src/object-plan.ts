@@ -12,6 +12,7 @@
  * | deleting  | deleting          | write status, wait |
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
+ * | alive     | – and not offered | say so, wait |
  * | alive     | deleting          | write status, wait until it is gone, then recreate |
  * | alive     | other tenant's, or another claim's | hold |
  * | alive     | – or alive        | finalizer, apply if needed, write status if different |
@@ -31,10 +32,11 @@ import {
 } from "./content.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
-import { isFresh, statusRecordOf } from "./neutral-status.ts";
+import { statusRecordOf } from "./neutral-status.ts";
+import { isFresh } from "./status-conditions.ts";
 import { projectStatus } from "./status-projection.ts";
 import type { StatusView } from "./status-view.ts";
-import { type Waiting, waitingWords } from "./waiting.ts";
+import { type Waiting, wordsOf } from "./waiting.ts";
 
 /** Everything the decision depends on. */
 export interface ObservedPair {
@@ -49,6 +51,12 @@ export interface ObservedPair {
   readonly view: StatusView;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
+  /** The Secret with the claim's credentials, if the app cluster has another one of that name. Default: none. */
+  readonly takenSecret?: string | undefined;
+  /** The API that the provider does not offer any more, so that it makes no new objects of it. Default: it is offered. */
+  readonly withdrawn?: string | undefined;
+  /** Words for why the provider cannot be used at present, which do not change while that lasts. Default: it can be. */
+  readonly away?: string | undefined;
   /** The claim has waited so long that its status is to say so. Default false. */
   readonly isOverdue?: boolean | undefined;
   /** For cluster-scoped resources. Default `Prefixed`. */
@@ -189,21 +197,26 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const writes = isFree ? planUpstream(observed, consumer, target) : [];
   const isSent = isFree && provider !== undefined && writes.length === 0;
   const shown = isSent || obstacle === "providerReplacement" ? provider : undefined;
-  const notSent = obstacle === undefined ? unsentWords : waitingWords[obstacle];
+  const notSent = notSentWordsOf(obstacle, observed);
   // The status of a spec that is being sent follows from the provider's answer.
   const status =
     isFree && !isSent && !isOverdue
       ? []
       : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent);
-  const isNews = isOverdue || obstacle === "providerReplacement" || (isSent && !isFirst(consumer, provider));
+  const isNews =
+    isOverdue ||
+    obstacle === "providerReplacement" ||
+    obstacle === "notOffered" ||
+    (isSent && !isFirst(consumer, provider));
   const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
   return {
     steps: [
       ...(isFree ? planMarks(observed, consumer) : []),
+      // Before what needs the provider: while it is away, the first failure ends the plan.
+      ...(isNews ? status : []),
       ...(obstacle === "mapping" && mapping.state === "missing"
         ? [{ do: "createMapping", consumerNamespace: ref.namespace ?? "" } as const]
         : []),
-      ...(isNews ? status : []),
       ...writes,
     ],
     ...(waiting === undefined ? {} : { waiting }),
@@ -213,14 +226,23 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
 
 const unsentWords = "the provider has not taken this change yet; it is tried again";
 
+/** Says why the spec is not at the provider. What only the provider can do waits for it while it is away. */
+function notSentWordsOf(obstacle: Waiting | undefined, observed: ObservedPair): string {
+  if (obstacle === undefined) return observed.away ?? unsentWords;
+  return obstacle === "mapping"
+    ? (observed.away ?? wordsOf(obstacle, observed))
+    : wordsOf(obstacle, observed);
+}
+
 /** Returns what keeps the claim's spec from being sent to the provider. */
 function obstacleOf(
   observed: ObservedPair,
   target: ObjectRef | undefined,
-): "mapping" | "foreignObject" | "providerReplacement" | undefined {
+): "mapping" | "foreignObject" | "providerReplacement" | "notOffered" | undefined {
+  const { provider, withdrawn } = observed;
   if (target === undefined) return "mapping";
+  if (provider === undefined && withdrawn !== undefined) return "notOffered";
   if (isForeign(observed)) return "foreignObject";
-  const { provider } = observed;
   return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
 }
 
@@ -257,12 +279,12 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
  * shows stays until the new one arrives, but no longer as news of its spec. `notSent`: why the provider has not got that, if it has not.
  */
 function planStatus(
-  { ref, view, now, lastWrittenStatus }: ObservedPair,
+  { ref, view, now, takenSecret, lastWrittenStatus }: ObservedPair,
   consumer: DynamicObject,
   provider: DynamicObject | undefined,
   notSent: string | undefined,
 ): readonly Step[] {
-  const status = projectStatus({ view, claim: consumer, provider, notSent, now });
+  const status = projectStatus({ view, claim: consumer, provider, notSent, takenSecret, now });
   if (status === undefined || jsonEqual(consumer.status, status)) return [];
   const { wanted, observed } = statusRecordOf(consumer, status, consumer.status, view);
   if (lastWrittenStatus?.wanted === wanted && lastWrittenStatus.observed === observed) return [];

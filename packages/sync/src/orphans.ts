@@ -47,22 +47,20 @@ export function judgeAbsence(
   return upstreamSince <= crdSince ? "lostWithCrd" : "deleted";
 }
 
-/** Facts about the deletions of one API. */
-export interface DeletionCount {
-  /** Upstream deletions within the window. */
-  readonly recent: number;
+/** Counts the claims of one API over a window of time. */
+export interface ClaimCounts {
   /** Most claims that were alive at once within the window. */
   readonly peak: number;
   /** Claims that are alive now: neither gone nor being deleted. */
   readonly alive: number;
-  /** Deletions that are always allowed; 0 switches the breaker off. */
+  /** Fewer lost claims are never a mass deletion; 0: no number is. */
   readonly limit: number;
 }
 
 /**
- * Whether further upstream deletions are held: many in a short time, and most of what was there would be gone. A population that is
- * replaced object by object passes; a namespace or a cluster that is wiped does not.
+ * Returns whether further upstream deletions are held: at least `limit` claims, and at least half of them all, went within the window. A
+ * population that is replaced object by object passes; a namespace or a cluster that is wiped does not.
  */
-export function isMassDeletion({ recent, peak, alive, limit }: DeletionCount): boolean {
-  return limit > 0 && recent >= limit && peak >= limit && alive * 2 <= peak;
+export function isMassDeletion({ peak, alive, limit }: ClaimCounts): boolean {
+  return limit > 0 && peak - alive >= limit && alive * 2 <= peak;
 }

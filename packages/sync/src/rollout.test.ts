@@ -156,11 +156,13 @@ test("a name too long for its prefix is hashed and finds its way back", () => {
   );
 });
 
-test("a wiped population is held, one that is replaced is not", () => {
-  assert.ok(isMassDeletion({ recent: 100, peak: 200, alive: 100, limit: 100 }));
-  assert.ok(!isMassDeletion({ recent: 500, peak: 200, alive: 190, limit: 100 }));
-  assert.ok(!isMassDeletion({ recent: 99, peak: 100, alive: 0, limit: 100 }));
-  assert.ok(!isMassDeletion({ recent: 900, peak: 900, alive: 0, limit: 0 }));
+test("a wiped population is held, also a small one; one that is replaced or that loses less than half is not", () => {
+  assert.ok(isMassDeletion({ peak: 8, alive: 0, limit: 5 }));
+  assert.ok(isMassDeletion({ peak: 10, alive: 5, limit: 5 }));
+  assert.ok(!isMassDeletion({ peak: 11, alive: 6, limit: 5 }));
+  assert.ok(!isMassDeletion({ peak: 4, alive: 0, limit: 5 }));
+  assert.ok(!isMassDeletion({ peak: 200, alive: 190, limit: 5 }));
+  assert.ok(!isMassDeletion({ peak: 900, alive: 0, limit: 0 }));
 });
 
 test("unbinding: orphans lose our marks, a deletion that was asked for before is finished", () => {

@@ -1,6 +1,6 @@
 /** The conditions of a stranger's status, and those of ours among them that speak for others. */
-import { bindGroup, specObservedCondition } from "@klutch/api";
-import { recordsAt } from "@klutch/kube-core";
+import { bindGroup, composedCondition, specObservedCondition } from "@klutch/api";
+import { recordAt, recordsAt } from "@klutch/kube-core";
 
 /** A condition with whatever else its schema has. */
 export interface AnyCondition {
@@ -32,21 +32,41 @@ export function conditionOf(conditions: readonly AnyCondition[], type: string): 
   return conditions.find((condition) => condition.type === type);
 }
 
+/** Time of the condition in a default status: a constant, because a default cannot know the time. The CRDs of the Gateway API have the same. */
+export const freshSince = "1970-01-01T00:00:00Z";
+
+/** A status that was not written yet: the default of the CRDs that we make, of this release or an earlier one, and what else a schema fills in. */
+export function isFresh(status: unknown): boolean {
+  const { observedGeneration = -1, conditions } = recordAt(status);
+  if (observedGeneration !== -1) return false;
+  if (conditions === undefined) return recordAt(status)["observedGeneration"] !== undefined;
+  const [ready, ...others] = asConditions(status);
+  const isDefault = ready?.status === "Unknown" && ready["lastTransitionTime"] === freshSince;
+  return isDefault && ready.type === "Ready" && others.length === 0;
+}
+
 const prefix = `${bindGroup}/`;
 
 /**
  * All conditions but ours. `klutch.anynines.com/<Type>` speaks for `<Type>`: its reason and message replace general ones. Its False or Unknown
- * wins, also where no other condition speaks; its True alone makes nothing true.
+ * wins, also where no other condition speaks; its True alone makes nothing true. `klutch.anynines.com/Composed` False speaks before them, for
+ * `Synced`, and for `Ready` where that is not True.
  */
 export function spokenConditions(conditions: readonly AnyCondition[]): readonly SpokenCondition[] {
   const speakers = new Map<string, AnyCondition>();
   for (const condition of conditions) {
     const { type } = condition;
-    if (type === specObservedCondition || !type.startsWith(prefix)) continue;
+    if (type === specObservedCondition || type === composedCondition || !type.startsWith(prefix)) continue;
     const about = type.slice(prefix.length);
     if (about !== "" && !speakers.has(about)) speakers.set(about, condition);
   }
   const general = conditions.filter(({ type }) => !type.startsWith(prefix));
+  const composed = conditionOf(conditions, composedCondition);
+  if (composed?.status === "False") {
+    // Nothing that was said before is about what cannot be made now. What works goes on working.
+    speakers.set("Synced", composed);
+    if (conditionOf(general, "Ready")?.status !== "True") speakers.set("Ready", composed);
+  }
   const known = new Set(general.map(({ type }) => type));
   const alone = [...speakers].filter(([type, { status }]) => !known.has(type) && status !== "True");
   return [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { specObservedCondition, specObservedReason } from "@klutch/api";
-import { recordAt, recordsAt } from "@klutch/kube-core";
+import { numberAt, recordAt, recordsAt } from "@klutch/kube-core";
 import { projectStatus, type StatusCase } from "./status-projection.ts";
 import type { StatusView } from "./status-view.ts";
 import { before, claimOf, fullView as full, providerOf, ready, type Side } from "./testing/statuses.ts";
@@ -108,6 +108,22 @@ test("what the claim shows stays when its upstream object is created again, and 
     message,
     "the provider has not got this spec yet: x; of the one before it said True (Available)",
   );
+});
+
+test("the number of a default is none, so the first status that is written has the same numbers however it comes about", () => {
+  const fresh = claimOf(3, {
+    observedGeneration: -1,
+    conditions: [ready("Unknown", { lastTransitionTime: "1970-01-01T00:00:00Z" })],
+  });
+  for (const [claim, notSent] of [
+    [fresh, "it waits"],
+    [fresh, undefined],
+    [claimOf(3), "it waits"],
+  ] as const) {
+    const shown = show(claim, undefined, { notSent, now: 60_000 });
+    assert.equal(numberAt(shown, "observedGeneration"), 2);
+    assert.equal(recordsAt(shown, "conditions")[0]?.["lastTransitionTime"], "1970-01-01T00:01:00Z");
+  }
 });
 
 test("numbers that stand lower stay, those that are not lower become one less than the generation", () => {

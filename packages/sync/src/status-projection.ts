@@ -6,15 +6,26 @@
  * |----------------------------------|------------------------------------|----------------|
  * | `observedGeneration`, everywhere | the claim's generation             | what stands there if it is lower, else one less than the generation |
  * | `Ready`                          | as the provider says               | `Unknown`, with what was said |
+ * | `Ready` True, its Secret's name is taken | False, and why     | as above |
+ * | the provider's namespace in messages | becomes the claim's          | likewise |
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
  * | everything else                  | as it is                           | as it is |
  *
  * Nothing is remembered: the same two objects give the same status. Only a new condition has the present time.
  */
 import { recordAt, wholeSeconds } from "@klutch/kube-core";
-import { type AnyCondition, asConditions, conditionOf, spokenConditions } from "./status-conditions.ts";
+import {
+  type AnyCondition,
+  asConditions,
+  conditionOf,
+  freshSince,
+  isFresh,
+  spokenConditions,
+} from "./status-conditions.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
-import { isPlain, messageLimit, type StatusView } from "./status-view.ts";
+import { localCondition } from "./local-words.ts";
+import { isPlain, messageLimit, type StatusView, takenFields } from "./status-view.ts";
+import { saysNameTaken, withTakenSecret } from "./taken-secret.ts";
 
 /** Input of the decision. */
 export interface StatusCase {
@@ -24,6 +35,8 @@ export interface StatusCase {
   readonly provider: WithStatus | undefined;
   /** Undefined when the upstream object holds the claim's content; otherwise what that waits for, in words. */
   readonly notSent: string | undefined;
+  /** The Secret with the claim's credentials, if the app cluster has another one of that name (taken-secret.ts). Default: none. */
+  readonly takenSecret?: string | undefined;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
 }
@@ -33,6 +46,13 @@ export const specReasons = { notSent: "SpecNotSent", notObserved: "SpecNotObserv
 
 /** The status to be shown; undefined where there is nothing to show. */
 export function projectStatus(observed: StatusCase): unknown {
+  const { takenSecret } = observed;
+  const status = projectProvided(observed);
+  return takenSecret === undefined ? status : withTakenSecret(status, takenSecret, observed);
+}
+
+/** As the provider's object says, alone. */
+function projectProvided(observed: StatusCase): unknown {
   const { view, claim, provider, notSent } = observed;
   const base = provider?.status ?? claim.status;
   if (isPlain(view)) return base;
@@ -40,7 +60,7 @@ export function projectStatus(observed: StatusCase): unknown {
   const counts = notSent === undefined && provider?.status !== undefined && isObserved(provider, view);
   const { generation } = claim.metadata;
   const lower = lowerNumbers(claim);
-  const conditions = spokenConditions(asConditions(base)).flatMap(({ condition, sources }) => {
+  const conditions = spokenConditions(localConditions(base, observed)).flatMap(({ condition, sources }) => {
     const isCurrent = counts && sources.every((source) => isConditionCurrent(provider, source, view));
     if (isCurrent) return [withNumber(view, condition, generation)];
     if (condition.type === ready && view.mayBeUnknown) return [unknownReady(observed, condition)];
@@ -62,9 +82,9 @@ const ready = "Ready";
 function projectDeleted(observed: StatusCase): unknown {
   const { view, claim, provider } = observed;
   if (provider?.status === undefined) return claim.status;
-  const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True";
+  const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True" || saysNameTaken(claim);
   const kept = keptNumbers(claim);
-  const conditions = spokenConditions(asConditions(provider.status)).map(({ condition }) => {
+  const conditions = spokenConditions(localConditions(provider.status, observed)).map(({ condition }) => {
     const isRaised = condition.type === ready && condition.status === "True" && !wasReady;
     if (isRaised && view.mayBeUnknown) return unknownReady(observed, condition);
     return withNumber(view, condition, kept(condition.type));
@@ -72,12 +92,22 @@ function projectDeleted(observed: StatusCase): unknown {
   return assemble(view, provider.status, kept(undefined), conditions);
 }
 
+/** The conditions of the status, in the words of the claim's cluster. */
+function localConditions(status: unknown, { claim, provider }: StatusCase): readonly AnyCondition[] {
+  const conditions = asConditions(status);
+  const [consumer, theirs] = [claim.metadata.namespace, provider?.metadata.namespace];
+  if (consumer === undefined || theirs === undefined) return conditions;
+  return conditions.map((condition) => localCondition(condition, { provider: theirs, consumer }));
+}
+
 type Numbers = (type: string | undefined) => number | undefined;
 
-/** The number to show where a status does not count: of a condition by its type, or of the status. */
+/** The number to show where a status does not count: of a condition by its type, or of the status. That of a default is none. */
 function lowerNumbers(claim: WithStatus): Numbers {
   const { generation } = claim.metadata;
-  const standing = standingNumbers(claim);
+  const { metadata, status } = claim;
+  const isDefault = recordAt(status)["conditions"] !== undefined && isFresh(status);
+  const standing = standingNumbers(isDefault ? { metadata } : claim);
   return (type) => {
     if (generation === undefined) return undefined;
     const { number } = standing(type);
@@ -131,19 +161,15 @@ function unknownReady(
 ): AnyCondition {
   const standing = conditionOf(asConditions(claim.status), ready);
   const since = standing?.status === "Unknown" ? standing["lastTransitionTime"] : undefined;
+  const isSince = typeof since === "string" && since !== freshSince;
   const why = notSent === undefined ? notObservedWords : `${notSentWords}${notSent}`;
   const words = {
     reason: notSent === undefined ? specReasons.notObserved : specReasons.notSent,
     message: shortened(why + whatWasSaid(said)),
-    lastTransitionTime: typeof since === "string" ? since : wholeSeconds(now),
+    lastTransitionTime: isSince ? since : wholeSeconds(now),
     observedGeneration: view.isSubresource ? lowerNumbers(claim)(ready) : undefined,
   };
-  const fields = (view.conditions ?? []).filter((field) => words[field] !== undefined);
-  return {
-    type: ready,
-    status: "Unknown",
-    ...Object.fromEntries(fields.map((field) => [field, words[field]])),
-  };
+  return { type: ready, status: "Unknown", ...takenFields(view.conditions ?? [], words) };
 }
 
 /** Returns the provider's own message: a message that we wrote before only quotes it. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { recordAt, recordsAt, valueAt } from "@klutch/kube-core";
+import { isFresh } from "./status-conditions.ts";
 import { plainView, statusViewOf, withStatusDefault } from "./status-view.ts";
 
 const text = { type: "string" };
@@ -81,6 +83,48 @@ test("a status with a number gets a default, so that a fresh claim is not taken 
   const given = version({ properties: number });
   assert.match(JSON.stringify(withStatusDefault(given)), /"default":\{"observedGeneration":-1\}/);
   assert.equal(JSON.stringify(given).includes("default"), false);
+});
+
+const withReady = {
+  properties: { ...number, conditions: { type: "array", items: { type: "object", properties: standard } } },
+};
+const defaultOf = (given: Readonly<Record<string, unknown>>): unknown =>
+  valueAt(withStatusDefault(given), "schema", "openAPIV3Schema", "properties", "status", "default");
+
+test("a status with conditions gets one that says that no konnector has seen the claim, with or without a number", () => {
+  const whole = recordAt(defaultOf(version(withReady)));
+  assert.equal(whole["observedGeneration"], -1);
+  const [ready, ...others] = recordsAt(whole, "conditions");
+  assert.deepEqual(
+    [ready?.["type"], ready?.["status"], ready?.["reason"], others.length],
+    ["Ready", "Unknown", "SpecNotSent", 0],
+  );
+  assert.match(String(ready?.["message"]), /^no konnector has looked at this claim yet/);
+  const { observedGeneration: _none, ...properties } = withReady.properties;
+  assert.deepEqual(defaultOf(version({ properties })), { conditions: [ready] });
+  for (const fresh of [whole, { conditions: [ready] }, { observedGeneration: -1 }])
+    assert.equal(isFresh(fresh), true, JSON.stringify(fresh));
+  const written = { ...ready, lastTransitionTime: "2026-01-01T00:00:00Z" };
+  for (const other of [
+    {},
+    { conditions: [] },
+    { conditions: [written] },
+    { ...whole, observedGeneration: 0 },
+  ])
+    assert.equal(isFresh(other), false, JSON.stringify(other));
+});
+
+test("a status whose conditions cannot say it keeps the number alone", () => {
+  const refusing = { ...standard, reason: { type: "string", enum: ["Available"] } };
+  const conditions = { type: "array", items: { type: "object", properties: refusing } };
+  assert.deepEqual(defaultOf(version({ properties: { ...number, conditions } })), { observedGeneration: -1 });
+  const ruled = {
+    ...withReady.properties.conditions,
+    "x-kubernetes-validations": [{ rule: "self.size() > 1" }],
+  };
+  assert.deepEqual(defaultOf(version({ properties: { ...number, conditions: ruled } })), {
+    observedGeneration: -1,
+  });
 });
 
 const spoiling: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

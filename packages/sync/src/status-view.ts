@@ -2,6 +2,7 @@
 import { observedGenerationAnnotation } from "@klutch/api";
 import { isRecord, type ObjectMeta, recordAt, valueAt } from "@klutch/kube-core";
 import { Effort, EffortError, type JsonSchema, problemsOf, SchemaReader } from "@klutch/schema";
+import { freshSince } from "./status-conditions.ts";
 
 /** A field of a condition that a schema may not have. What it has not is not written: a server would prune it, and it would be written again. */
 export type ConditionField = (typeof conditionFields)[number];
@@ -14,7 +15,7 @@ export interface StatusView {
   readonly hasNumber: boolean;
   /** Fields of conditions besides `type` and `status`; undefined where `status.conditions` is no list of conditions. */
   readonly conditions: readonly ConditionField[] | undefined;
-  /** A condition `Ready` may say Unknown, with a reason and a message of ours. */
+  /** A condition `Ready` may say Unknown or False, with a reason and a message of ours. */
   readonly mayBeUnknown: boolean;
   /** Without the subresource each write of a status raises the generation: no number is written, and none is asked. */
   readonly isSubresource: boolean;
@@ -72,7 +73,7 @@ function conditionsIn(status: JsonSchema): readonly ConditionField[] | undefined
   );
 }
 
-/** A status that the server refuses is never shown, so what we make is tried here. */
+/** A status that the server refuses is never shown, so what we make is tried here. A `Ready` that may be Unknown may be False, too. */
 function takesUnknown(status: JsonSchema, fields: readonly ConditionField[]): boolean {
   const tried: Readonly<Record<ConditionField, unknown>> = {
     lastTransitionTime: "2026-01-02T03:04:05Z",
@@ -80,14 +81,37 @@ function takesUnknown(status: JsonSchema, fields: readonly ConditionField[]): bo
     observedGeneration: 0,
     reason: "SpecNotObserved",
   };
-  const said = Object.fromEntries(fields.map((name) => [name, tried[name]]));
-  const conditions = [{ type: "Ready", status: "Unknown", ...said }];
-  return isTaken(recordAt(status, "properties", "conditions"), conditions);
+  const said = takenFields(fields, tried);
+  const list = recordAt(status, "properties", "conditions");
+  const takes = (value: string): boolean => isTaken(list, [{ type: "Ready", status: value, ...said }]);
+  return takes("Unknown") && takes("False");
 }
 
+/** The words that the schema of a condition takes; a server would prune the others. */
+export function takenFields(
+  fields: readonly ConditionField[],
+  words: Readonly<Partial<Record<ConditionField, unknown>>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    fields.flatMap((field) => (words[field] === undefined ? [] : [[field, words[field]]])),
+  );
+}
+
+const freshReady: Readonly<
+  Record<"type" | "status" | Exclude<ConditionField, "observedGeneration">, string>
+> = {
+  type: "Ready",
+  status: "Unknown",
+  reason: "SpecNotSent",
+  message:
+    "no konnector has looked at this claim yet. If this lasts for a minute, ask the operator of this cluster whether the konnector runs",
+  lastTransitionTime: freshSince,
+};
+
 /**
- * The version with a default for its status, `{observedGeneration: -1}`, so that a fresh claim is not taken for one that is finished. As it
- * is, where its schema has no such number, has a default for the status or could refuse this one: then the CRD itself would be refused.
+ * The version with a default for its status, so that a fresh claim says that no one has seen it, and is not taken for one that is finished:
+ * also while no konnector runs, and without a write. It has `observedGeneration: -1` and `Ready` Unknown, as far as the schema has them.
+ * As it is, where the schema has neither, has a default for the status or could refuse this one: then the CRD itself would be refused.
  */
 export function withStatusDefault(
   version: Readonly<Record<string, unknown>>,
@@ -96,15 +120,31 @@ export function withStatusDefault(
   const status = recordAt(schema, "properties", "status");
   if (!isRecord(recordAt(version, "subresources")["status"]) || status["default"] !== undefined)
     return version;
-  const fresh = { observedGeneration: -1 };
-  const number = recordAt(status, "properties", "observedGeneration");
-  if (number["type"] !== "integer" || number["default"] !== undefined) return version;
-  if (mayRefuse(schema, status, number) || !isTaken(status, fresh)) return version;
+  const fresh = freshStatuses(schema, status).find((one) => isTaken(status, one));
+  if (fresh === undefined) return version;
   const properties = { ...recordAt(schema, "properties"), status: { ...status, default: fresh } };
   return {
     ...version,
     schema: { ...recordAt(version, "schema"), openAPIV3Schema: { ...schema, properties } },
   };
+}
+
+/** Default statuses that the schema can have, the one that says most first. */
+function freshStatuses(schema: JsonSchema, status: JsonSchema): readonly object[] {
+  const number = recordAt(status, "properties", "observedGeneration");
+  const list = recordAt(status, "properties", "conditions");
+  const hasNumber =
+    number["type"] === "integer" && number["default"] === undefined && !mayRefuse(schema, status, number);
+  const fields = conditionsIn(status);
+  const saysWhy = ["lastTransitionTime", "message", "reason"] as const;
+  const hasReady =
+    fields !== undefined &&
+    saysWhy.every((field) => fields.includes(field)) &&
+    list["default"] === undefined &&
+    takesUnknown(status, fields) &&
+    !mayRefuse(schema, status, list, recordAt(list, "items"));
+  const counted = hasNumber ? { observedGeneration: -1 } : {};
+  return [...(hasReady ? [{ ...counted, conditions: [freshReady] }] : []), ...(hasNumber ? [counted] : [])];
 }
 
 /** Rules in CEL and combinations of schemas are not evaluated here. Those of the whole object count when they speak of the status. */

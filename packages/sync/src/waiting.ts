@@ -8,11 +8,12 @@ export type Waiting =
   | "orphanConfirmation"
   | "deletionHeld"
   | "foreignObject"
+  /** The provider makes no new objects of the API. */
+  | "notOffered"
   /** Not really: the pair is in sync, and a second upstream object is left alone. */
   | "secondObject";
 
-/** In words. */
-export const waitingWords: Readonly<Record<Waiting, string>> = {
+const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered">, string>> = {
   mapping: "the provider has not prepared a namespace for this one yet",
   providerDeletion: "the provider is still deleting its object; this one goes when that is done",
   providerReplacement:
@@ -25,3 +26,16 @@ export const waitingWords: Readonly<Record<Waiting, string>> = {
   secondObject:
     "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
 };
+
+/** Says it in words; `withdrawn` is the API that is not offered. */
+export function wordsOf(
+  waiting: Waiting,
+  { withdrawn }: { readonly withdrawn?: string | undefined },
+): string {
+  return waiting === "notOffered" ? notOfferedWords(withdrawn ?? "this API") : waitingWords[waiting];
+}
+
+/** Says that nothing new of an API (`<plural>.<group>`) is made. */
+export function notOfferedWords(api: string): string {
+  return `The platform does not offer ${api} any more. Existing objects continue. Ask the platform team.`;
+}

@@ -1,25 +1,26 @@
 /** An app cluster and a control plane as real nodes, with konnector and backend in Pods, installed by their charts. Needs root. */
-import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { binderName, backendPolicyName, consumerNamespace } from "@klutch/api";
-import { ownProgram, resolveEngine } from "@klutch/engines";
-import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
+import { backendPolicyName, consumerNamespace } from "@klutch/api";
+import { resolveEngine, run } from "@klutch/engines";
 import { type NodeCluster, openNodeNetwork, startNodeClusters, startNodeRegistry } from "@klutch/nodes";
 import { pushLayout } from "@klutch/oci";
-import { logIn, offerDatabases, tenants } from "../../e2e/security/bound-fixture.ts";
-import { temporaryFolder } from "../harness/fixture.ts";
-import type { LivingFixture } from "../../e2e/upgrade/living-claims.ts";
+import {
+  type BindingFixture,
+  logIn,
+  offerDatabases,
+  pluginFor,
+  tenants,
+} from "../../e2e/security/bound-fixture.ts";
 
-const run = promisify(execFile);
 const tree = join(import.meta.dirname, "..", "..", "..");
 const images = ["backend", "konnector"];
 
 /** Starts it: a tenant has logged in, nothing is bound. */
-export async function startDrainFixture(): Promise<LivingFixture & AsyncDisposable> {
+export async function startDrainFixture(): Promise<BindingFixture & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await temporaryFolder("klutch-drain-")).path;
+  const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-drain-")));
   const network = stack.use(await openNodeNetwork());
   const registry = stack.use(await startNodeRegistry(network));
   const registries = { "registry.klutch.example": registry.url };
@@ -41,22 +42,11 @@ export async function startDrainFixture(): Promise<LivingFixture & AsyncDisposab
   await offerDatabases(controlPlane.client);
   await logIn(controlPlane.client, tenants.a);
   const admin = await write(folder, "admin.kubeconfig", appCluster.kubeconfig);
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     appCluster: { client: appCluster.client, dataDir: folder },
     controlPlane,
-    async kubectlBind(...args) {
-      const command = [ownProgram("cli"), "--timeout=60s", "--kubeconfig", admin, ...args];
-      return (await run(process.execPath, command)).stdout;
-    },
-    async kubeconfigFile(tenant) {
-      const account = { namespace: tenant, name: binderName };
-      const { token } = await serviceAccountToken(controlPlane.client, account, { expirationSeconds: 3600 });
-      const config = { ...controlPlane.config, namespace: tenant, auth: { kind: "token", token } as const };
-      return write(folder, `${tenant}.kubeconfig`, formatKubeconfig(config));
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+    kubectlBind: pluginFor(admin),
+  });
 }
 
 /** Builds the images as people do, and pushes them under the path of the release. */

@@ -1,10 +1,19 @@
 /** A claim and its upstream object in sync, as two API servers would send them. */
-import { boundAnnotation, fieldManager, specDigestAnnotation, syncerFinalizer } from "@klutch/api";
+import {
+  boundAnnotation,
+  fieldManager,
+  readyWordsCondition,
+  specDigestAnnotation,
+  specObservedCondition,
+  specObservedReason,
+  syncedWordsCondition,
+  syncerFinalizer,
+} from "@klutch/api";
 import { canonicalJson, type DynamicObject } from "@klutch/kube-core";
-import { specMark, type StatusView } from "@klutch/sync";
-import { widget, type WidgetContents } from "../harness/widget.ts";
+import { projectStatus, specMark, type StatusView, statusViewOf } from "@klutch/sync";
+import { anyObject, conditionsSchema } from "@klutch/kube-testing";
+import { widget, type WidgetContents, type WidgetKind, widgetKind } from "../harness/widget.ts";
 import { mirrorOf, workNamespace } from "../harness/fixture.ts";
-import { providerStatus, shownStatus } from "./statuses.ts";
 
 /** JSON with sorted keys, as servers write it. */
 export interface SentPair {
@@ -20,7 +29,7 @@ const [claimGeneration, upstreamGeneration] = [2, 5];
 
 /** A pair of this name with random contents. */
 export function sentPair(view: StatusView, name: string, contents: WidgetContents): SentPair {
-  const made = widget(workNamespace, name, contents);
+  const made = widget({ namespace: workNamespace, name }, contents);
   const mark = specMark(made);
   const { spec } = made;
   const marks = { [boundAnnotation]: "true", [specDigestAnnotation]: mark };
@@ -78,4 +87,65 @@ function entry(manager: string, operation: "Apply" | "Update", fields: object): 
 function fieldsOf(value: unknown): object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [`f:${key}`, fieldsOf(child)]));
+}
+
+const number = { type: "integer", format: "int64" };
+const translatedStatus = {
+  type: "object",
+  properties: { observedGeneration: number, conditions: conditionsSchema, round: number, managed: anyObject },
+};
+
+/** One of the two kinds and the way in which its status is synced. */
+export interface Treatment {
+  readonly kind: WidgetKind;
+  /** The view that the engine reads from the kind's schema. */
+  readonly view: StatusView;
+}
+
+/** Both kinds, by the handling of their status. */
+export const treatments: { readonly translated: Treatment; readonly copied: Treatment } = {
+  translated: treatment(1, translatedStatus),
+  copied: treatment(2, anyObject),
+};
+
+/** Returns a provider's status for an object of this generation and mark, with a managed resource's words, as our composition writes it. */
+export function providerStatus(generation: number, mark: string, round: number): object {
+  const condition = (type: string, reason: string, message = ""): object => ({
+    lastTransitionTime: "2026-11-22T10:11:12Z",
+    message,
+    observedGeneration: generation,
+    reason,
+    status: "True",
+    type,
+  });
+  return {
+    conditions: [
+      condition("Synced", "ReconcileSuccess"),
+      condition("Ready", "Available"),
+      condition(readyWordsCondition, "Available", "the instance is there and takes logins"),
+      condition(syncedWordsCondition, "UpToDate", "the instance is as the claim asks for it"),
+      condition(specObservedCondition, specObservedReason(mark)),
+    ],
+    managed: {
+      instance: { id: "6f1c8a52-0f0e-4c39-9d1c-1f6c0f0a6d11", plan: "single-small", version: "15.8" },
+      endpoints: [
+        { host: "pg-6f1c8a52.data.example.org", port: 5432 },
+        { host: "pg-6f1c8a52-ro.data.example.org", port: 5432 },
+      ],
+      lastOperation: { type: "update", state: "succeeded", at: "2026-11-22T10:11:12Z" },
+    },
+    observedGeneration: generation,
+    round,
+  };
+}
+
+/** The status that a claim shows for its upstream object. */
+export function shownStatus(view: StatusView, claim: DynamicObject, provider: DynamicObject): unknown {
+  return projectStatus({ view, claim, provider, notSent: undefined, now: 0 });
+}
+
+function treatment(index: number, status: object): Treatment {
+  const schema = { type: "object", properties: { status } };
+  const view = statusViewOf(schema, { isSubresource: true, isIgnored: false });
+  return { kind: widgetKind(index, { status }), view };
 }

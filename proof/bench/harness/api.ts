@@ -8,19 +8,18 @@ import type { DynamicObject, KubeObject, ObjectRef, ResourceType } from "@klutch
 /** Key of a call: `verb group/resource[/subresource] code`, in the words of `apiserver_request_total`. */
 export function callKey(
   verb: string,
-  resource: { readonly group: string; readonly plural: string },
+  { group, plural }: { readonly group: string; readonly plural: string },
   code: number | string,
   subresource = "",
 ): string {
   const sub = subresource === "" ? "" : `/${subresource}`;
-  return `${verb} ${resource.group}/${resource.plural}${sub} ${code}`;
+  return `${verb} ${group}/${plural}${sub} ${code}`;
 }
 
 const connections = 4;
-const fieldManager = "bench";
 
-/** The object itself, or its status. */
-type Part = "" | "status";
+/** The status, if it is not the object itself. */
+type Part = "status" | undefined;
 
 /** Waits for nothing and holds nothing back: flow control is off. */
 export class BenchApi implements AsyncDisposable {
@@ -36,34 +35,27 @@ export class BenchApi implements AsyncDisposable {
   }
 
   get(type: ResourceType, ref: ObjectRef): Promise<DynamicObject> {
-    return this.#counted("GET", type, "", (client) => client.get<DynamicObject>(type, ref));
+    return this.#counted("GET", type, (client) => client.get<DynamicObject>(type, ref));
   }
 
   create(type: ResourceType, object: KubeObject): Promise<KubeObject> {
-    return this.#counted("POST", type, "", (client) => client.create(type, object, { fieldManager }));
+    return this.#counted("POST", type, (client) => client.create(type, object));
   }
 
   /** JSON merge patch, of the object or its status. */
-  patch(type: ResourceType, ref: ObjectRef, patch: object, subresource: Part = ""): Promise<KubeObject> {
-    const options = { fieldManager, ...(subresource === "" ? {} : { subresource }) };
-    return this.#counted("PATCH", type, subresource, (client) =>
-      client.mergePatch<KubeObject>(type, ref, patch, options),
-    );
+  patch(type: ResourceType, ref: ObjectRef, patch: object, part?: Part): Promise<KubeObject> {
+    const options = part === undefined ? {} : { subresource: part };
+    return this.#counted("PATCH", type, (client) => client.mergePatch(type, ref, patch, options), part);
   }
 
   /** Server-side apply in another manager's name. */
-  apply(
-    type: ResourceType,
-    object: KubeObject,
-    manager: string,
-    subresource: Part = "",
-  ): Promise<KubeObject> {
-    const options = { fieldManager: manager, force: true, ...(subresource === "" ? {} : { subresource }) };
-    return this.#counted("APPLY", type, subresource, (client) => client.apply(type, object, options));
+  apply(type: ResourceType, object: KubeObject, fieldManager: string, part?: Part): Promise<KubeObject> {
+    const options = { fieldManager, force: true, ...(part === undefined ? {} : { subresource: part }) };
+    return this.#counted("APPLY", type, (client) => client.apply(type, object, options), part);
   }
 
   delete(type: ResourceType, ref: ObjectRef): Promise<boolean> {
-    return this.#counted("DELETE", type, "", (client) => client.delete(type, ref));
+    return this.#counted("DELETE", type, (client) => client.delete(type, ref));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -73,8 +65,8 @@ export class BenchApi implements AsyncDisposable {
   async #counted<T>(
     verb: string,
     type: ResourceType,
-    subresource: Part,
     send: (client: KubeClient) => Promise<T>,
+    part?: Part,
   ): Promise<T> {
     const client = this.#clients[this.#next++ % connections];
     if (client === undefined) throw new Error("there is no client");
@@ -87,7 +79,7 @@ export class BenchApi implements AsyncDisposable {
       code = error instanceof ApiError ? error.status : 0;
       throw error;
     } finally {
-      const key = callKey(verb, type, code, subresource);
+      const key = callKey(verb, type, code, part);
       this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
     }
   }
@@ -103,5 +95,5 @@ export async function inParallel<T>(
   const worker = async (): Promise<void> => {
     for (const [index, item] of rest) await work(item, index);
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  await Promise.all(Array.from({ length: limit }, worker));
 }

@@ -13,7 +13,7 @@ import {
 const snapshot = (byAgent: number, byKind: Record<string, number>): CallSnapshot => ({
   byAgent,
   byKind: new Map(Object.entries(byKind)),
-  watches: new Map(),
+  watches: 0,
 });
 
 test("only what changed between two snapshots counts", () => {

@@ -1,4 +1,5 @@
-/** Counts the agent's calls of one API server between two moments, from the server's own counters. */
+/** Counts the agent's calls between two moments from the API servers' own counters, and knows by them when it has nothing left to do. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TestCluster } from "@klutch/kube-testing";
 import { type BenchApi, callKey } from "./api.ts";
 import { samplesOf } from "./metrics-text.ts";
@@ -12,8 +13,8 @@ export interface CallSnapshot {
   readonly byAgent: number;
   /** Ended requests of all accounts but the benchmark's, by `callKey`. Watches that are still open are not in it. */
   readonly byKind: ReadonlyMap<string, number>;
-  /** Open watches of all accounts, by `group/resource`. */
-  readonly watches: ReadonlyMap<string, number>;
+  /** Open watches of all accounts. */
+  readonly watches: number;
 }
 
 /** Reads the counters. Costs the server some ten milliseconds of CPU: not while something is being timed. */
@@ -25,16 +26,13 @@ export async function snapshotCalls(cluster: TestCluster, api: BenchApi): Promis
     add(byKind, callKey(verb, { group, plural: resource }, code, subresource), value);
   }
   for (const [key, count] of api.calls) add(byKind, key, -count);
-  const watches = new Map<string, number>();
-  for (const { labels, value } of samplesOf(text, "apiserver_longrunning_requests")) {
-    if (labels["verb"] === "WATCH") add(watches, `${labels["group"]}/${labels["resource"]}`, value);
-  }
-  const ofAgent = ["dispatched", "rejected"].flatMap((what) =>
-    samplesOf(text, `apiserver_flowcontrol_${what}_requests_total`),
+  const sumOf = (name: string, label: string, wanted: string): number =>
+    samplesOf(text, name).reduce((sum, { labels, value }) => sum + (labels[label] === wanted ? value : 0), 0);
+  const watches = sumOf("apiserver_longrunning_requests", "verb", "WATCH");
+  const [dispatched, rejected] = ["dispatched", "rejected"].map((what) =>
+    sumOf(`apiserver_flowcontrol_${what}_requests_total`, "flow_schema", agentFlowSchema),
   );
-  const byAgent = ofAgent
-    .filter(({ labels }) => labels["flow_schema"] === agentFlowSchema)
-    .reduce((sum, { value }) => sum + value, 0);
+  const byAgent = (dispatched ?? 0) + (rejected ?? 0);
   return { byAgent, byKind, watches };
 }
 
@@ -107,4 +105,56 @@ export function describeCalls(calls: readonly CallCount[], per = 1): string {
 
 function add(counts: Map<string, number>, key: string, value: number): void {
   counts.set(key, (counts.get(key) ?? 0) + value);
+}
+
+/** Both clusters, and the text to print when the agent does not come to rest. */
+export interface CountedSides {
+  readonly consumer: { calls(): Promise<CallSnapshot> };
+  readonly provider: { calls(): Promise<CallSnapshot> };
+  readonly problem: () => Promise<string>;
+}
+
+const checkEveryMs = 1500;
+/** Requests a second on both clusters together that leases and the like may make for ever. */
+const restingRate = 3;
+
+/**
+ * Waits until the agent's account made next to no request in two intervals on end. Throws when it takes longer than `timeoutMs` (default 10
+ * minutes).
+ */
+export async function untilQuiet(fixture: CountedSides, timeoutMs = 600_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (let quiet = 0; quiet < 2; ) {
+    const { byAgent } = await callsDuring(fixture, () => sleep(checkEveryMs));
+    const rate = (byAgent * 1000) / checkEveryMs;
+    quiet = rate <= restingRate ? quiet + 1 : 0;
+    if (performance.now() > deadline) {
+      const what = `the agent still makes ${rate.toFixed(1)} calls/s after ${timeoutMs / 1000} s`;
+      throw new Error(`${what}\n${await fixture.problem()}`);
+    }
+  }
+}
+
+/** Counts the calls on both clusters while `work` goes on. */
+export async function callsDuring(
+  { consumer, provider }: CountedSides,
+  work: () => Promise<unknown>,
+): Promise<CallDifference> {
+  const before = [await consumer.calls(), await provider.calls()] as const;
+  await work();
+  const ofConsumer = callsBetween(before[0], await consumer.calls());
+  const ofProvider = callsBetween(before[1], await provider.calls());
+  return {
+    byKind: [...ofConsumer.byKind, ...ofProvider.byKind],
+    byAgent: ofConsumer.byAgent + ofProvider.byAgent,
+  };
+}
+
+/** Counts the calls for what `work` causes, from one quiet moment to the next. */
+export async function counted(fixture: CountedSides, work: () => Promise<unknown>): Promise<CallDifference> {
+  await untilQuiet(fixture);
+  return callsDuring(fixture, async () => {
+    await work();
+    await untilQuiet(fixture);
+  });
 }

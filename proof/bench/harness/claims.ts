@@ -1,10 +1,9 @@
 /** Claims of one kind between the two clusters: what people and the provider do with them, and how soon the other side shows it. */
-import { type DynamicObject, numberAt, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, keyOfRef, numberAt, type ResourceType } from "@klutch/kube-core";
 import type { Random } from "@klutch/kube";
 import { inParallel } from "./api.ts";
-import { type Stopwatch, startStopwatch } from "./stopwatch.ts";
+import { type Stopwatch, startStopwatch, within } from "./stopwatch.ts";
 import { widget, type WidgetContents, widgets } from "./widget.ts";
-import { within } from "./within.ts";
 import { type BenchFixture, createNamespaces, mirrorOf, workNamespace } from "./fixture.ts";
 
 /** One claim: its reference in the app cluster and the keys of both objects. */
@@ -19,8 +18,7 @@ export interface ClaimRef {
 /** Returns a reference with its keys. */
 export function claimRef(name: string, namespace: string = workNamespace): ClaimRef {
   const upstream = { namespace: mirrorOf(namespace), name };
-  const upstreamKey = `${upstream.namespace}/${name}`;
-  return { namespace, name, key: `${namespace}/${name}`, upstream, upstreamKey };
+  return { namespace, name, key: `${namespace}/${name}`, upstream, upstreamKey: keyOfRef(upstream) };
 }
 
 /** Returns `count` references of the work namespace whose names begin with the word. */
@@ -67,51 +65,39 @@ export class Claims implements AsyncDisposable {
   #onConsumer: Promise<Stopwatch> | undefined;
   readonly #limitMs: number;
 
-  private constructor(fixture: BenchFixture, onProvider: Stopwatch, options: Required<ClaimsOptions>) {
+  private constructor(fixture: BenchFixture, onProvider: Stopwatch, options: ClaimsOptions) {
     this.fixture = fixture;
     this.onProvider = onProvider;
     this.contents = options.contents;
-    this.type = options.type;
-    this.#limitMs = options.limitMs;
+    this.type = options.type ?? widgets;
+    this.#limitMs = options.limitMs ?? 60_000;
   }
 
   /** Begins to watch the provider. */
-  static async watch(
-    fixture: BenchFixture,
-    { contents, type = widgets, limitMs = 60_000 }: ClaimsOptions,
-  ): Promise<Claims> {
-    const onProvider = await startStopwatch(fixture.provider.cluster.client, type);
-    return new Claims(fixture, onProvider, { contents, type, limitMs });
+  static async watch(fixture: BenchFixture, options: ClaimsOptions): Promise<Claims> {
+    const onProvider = await startStopwatch(fixture.provider.cluster.client, options.type ?? widgets);
+    return new Claims(fixture, onProvider, options);
   }
 
   /** A person makes a claim; it arrives upstream. */
   create(ref: ClaimRef): Promise<number> {
-    const claim = widget(ref.namespace, ref.name, this.contents, this.type);
+    const claim = widget(ref, this.contents, this.type);
     const arrived = this.onProvider.seen(ref.upstreamKey);
     return this.#timed(`${ref.name} to arrive`, arrived, () =>
       this.fixture.consumer.api.create(this.type, claim),
     );
   }
 
-  /** A person changes a claim; what `matches` arrives upstream. */
-  edit(ref: ClaimRef, patch: object, matches: (upstream: DynamicObject) => boolean): Promise<number> {
-    const arrived = this.onProvider.seen(ref.upstreamKey, matches);
+  /** A person changes a claim's size; that arrives upstream. */
+  resize(ref: ClaimRef, size: number): Promise<number> {
+    const arrived = this.onProvider.seen(ref.upstreamKey, ({ spec }) => numberAt(spec, "size") === size);
     return this.#timed(`the edit of ${ref.name} to arrive`, arrived, () =>
-      this.fixture.consumer.api.patch(this.type, ref, patch),
+      this.fixture.consumer.api.patch(this.type, ref, { spec: { size } }),
     );
   }
 
-  /** A person changes a claim's size. */
-  resize(ref: ClaimRef, size: number): Promise<number> {
-    return this.edit(ref, { spec: { size } }, ({ spec }) => numberAt(spec, "size") === size);
-  }
-
   /** The provider reports a status; a claim that `matches` comes back. */
-  async report(
-    ref: ClaimRef,
-    status: object,
-    matches: (claim: DynamicObject) => boolean = hasStatus,
-  ): Promise<number> {
+  async report(ref: ClaimRef, status: object, matches: typeof hasStatus = hasStatus): Promise<number> {
     const returned = (await this.onConsumer()).seen(ref.key, matches);
     return this.#timed(`the status of ${ref.name}`, returned, () =>
       this.fixture.provider.api.patch(this.type, ref.upstream, { status }, "status"),
@@ -133,8 +119,18 @@ export class Claims implements AsyncDisposable {
 
   /** Makes claims as fast as the app cluster takes them, and waits for none; contents are made on the way. */
   async send(refs: readonly ClaimRef[]): Promise<void> {
-    await inParallel(refs, ({ namespace, name }) =>
-      this.fixture.consumer.api.create(this.type, widget(namespace, name, this.contents, this.type)),
+    await inParallel(refs, (ref) =>
+      this.fixture.consumer.api.create(this.type, widget(ref, this.contents, this.type)),
+    );
+  }
+
+  /** Does the same, and waits until all have arrived. */
+  async sendAll(refs: readonly ClaimRef[]): Promise<void> {
+    const arrivals = Promise.all(refs.map(({ upstreamKey }) => this.onProvider.seen(upstreamKey)));
+    await this.#timed(
+      "claims to arrive",
+      arrivals.then(() => 0),
+      () => this.send(refs),
     );
   }
 

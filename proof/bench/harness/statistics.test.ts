@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lowestOfEach, median, percentiles, trend } from "./statistics.ts";
+import { formatTable, lowestOfEach, median, percentiles, trend } from "./statistics.ts";
 
 test("percentiles are nearest ranks of the sorted sample", () => {
   const sample = Array.from({ length: 200 }, (_, index) => 200 - index);
@@ -36,4 +36,23 @@ test("the error of a trend grows with the noise around the line", () => {
   const { slope, error } = trend(noisy);
   assert.ok(Math.abs(slope - 1) < 2 * error && error > 0.1);
   assert.throws(() => trend([[1, 1]]), /two points/);
+});
+
+test("a table is Markdown with padded columns and numbers on the right", () => {
+  const table = formatTable(
+    ["metric", "n"],
+    [
+      ["burst", "5"],
+      ["initial sync", "12.5"],
+    ],
+  );
+  assert.equal(
+    table,
+    [
+      "| metric       |    n |",
+      "| ------------ | ---: |",
+      "| burst        |    5 |",
+      "| initial sync | 12.5 |",
+    ].join("\n"),
+  );
 });

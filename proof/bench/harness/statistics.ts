@@ -1,4 +1,4 @@
-/** Order statistics and trends of a sample. */
+/** Order statistics and trends of a sample, and tables of figures as Markdown, so that they can be pasted into proof/bench/RESULTS.md. */
 
 /** The figures of a latency report, in milliseconds. */
 export interface Percentiles {
@@ -73,4 +73,23 @@ export function lowestOfEach<P extends readonly [x: number, y: number]>(
 export function formatPercentiles(value: Percentiles): string {
   const ms = (number: number): string => `${number.toFixed(1)} ms`;
   return `p50 ${ms(value.p50)}, p90 ${ms(value.p90)}, p99 ${ms(value.p99)}, max ${ms(value.max)} (n=${value.count})`;
+}
+
+/** Columns are padded to the widest cell; numbers are aligned to the right. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const isNumeric = header.map((_, column) => rows.every((row) => /^[-–\d. %]*$/.test(row[column] ?? "")));
+  const line = (cells: readonly string[]): string => {
+    const padded = widths.map((width, column) => {
+      const cell = cells[column] ?? "";
+      return isNumeric[column] === true ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return `| ${padded.join(" | ")} |`;
+  };
+  const rule = widths.map((width, column) =>
+    isNumeric[column] === true ? `${"-".repeat(width - 1)}:` : "-".repeat(width),
+  );
+  return [line(header), line(rule), ...rows.map(line)].join("\n");
 }

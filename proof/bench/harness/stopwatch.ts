@@ -1,39 +1,22 @@
-/** Watches of one resource in one cluster: what happens to its objects, and when one first satisfied a condition. */
+/** Watches of one resource in one cluster: what happens to its objects, and when one first satisfied a condition. Waiting with a limit. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { isGone, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
+import { type FollowOptions, followObjects } from "@klutch/kube-testing";
 
-/** Follows a resource from its list on, until it is disposed; that throws when a version was compacted away. `limit`: of the list. */
-export async function followObjects(
+/** Follows a resource until it is disposed; resolves after its list. Disposing throws when a version was compacted away. */
+export async function startFollowing(
   client: KubeClient,
   type: ResourceType,
-  scope: { readonly namespace?: string; readonly limit?: number },
-  onEvent: (kind: "ADDED" | "MODIFIED" | "DELETED", object: DynamicObject) => void,
+  options: Pick<FollowOptions, "namespace" | "limit" | "onChange">,
 ): Promise<AsyncDisposable> {
   const abort = new AbortController();
-  const { items, resourceVersion } = await client.list<DynamicObject>(type, scope);
-  for (const item of items) onEvent("ADDED", item);
-  let from = resourceVersion;
-  const follow = async (): Promise<void> => {
-    const { namespace } = scope;
-    const options = { namespace, resourceVersion: from, signal: abort.signal };
-    for await (const event of client.watch<DynamicObject>(type, options)) {
-      if (event.type === "BOOKMARK") from = event.resourceVersion;
-      else {
-        from = event.object.metadata.resourceVersion ?? from;
-        onEvent(event.type, event.object);
-      }
-    }
+  const { promise: listed, resolve: onListed } = Promise.withResolvers<void>();
+  const onFailure = (error: unknown): void => {
+    if (isGone(error)) throw error;
   };
-  const following = (async () => {
-    // Servers end watches after some minutes; resuming loses nothing.
-    while (!abort.signal.aborted) {
-      try {
-        await follow();
-      } catch (error) {
-        if (!abort.signal.aborted && isGone(error)) throw error;
-      }
-    }
-  })();
+  const following = followObjects(client, type, { ...options, signal: abort.signal, onListed, onFailure });
+  await Promise.race([listed, following]);
   return {
     async [Symbol.asyncDispose]() {
       abort.abort();
@@ -59,7 +42,7 @@ interface Waiter {
 /** Opens the watch from now on, as a client of that cluster sees it; resolves when the server has answered the first list. */
 export async function startStopwatch(client: KubeClient, type: ResourceType): Promise<Stopwatch> {
   const waiters = new Map<string, readonly Waiter[]>();
-  const watch = await followObjects(client, type, { limit: 1 }, (kind, object) => {
+  const onChange: FollowOptions["onChange"] = (kind, object) => {
     const at = performance.now();
     const key = keyOf(object);
     const waiting = waiters.get(key);
@@ -70,7 +53,8 @@ export async function startStopwatch(client: KubeClient, type: ResourceType): Pr
     const left = waiting.filter((waiter) => !isDone(waiter));
     if (left.length === 0) waiters.delete(key);
     else waiters.set(key, left);
-  });
+  };
+  const watch = await startFollowing(client, type, { limit: 1, onChange });
   const wait = (key: string, matches: Waiter["matches"]): Promise<number> => {
     const { promise, resolve } = Promise.withResolvers<number>();
     waiters.set(key, [...(waiters.get(key) ?? []), { matches, resolve }]);
@@ -81,4 +65,24 @@ export async function startStopwatch(client: KubeClient, type: ResourceType): Pr
     gone: (key) => wait(key, undefined),
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
+}
+
+/** The promise's value, or an error that names what was waited for. `details` is asked only then. */
+export async function within<T>(
+  promise: Promise<T>,
+  timeoutMs: number,
+  what: string,
+  details: () => Promise<string>,
+): Promise<T> {
+  const over = new AbortController();
+  const late = sleep(timeoutMs, undefined, over).then(async (): Promise<never> => {
+    throw new Error(`waited ${timeoutMs / 1000} s for ${what}\n${await details()}`);
+  });
+  // It is given up when the promise was faster.
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    over.abort();
+  }
 }

@@ -18,27 +18,42 @@ import {
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
-import { namespaces, secrets, textAt } from "@klutch/kube-core";
+import {
+  clusterRoleBindings,
+  namespaces,
+  type ObjectRef,
+  type ResourceType,
+  secrets,
+  serviceAccounts,
+  textAt,
+} from "@klutch/kube-core";
 import { type ClusterConfig, formatKubeconfig, isAlreadyExists, type KubeClient } from "@klutch/kube";
-import { installKinds, namespaceObject, objectOfType, secretObject } from "@klutch/kube-testing";
-import { createCountedAccount } from "./accounts.ts";
+import {
+  accountConfig,
+  installKinds,
+  namespaceObject,
+  objectOfType,
+  roleBindingObject,
+  secretObject,
+  serviceAccountObject,
+  type TestCluster,
+} from "@klutch/kube-testing";
 import type { BenchApi } from "./api.ts";
-import { followObjects } from "./stopwatch.ts";
+import { startFollowing } from "./stopwatch.ts";
 import type { WidgetKind } from "./widget.ts";
+import { agentFlowSchema } from "./calls.ts";
 
 /** The cluster namespace of the benchmark's app cluster. */
 export const clusterNamespace = "cluster-bench";
 
 /** Makes the tenant on the provider, and gives its kubeconfig to both sides. */
 export async function prepareTenant(
-  provider: KubeClient,
-  config: ClusterConfig,
+  { client: provider, config }: Pick<TestCluster, "client" | "config">,
   consumer: KubeClient,
 ): Promise<void> {
   await provider.create(namespaces, namespaceObject(clusterNamespace));
   const account = { namespace: clusterNamespace, name: binderName };
-  const binder = await createCountedAccount(provider, config, account);
-  const texts = { [kubeconfigKey]: formatKubeconfig({ ...binder, name: "provider" }) };
+  const texts = { [kubeconfigKey]: await countedKubeconfig({ client: provider, config }, account) };
   await provider.create(secrets, secretObject(clusterNamespace, kubeconfigKey, texts));
   await consumer.create(secrets, secretObject(consumerNamespace, kubeconfigKey, texts));
   const ref = { name: kubeconfigKey, key: kubeconfigKey };
@@ -78,12 +93,13 @@ export async function bindKind(
 
 /** Answers APIServiceNamespaces as the backend's controller does, until it is disposed; deletions are not answered. */
 export async function startNamespaceResponder(client: KubeClient, api: BenchApi): Promise<AsyncDisposable> {
-  const answers = new Set<Promise<void>>();
-  const scope = { namespace: clusterNamespace };
-  const watch = await followObjects(client, apiServiceNamespaces, scope, (kind, { metadata, status }) => {
-    if (kind !== "ADDED" || textAt(status, "namespace") !== undefined) return;
-    const answering = serve(api, metadata.name ?? "").finally(() => answers.delete(answering));
-    answers.add(answering);
+  const answers: Promise<void>[] = [];
+  const watch = await startFollowing(client, apiServiceNamespaces, {
+    namespace: clusterNamespace,
+    onChange(kind, { metadata, status }) {
+      if (kind === "ADDED" && textAt(status, "namespace") === undefined)
+        answers.push(serve(api, metadata.name ?? ""));
+    },
   });
   return {
     async [Symbol.asyncDispose]() {
@@ -101,4 +117,48 @@ async function serve(api: BenchApi, name: string): Promise<void> {
   });
   const status = { namespace: mirror };
   await api.patch(apiServiceNamespaces, { namespace: clusterNamespace, name }, { status }, "status");
+}
+
+const flowSchemas: ResourceType = {
+  group: "flowcontrol.apiserver.k8s.io",
+  version: "v1",
+  plural: "flowschemas",
+  kind: "FlowSchema",
+  namespaced: false,
+};
+
+type Account = ObjectRef & { readonly namespace: string };
+type Cluster = Pick<TestCluster, "client" | "config">;
+
+/**
+ * Makes a service account that may do everything, and gives back how to log in as it. The benchmark measures the agent, not RBAC;
+ * the e2e tests run with the shipped rights.
+ */
+export async function createAccount(cluster: Cluster, account: Account): Promise<ClusterConfig> {
+  await cluster.client.create(serviceAccounts, serviceAccountObject(account));
+  const everything = { kind: "ClusterRole", name: "cluster-admin" } as const;
+  const binding = roleBindingObject({ name: `bench-${account.name}` }, everything, account);
+  await cluster.client.create(clusterRoleBindings, binding);
+  return { ...(await accountConfig(cluster, account)), namespace: account.namespace };
+}
+
+/**
+ * Does the same, lets the server count the account's requests apart, and returns its kubeconfig. Priority and fairness stay those of any
+ * service account: the same level and the same flows as its own FlowSchema `service-accounts`.
+ */
+export async function countedKubeconfig(cluster: Cluster, account: Account): Promise<string> {
+  const all = ["*"];
+  const rule = {
+    subjects: [{ kind: "ServiceAccount", serviceAccount: account }],
+    resourceRules: [{ verbs: all, apiGroups: all, resources: all, clusterScope: true, namespaces: all }],
+    nonResourceRules: [{ verbs: all, nonResourceURLs: all }],
+  };
+  const spec = {
+    priorityLevelConfiguration: { name: "workload-low" },
+    matchingPrecedence: 500,
+    distinguisherMethod: { type: "ByUser" },
+    rules: [rule],
+  };
+  await cluster.client.create(flowSchemas, objectOfType(flowSchemas, { name: agentFlowSchema }, { spec }));
+  return formatKubeconfig(await createAccount(cluster, account));
 }

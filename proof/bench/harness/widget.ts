@@ -1,8 +1,7 @@
-/** The resources the benchmarks sync: namespaced kinds with a spec of a chosen size. */
+/** The resources the benchmarks sync: namespaced kinds with a spec of a chosen size, whose contents are random, but the same for the same seed. */
 import type { Random } from "@klutch/kube";
-import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
+import type { DynamicObject, KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { crdObject, objectOfType } from "@klutch/kube-testing";
-import { randomBase64, randomText } from "./contents.ts";
 
 /** API group of all benchmark kinds. */
 export const benchGroup = "bench.klutch.example";
@@ -60,12 +59,34 @@ export interface WidgetContents {
 
 /** A widget with random contents. */
 export function widget(
-  namespace: string,
-  name: string,
+  { namespace, name }: ObjectRef,
   { random, bytes }: WidgetContents,
   type: ResourceType = widgets,
 ): DynamicObject {
   const half = Math.floor(bytes / 2);
   const spec = { size: 1, text: randomText(random, half), blob: randomBase64(random, bytes - half) };
   return objectOfType(type, { namespace, name }, { spec });
+}
+
+/** Base64 of random bytes: as incompressible as a certificate or a key. */
+export function randomBase64(random: Random, length: number): string {
+  const bytes = Buffer.alloc(Math.ceil((length * 3) / 4) + 4);
+  for (let at = 0; at + 4 <= bytes.length; at += 4) bytes.writeUInt32LE((random() * 4_294_967_296) >>> 0, at);
+  return bytes.toString("base64").slice(0, length);
+}
+
+const words =
+  "the claim of a team asks for one more database with backups at night and a plan that fits the load of the shop".split(
+    " ",
+  );
+
+/** Plain words: as compressible as what people write. */
+export function randomText(random: Random, length: number): string {
+  const parts: string[] = [];
+  for (let size = 0; size < length; ) {
+    const word = words[Math.floor(random() * words.length)] ?? "";
+    parts.push(word);
+    size += word.length + 1;
+  }
+  return parts.join(" ").slice(0, length);
 }

@@ -3,6 +3,8 @@
  * own account. Nearly all instances are in the broker's store only, so that 5 000 of them need no 5 000 databases; a broker at rest
  * looks into nothing else.
  */
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { konnectorRuntime, providerConfigs, providerCrds, serviceInstances } from "@klutch/api";
 import { type RunningProcess, ownProgram, reservePorts, startPostgres, startProcess } from "@klutch/engines";
@@ -18,11 +20,10 @@ import {
 } from "@klutch/kube-testing";
 import { createOsbClient } from "@klutch/osb";
 import { Client } from "pg";
-import { countedKubeconfig } from "../harness/accounts.ts";
+import { countedKubeconfig } from "../harness/tenant.ts";
 import { buildBundle } from "../harness/agent-process.ts";
 import { BenchApi } from "../harness/api.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
-import { temporaryFolder } from "../harness/fixture.ts";
 
 const namespace = "bench";
 const configName = "postgresql-service-broker";
@@ -41,31 +42,33 @@ export interface Fixture extends AsyncDisposable {
   readonly plans: ReadonlyMap<string, string>;
   /** Starts it; resolves when it is ready. */
   startProvider(): Promise<void>;
-  readonly provider: () => RunningProcess;
-  /** Requests that the broker served until now, by operation. */
-  served(): Promise<ReadonlyMap<string, number>>;
+  /** The provider's process, once it was started. */
+  readonly pid: () => number;
+  /** Requests that the broker served until now. */
+  readonly served: () => Promise<number>;
 }
 
 /** Starts all but the provider. */
 export async function startFixture(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await temporaryFolder("klutch-bench-instances-")).path;
+  const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-instances-")));
   const cluster = stack.use(await startCluster({ name: "provider", fsync: true }));
-  const [port = 0, brokerProbe = 0, providerProbe = 0] = stack.use(await reservePorts(3)).ports;
-  const url = `http://127.0.0.1:${port}`;
-  const store = await startBroker(stack, folder, { port, probe: brokerProbe });
+  const { ports } = stack.use(await reservePorts(3));
+  const [listen = "", brokerProbe = "", providerProbe = ""] = ports.map((port) => `127.0.0.1:${port}`);
+  const store = await startBroker(stack, folder, listen, brokerProbe);
+  const url = `http://${listen}`;
   await using osb = createOsbClient({ url, auth: { kind: "basic", username: login, password: login } });
   const { services } = await osb.catalog();
   const plans = services.flatMap((service) => service.plans.map(({ name, id }) => [name, id] as const));
   await fill(cluster.client, url);
   const bundle = await buildBundle("provider-anynines", folder);
-  const account = { namespace, name: "provider" };
-  const kubeconfig = await countedKubeconfig(cluster, account, folder);
+  const kubeconfig = join(folder, "provider.kubeconfig");
+  const text = await countedKubeconfig(cluster, { namespace, name: "provider" });
+  await writeFile(kubeconfig, text, { mode: 0o600 });
   const api = stack.use(new BenchApi(cluster.config));
   let provider: RunningProcess | undefined;
   stack.defer(async () => provider?.stop());
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     cluster,
     api,
     store,
@@ -74,26 +77,27 @@ export async function startFixture(): Promise<Fixture> {
       provider = await startProcess({
         name: "provider",
         command: process.execPath,
-        args: [bundle, `--health-probe-bind-address=127.0.0.1:${providerProbe}`],
+        args: [bundle, `--health-probe-bind-address=${providerProbe}`],
         env: { ...konnectorRuntime, KUBECONFIG: kubeconfig },
         logFile: join(folder, "provider.log"),
-        ready: async () => (await fetch(`http://127.0.0.1:${providerProbe}/readyz`)).ok,
+        ready: async () => (await fetch(`http://${providerProbe}/readyz`)).ok,
       });
     },
-    provider() {
-      if (provider === undefined) throw new Error("the provider was not started");
-      return provider;
+    pid: () => provider?.pid ?? 0,
+    async served() {
+      const text = await (await fetch(`http://${brokerProbe}/metrics`)).text();
+      const samples = samplesOf(text, "klutch_broker_served_requests_total");
+      return samples.reduce((sum, { value }) => sum + value, 0);
     },
-    served: () => servedBy(brokerProbe),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  });
 }
 
 /** Returns a session in its database. */
 async function startBroker(
   stack: AsyncDisposableStack,
   folder: string,
-  ports: { readonly port: number; readonly probe: number },
+  listen: string,
+  probeListen: string,
 ): Promise<Client> {
   const postgres = stack.use(await startPostgres());
   stack.use(
@@ -106,11 +110,11 @@ async function startBroker(
         BROKER_USERNAME: login,
         BROKER_PASSWORD: login,
         BROKER_SECRET_KEY: "b".repeat(32),
-        BROKER_LISTEN: `127.0.0.1:${ports.port}`,
-        BROKER_PROBE_LISTEN: `127.0.0.1:${ports.probe}`,
+        BROKER_LISTEN: listen,
+        BROKER_PROBE_LISTEN: probeListen,
       },
       logFile: join(folder, "broker.log"),
-      ready: async () => (await fetch(`http://127.0.0.1:${ports.port}/healthz`)).ok,
+      ready: async () => (await fetch(`http://${listen}/healthz`)).ok,
     }),
   );
   const own = new URL(postgres.url);
@@ -149,12 +153,4 @@ export async function seedStore({ store, plans }: Fixture, ids: readonly string[
   const text = `insert into public.instances (id, plan_id, parameters, operation, state)
     select id, $2, '{}', 'provision', 'succeeded' from unnest($1::text[]) as id`;
   await store.query(text, [ids, plans.get(planName)]);
-}
-
-async function servedBy(probe: number): Promise<ReadonlyMap<string, number>> {
-  const text = await (await fetch(`http://127.0.0.1:${probe}/metrics`)).text();
-  const sums = new Map<string, number>();
-  for (const { labels, value } of samplesOf(text, "klutch_broker_served_requests_total"))
-    sums.set(labels["operation"] ?? "", (sums.get(labels["operation"] ?? "") ?? 0) + value);
-  return sums;
 }

@@ -8,7 +8,6 @@ import { createKubeClient, type KubeClient, systemClock } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
-  type DynamicObject,
   isTrue,
   type KubeObject,
   namespaces,
@@ -17,8 +16,8 @@ import {
 import { systemRuntime } from "@klutch/kube-runtime";
 import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
 import { createLogger, createMetrics } from "@klutch/telemetry";
-import { databases, databasesName } from "../../e2e/security/bound-fixture.ts";
-import { followObjects } from "../harness/stopwatch.ts";
+import { databaseObject, databases, databasesName } from "../../e2e/security/bound-fixture.ts";
+import { startFollowing } from "../harness/stopwatch.ts";
 import { wallClock } from "./wire-log.ts";
 
 /** Namespace of the claims. */
@@ -42,15 +41,17 @@ export interface Turn {
   readonly isReady: boolean;
 }
 
-/** An app cluster with its agent at work. */
-export interface AppCluster extends AsyncDisposable {
+/** An app cluster with its agent at work, as long as the process runs. */
+export interface AppCluster {
   readonly name: string;
   /** Turns of its binding since the start. */
   readonly turns: readonly Turn[];
   /** The number of times that the agent, or a part of it, ended and had to be started again. */
   readonly restarts: number;
-  edit(size: number): Promise<void>;
+  edit(size: number): Promise<unknown>;
 }
+
+const patience = { timeoutMs: 240_000, intervalMs: 500 };
 
 /** Resolves when its claims are there and its binding is Ready. */
 export async function startAppCluster(options: AppClusterOptions): Promise<AppCluster> {
@@ -58,36 +59,31 @@ export async function startAppCluster(options: AppClusterOptions): Promise<AppCl
   const model = new ApiServerModel({ clock: systemClock, uidSeed: index + 1 });
   const client = model.client({ clusterName: name });
   await prepare(client, options.kubeconfig);
-  const stop = new AbortController();
-  const seen = { restarts: 0, turns: [] as Turn[] };
-  const agent = keepAgent(model, name, stop.signal, () => seen.restarts++);
-  const scope = { namespace: consumerNamespace };
-  const following = await followObjects(client, apiServiceBindings, scope, (_kind, object) => {
-    const isReady = isTrue(conditionsOf(object), "Ready");
-    if (isReady !== (seen.turns.at(-1)?.isReady ?? false)) seen.turns.push({ at: wallClock(), isReady });
+  const turns: Turn[] = [];
+  let restarts = 0;
+  void keepAgent(model, name, () => restarts++);
+  await startFollowing(client, apiServiceBindings, {
+    namespace: consumerNamespace,
+    onChange(_kind, object) {
+      const isReady = isTrue(conditionsOf(object), "Ready");
+      if (isReady !== (turns.at(-1)?.isReady ?? false)) turns.push({ at: wallClock(), isReady });
+    },
   });
-  const names = [editedClaim, ...Array.from({ length: claims - 1 }, (_, number) => `db-${number}`)];
-  for (const claim of names)
-    await waitFor("the API to be served", () => client.create(databases, claimObject(claim)), patience);
-  await waitFor("the binding to be Ready", () => seen.turns.at(-1)?.isReady === true, patience);
+  for (const claim of [editedClaim, ...Array.from({ length: claims - 1 }, (_, number) => `db-${number}`)]) {
+    const object = databaseObject(claimNamespace, claim);
+    await waitFor("the API to be served", () => client.create(databases, object), patience);
+  }
+  await waitFor("the binding to be Ready", () => turns.at(-1)?.isReady === true, patience);
+  const ref = { namespace: claimNamespace, name: editedClaim };
   return {
     name,
-    turns: seen.turns,
+    turns,
     get restarts() {
-      return seen.restarts;
+      return restarts;
     },
-    async edit(size) {
-      const ref = { namespace: claimNamespace, name: editedClaim };
-      await client.mergePatch<KubeObject>(databases, ref, { spec: { size } });
-    },
-    async [Symbol.asyncDispose]() {
-      stop.abort(new Error("the benchmark is over"));
-      await Promise.all([agent, following[Symbol.asyncDispose]()]);
-    },
+    edit: (size) => client.mergePatch<KubeObject>(databases, ref, { spec: { size } }),
   };
 }
-
-const patience = { timeoutMs: 240_000, intervalMs: 500 };
 
 async function prepare(client: KubeClient, kubeconfig: string): Promise<void> {
   for (const name of [consumerNamespace, claimNamespace])
@@ -100,16 +96,13 @@ async function prepare(client: KubeClient, kubeconfig: string): Promise<void> {
   await client.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
 }
 
+const modelServer = "https://app-cluster.invalid";
+
 /** The agent, started again when it ends, as a kubelet would. */
-async function keepAgent(
-  model: ApiServerModel,
-  name: string,
-  signal: AbortSignal,
-  onRestart: () => void,
-): Promise<void> {
+async function keepAgent(model: ApiServerModel, name: string, onRestart: () => void): Promise<never> {
   const write = (line: string): void => void (line.includes("starting it again") && onRestart());
   const logger = createLogger({ name, level: "error", write });
-  while (!signal.aborted) {
+  for (;;) {
     const running = runAgent({
       config: {
         leaseName: consumerNamespace,
@@ -121,21 +114,13 @@ async function keepAgent(
       },
       cluster: { name, server: modelServer, auth: { kind: "none" } },
       ...systemRuntime({ logger, metrics: createMetrics() }),
-      signal,
+      signal: new AbortController().signal,
       createClient: (config, clientOptions) =>
         config.server === modelServer
           ? model.client({ clusterName: name, writeGuard: clientOptions?.writeGuard })
           : createKubeClient(config, clientOptions),
     });
-    await running.catch((error: unknown) => {
-      console.error(`${name}: ${String(error)}`);
-      onRestart();
-    });
+    await running.catch((error: unknown) => console.error(`${name}: ${String(error)}`));
+    onRestart();
   }
-}
-
-const modelServer = "https://app-cluster.invalid";
-
-function claimObject(name: string): DynamicObject {
-  return objectOfType(databases, { namespace: claimNamespace, name }, { spec: { size: 1 } });
 }

@@ -1,52 +1,83 @@
-/** The input and output of every benchmark case. */
+/** The options of `npm run bench:sync`, and the input and output of every case. */
 import type { Random } from "@klutch/kube";
-import type { AgentSpec } from "../harness/agent-process.ts";
-import type { ClaimRef } from "../harness/claims.ts";
+import { UsageError } from "@klutch/kube-testing";
 import type { WidgetContents } from "../harness/widget.ts";
-import type { BenchFixture } from "../harness/fixture.ts";
 import type { Target } from "./measurement.ts";
 
-/** Sizes and times of the published figures. */
-export const fullSizes = {
-  /** Claims measured one at a time. */
-  latencyCount: 200,
-  /** Claims created at once. */
-  burst: 300,
-  /** The same to a control plane that is far away. */
-  distantBurst: 1000,
-  /** Claims in the settled fixture. */
-  claims: 10_000,
+/** All cases by the names that `--only` takes. */
+export const caseNames: readonly string[] =
+  "floor latency burst distant calls initial memory idle restart noop watches soak".split(" ");
+
+/** The options, as the published figures have them. */
+export const defaults = {
+  /** Command of the agent to measure; it reads KUBECONFIG and POD_NAMESPACE; `{port}` becomes a free port, which may show its metrics. Default: our own. */
+  agent: "",
+  /** Runs of each case; watches and soak run once. */
+  runs: 5,
+  /** Names of cases with commas between them. Default: all. */
+  only: "",
+  /** File for the figures of each run. */
+  json: "",
+  seed: 1,
+  /** Claims of the settled fixture; smaller ones make all other numbers smaller, too. */
+  size: 10_000,
   /** Bytes in a claim's spec. */
-  specBytes: 2000,
-  largeClaims: 1000,
-  /** Bytes in the spec of a large claim. */
-  largeBytes: 200_000,
-  /** Secrets that are none of the agent's business. */
-  foreignSecrets: 10_000,
-  /** Claims whose calls are counted. */
-  callClaims: 100,
-  /** Upstream objects touched by the provider without need. */
-  noopObjects: 100,
-  idleSeconds: 600,
-  soakMinutes: 30,
-  /** Changes a second during the soak. */
-  soakRate: 20,
+  "spec-bytes": 2000,
+  "idle-seconds": 600,
+  "soak-minutes": 30,
   /** Minutes that the agent may take for all claims; slow agents need more. */
-  timeoutMinutes: 60,
+  "timeout-minutes": 60,
 };
 
-/** Sizes of a run. */
-export type BenchSizes = Readonly<typeof fullSizes>;
+/** Sizes and times of a run. */
+export interface BenchSizes {
+  /** Claims in the settled fixture. */
+  readonly claims: number;
+  /** Claims measured one at a time. */
+  readonly latencyCount: number;
+  /** Claims created at once. */
+  readonly burst: number;
+  /** The same to a control plane that is far away. */
+  readonly distantBurst: number;
+  /** Claims whose calls are counted, and upstream objects touched by the provider without need. */
+  readonly fewClaims: number;
+  /** Claims with a large spec. */
+  readonly largeClaims: number;
+  readonly specBytes: number;
+  readonly idleSeconds: number;
+  readonly soakMinutes: number;
+  readonly timeoutMs: number;
+}
 
-/** Holds the fixture of the cases that follow each other, after its claims have been made. */
-export interface Settled {
-  readonly fixture: BenchFixture;
-  readonly refs: readonly ClaimRef[];
+/** Returns the sizes for the options. */
+export function sizesOf(options: typeof defaults): BenchSizes {
+  const { size } = options;
+  return {
+    claims: size,
+    latencyCount: Math.min(200, size),
+    burst: Math.min(300, size),
+    distantBurst: Math.min(1000, size),
+    fewClaims: Math.min(100, size),
+    largeClaims: Math.ceil(size / 10),
+    specBytes: options["spec-bytes"],
+    idleSeconds: options["idle-seconds"],
+    soakMinutes: options["soak-minutes"],
+    timeoutMs: options["timeout-minutes"] * 60_000,
+  };
+}
+
+/** Returns the cases of `--only`. Throws a `UsageError` for a name that is none. */
+export function namesOf({ only }: Pick<typeof defaults, "only">): readonly string[] {
+  const names = only === "" ? caseNames : only.split(",");
+  const unknown = names.find((name) => !caseNames.includes(name));
+  if (unknown !== undefined) throw new UsageError(`--only knows ${caseNames.join(", ")}, not "${unknown}"`);
+  return names;
 }
 
 /** The settings and reporters that a case works with. */
 export interface BenchContext {
-  readonly agent: AgentSpec;
+  /** Command that starts the agent. */
+  readonly agent: string;
   readonly sizes: BenchSizes;
   /** Contents of objects and choices; seeded. */
   readonly random: Random;
@@ -54,10 +85,8 @@ export interface BenchContext {
   readonly say: (line: string) => void;
   /** Gives one figure to the report; without a target nothing is promised. */
   readonly report: (metric: string, value: number, unit?: string, target?: Target) => void;
-  /** Keeps details in the JSON output. */
-  readonly keep: (name: string, value: unknown) => void;
   /** Tells whether the case of this name was asked for, to cases that share a fixture. */
-  readonly wants: (name: CaseName) => boolean;
+  readonly wants: (name: string) => boolean;
 }
 
 /** Returns the contents of a claim of ordinary size. */
@@ -65,28 +94,10 @@ export function contentsOf({ random, sizes }: BenchContext): WidgetContents {
   return { random, bytes: sizes.specBytes };
 }
 
-/** All cases by the names that `--only` takes. */
-export const caseNames = [
-  "floor",
-  "latency",
-  "burst",
-  "distant",
-  "calls",
-  "initial",
-  "memory",
-  "idle",
-  "restart",
-  "noop",
-  "watches",
-  "soak",
-] as const;
-
-export type CaseName = (typeof caseNames)[number];
-
 /** One fixture and the cases that are measured in it. */
 export interface BenchCase {
   /** The cases it serves. */
-  readonly serves: readonly CaseName[];
+  readonly serves: readonly string[];
   /** Runs once however many runs were asked for: it takes long, or its result does not vary. */
   readonly once?: boolean | undefined;
   run(context: BenchContext): Promise<void>;

@@ -1,6 +1,5 @@
 /** Turns the figures of several runs into one line of the report. */
-import { formatTable } from "../harness/table.ts";
-import { median } from "../harness/statistics.ts";
+import { formatTable, median } from "../harness/statistics.ts";
 
 /** One figure of one run. */
 export interface Measurement {

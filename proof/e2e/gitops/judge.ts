@@ -1,6 +1,5 @@
 /** Runs the GitOps tools' own code with the shipped health checks, and returns how each tool judges a claim. */
-import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
+import { spawnSync } from "node:child_process";
 import { resolveEngine } from "@klutch/engines";
 import * as schema from "@klutch/schema";
 import { argoHealth, fluxHealth } from "@klutch/services";
@@ -41,19 +40,12 @@ const argo = Object.fromEntries(
 
 /** One answer for each object, in their order. Throws when the program cannot read the question, as when Flux refuses an expression. */
 export async function judge(objects: readonly object[]): Promise<readonly Verdicts[]> {
-  const program = await resolveEngine("judges");
-  const child = spawn(program, { stdio: ["pipe", "pipe", "pipe"] });
-  const question = { argo, flux: fluxHealth.spec.healthCheckExprs, objects };
-  // A program that ends before it has read everything writes the reason to its standard error.
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(JSON.stringify(question));
-  const ended = Promise.withResolvers<number | null>();
-  child.on("error", ended.reject);
-  child.on("close", ended.resolve);
-  const [said, complaint, code] = await Promise.all([text(child.stdout), text(child.stderr), ended.promise]);
-  if (code !== 0) throw new Error(`the judges ended with ${code}: ${complaint}`);
-  const decoded: unknown = JSON.parse(said);
-  if (!schema.accepts(answer, decoded)) throw new TypeError(`the judges said ${said.slice(0, 500)}`);
+  const input = JSON.stringify({ argo, flux: fluxHealth.spec.healthCheckExprs, objects });
+  const options = { input, encoding: "utf8", maxBuffer: Number.POSITIVE_INFINITY } as const;
+  const { status, stdout, stderr } = spawnSync(await resolveEngine("judges"), [], options);
+  if (status !== 0) throw new Error(`the judges ended with ${status}: ${stderr}`);
+  const decoded: unknown = JSON.parse(stdout);
+  if (!schema.accepts(answer, decoded)) throw new TypeError(`the judges said ${stdout.slice(0, 500)}`);
   return decoded.map(({ kstatus, argo: argoSays, flux }) => ({
     kstatus: whole(kstatus),
     argo: whole(argoSays),

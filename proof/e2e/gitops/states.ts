@@ -1,14 +1,14 @@
 /** States of a claim that an app cluster shows, and the answers that kstatus, Argo CD and Flux should give to them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { DynamicObject } from "@klutch/kube-core";
-
-/** The three answers, in the words of each tool. */
-export type Expected = readonly [kstatus: string, argo: string, flux: string];
 
 /** One state. */
 export interface State {
   readonly name: string;
   readonly claim: DynamicObject;
-  readonly expected: Expected;
+  /** The answers of kstatus, Argo CD and Flux, in their own words. */
+  readonly expected: readonly string[];
 }
 
 const created = "2026-11-22T10:00:00Z";
@@ -19,20 +19,12 @@ function condition(type: string, status: string, reason: string, message = "", n
   return { type, status, reason, message, observedGeneration: number, lastTransitionTime: created };
 }
 
-const ready = (status: string, reason: string, message?: string, number?: number): object =>
-  condition("Ready", status, reason, message, number);
-const synced = (status: string, reason: string, message?: string): object =>
-  condition("Synced", status, reason, message);
-/** Both conditions with one reason. */
-const both = (reason: string, message?: string): readonly object[] => [
-  ready("False", reason, message),
-  synced("False", reason, message),
-];
-const good = synced("True", "ReconcileSuccess");
-const available = ready("True", "Available");
-const isReady = [available, good];
-
-function claim(status: unknown, kind = "PostgresqlInstance", metadata: object = {}): DynamicObject {
+/** A claim with this status. */
+export function claimWith(
+  status: unknown,
+  kind = "PostgresqlInstance",
+  metadata: object = {},
+): DynamicObject {
   const uid = "0b7f7f0e-8b5c-4c2e-9d59-1f4f4e4b6a10";
   return {
     apiVersion: "anynines.com/v1",
@@ -43,167 +35,83 @@ function claim(status: unknown, kind = "PostgresqlInstance", metadata: object = 
   };
 }
 
-/** Names the answers of the tools to a state, in the order of `Expected`. */
-const words = {
-  waiting: ["InProgress", "Progressing", "InProgress"],
-  failed: ["InProgress", "Degraded", "Failed"],
-  ready: ["Current", "Healthy", "Current"],
-  deleted: ["Terminating", "Progressing", "InProgress"],
-} as const;
-
-function state(
-  name: string,
-  expected: Expected,
-  status: unknown,
-  more: { readonly kind?: string; readonly metadata?: object } = {},
-): State {
-  return { name, expected, claim: claim(status, more.kind, more.metadata) };
+/** Reads a cell such as `False Refused: change spec.plan`; a dash stands for no condition. */
+function conditionsIn(type: string, cell: string): readonly object[] {
+  const [, status = "", reason = "", number, message] = /^(\w+) (\w+)(?:@(\d))?(?:: (.*))?$/.exec(cell) ?? [];
+  return status === "" ? [] : [condition(type, status, reason, message, Number(number ?? generation))];
 }
 
-/** A state whose status is of the claim's own spec. */
-function seen(name: string, expected: Expected, conditions: readonly unknown[], more?: object): State {
-  return state(name, expected, { observedGeneration: generation, conditions }, more);
-}
-
-const refusal =
-  "create failed: InvalidParameters: parameters.wal_level_logical is not supported by this broker; change spec.parameters.walLevelLogical";
-const unreachable =
-  "the broker cannot be reached; it is retried automatically, and nothing in the claim has to change";
-const first = { metadata: { generation: 1 } };
-const deleting = {
-  metadata: { deletionTimestamp: created, deletionGracePeriodSeconds: 0, finalizers: ["x/y"] },
+const metadataOf: Readonly<Record<string, object>> = {
+  "of generation 1": { generation: 1 },
+  deleted: { deletionTimestamp: created, deletionGracePeriodSeconds: 0, finalizers: ["x/y"] },
 };
-const [backup, restore] = [{ kind: "Backup" }, { kind: "Restore" }];
 
-/** States of the shipped function and agent. */
-export const states: readonly State[] = [
-  state("a new claim, as the API server defaults it", words.waiting, { observedGeneration: -1 }, first),
-  state(
-    "a claim that is not sent yet",
-    words.waiting,
-    { observedGeneration: 0, conditions: [ready("Unknown", "SpecNotSent", "it waits for a namespace", 1)] },
-    first,
-  ),
-  state("a claim that was edited, and whose status is of before", words.waiting, {
-    observedGeneration: 1,
-    conditions: [ready("True", "Available", "", 1), good],
-  }),
-  state("a claim that was edited, and whose provider has not looked", words.waiting, {
-    observedGeneration: 1,
-    conditions: [ready("Unknown", "SpecNotObserved", "of the one before it said True (Available)"), good],
-  }),
-  seen("an instance that is being made", words.waiting, [
-    ready("False", "Creating", "usually ready within 15 m"),
-    good,
-  ]),
-  seen("an instance whose plan changes", words.waiting, [
-    ready("False", "Changing", "from postgresql-single-nano to postgresql-single-small"),
-    good,
-  ]),
-  seen(
-    "a binding that waits for its instance",
-    words.waiting,
-    [ready("False", "WaitingForInstance", "no instance held in namespace demo"), good],
-    { kind: "ServiceBinding" },
-  ),
-  seen("a claim that the broker refused", words.failed, both("Refused", refusal)),
-  seen(
-    "a refused change of a living instance, which is not what the claim says",
-    ["Current", "Degraded", "Failed"],
-    [available, synced("False", "Refused", refusal)],
-  ),
-  seen("a claim that waits for an unreachable broker", words.waiting, both("BrokerUnreachable", unreachable)),
-  seen("a living instance whose broker cannot be reached", words.ready, [
-    available,
-    synced("False", "BrokerUnreachable", unreachable),
-  ]),
-  seen("a claim of a type that no broker serves", words.failed, [
-    ready("False", "NoBroker", "ask the operators of the control plane"),
-    synced("False", "NoBroker"),
-  ]),
-  seen("an instance whose creation failed at the broker", words.failed, [
-    ready("False", "Failed", "create failed: no room"),
-    good,
-  ]),
-  seen("an instance that the broker has lost", words.failed, [
-    ready("False", "Lost", "the broker no longer knows it"),
-    good,
-  ]),
-  seen("an instance that cannot be used for a reason that nobody knows", words.waiting, [
-    ready("False", "Unavailable", "it cannot be used at the moment"),
-    good,
-  ]),
-  seen("an instance that is ready", words.ready, isReady),
-  seen(
-    "a paused instance that is not ready",
-    ["InProgress", "Suspended", "InProgress"],
-    both("Paused", "it is paused"),
-  ),
-  seen(
-    "a paused instance that is ready",
-    ["Current", "Suspended", "Current"],
-    [available, synced("False", "Paused", "it is paused")],
-  ),
-  seen("a ready instance that is deleted", words.deleted, isReady, deleting),
-  seen("a refused claim that is deleted", words.deleted, both("Refused", refusal), deleting),
-  seen("a backup that is done", words.ready, isReady, backup),
-  seen(
-    "a backup that retention deleted",
-    ["InProgress", "Healthy", "Current"],
-    [ready("False", "Deleted", "the backup manager no longer has it"), good],
-    backup,
-  ),
-  seen("a backup that failed", words.failed, [ready("False", "Failed", "backup failed"), good], backup),
-  seen(
-    "a restore that waits for its backup",
-    words.waiting,
-    [ready("False", "WaitingForBackup", "the backup is not ready"), good],
-    restore,
-  ),
-  seen("a restore that is done", words.ready, isReady, restore),
-  seen(
-    "a restore whose backup cannot be used",
-    words.failed,
-    [ready("False", "BackupNotUsable", "the backup is of another type"), good],
-    restore,
-  ),
-  seen(
-    "a restore that nobody knows any more",
-    words.failed,
-    [ready("False", "Deleted", "the backup manager no longer has it"), good],
-    restore,
-  ),
-];
+/** States of the shipped function and agent: the rows of states.md, which explains its columns. */
+export const states: readonly State[] = readFileSync(join(import.meta.dirname, "states.md"), "utf8")
+  .split("\n")
+  .filter((line) => line.startsWith("| "))
+  .slice(1)
+  .map((line) => {
+    const cells = line.split("|").map((cell) => cell.trim());
+    const [name = "", about = "", seen = "", ready = "", synced = "", ...expected] = cells.slice(1, -1);
+    const said = synced === "=" ? ready : synced || "True ReconcileSuccess";
+    const conditions = [...conditionsIn("Ready", ready), ...conditionsIn("Synced", said)];
+    const status = {
+      observedGeneration: Number(seen || generation),
+      ...(conditions.length === 0 ? {} : { conditions }),
+    };
+    const metadata = metadataOf[about];
+    return {
+      name,
+      expected,
+      claim: claimWith(status, metadata === undefined && about !== "" ? about : undefined, metadata),
+    };
+  });
 
+const available = condition("Ready", "True", "Available");
+const isReady = [available, condition("Synced", "True", "ReconcileSuccess")];
 const huge = "x".repeat(1_000_000);
 const future = 9_007_199_254_740_991;
-const unsure: Expected = ["Current", "Progressing", "InProgress"];
+const [waiting, failed, current, unsure] = [
+  ["InProgress", "Progressing", "InProgress"],
+  ["InProgress", "Degraded", "Failed"],
+  ["Current", "Healthy", "Current"],
+  ["Current", "Progressing", "InProgress"],
+] as const;
+
+const strange = (name: string, expected: readonly string[], status: object): State => ({
+  name,
+  expected,
+  claim: claimWith(status),
+});
+/** A strange state whose status is of the claim's own spec. */
+const seen = (name: string, expected: readonly string[], conditions: readonly unknown[]): State =>
+  strange(name, expected, { observedGeneration: generation, conditions });
 
 /** States of a provider that is a stranger; the API server takes all of these where a schema is loose. */
 export const strangeStates: readonly State[] = [
-  state("a number of the future in the status", words.waiting, {
-    observedGeneration: future,
-    conditions: isReady,
+  strange("a number of the future", waiting, { observedGeneration: future, conditions: isReady }),
+  strange("a number below zero", waiting, { observedGeneration: -future, conditions: isReady }),
+  strange("a condition of the future", current, {
+    conditions: [condition("Ready", "True", "Available", "", future)],
   }),
-  state("a number below zero in the status", words.waiting, {
-    observedGeneration: -future,
-    conditions: isReady,
+  strange("a condition of before, in a status without a number", unsure, {
+    conditions: [condition("Ready", "True", "Available", "", 1)],
   }),
-  state("a condition of the future", words.ready, { conditions: [ready("True", "Available", "", future)] }),
-  state("a condition of before, in a status without a number", unsure, {
-    conditions: [ready("True", "Available", "", 1)],
-  }),
-  state("an empty status", unsure, {}),
+  strange("an empty status", unsure, {}),
   seen("no conditions", unsure, []),
   seen("conditions without a type or a status", unsure, [{}, { type: "Synced" }, { status: "True" }]),
-  seen("a Ready without a reason", words.waiting, [{ type: "Ready", status: "False" }]),
+  seen("a Ready without a reason", waiting, [{ type: "Ready", status: "False" }]),
   seen("a Ready with an empty status", unsure, [{ type: "Ready", status: "", reason: "Available" }]),
-  seen("huge texts", words.failed, [ready("False", "Refused", huge), condition(huge, "True", huge, huge)]),
-  seen("a reason that means something elsewhere", words.waiting, [
-    ready("False", "constructor", "__proto__"),
-    synced("False", '"] = true, ["'),
+  seen("huge texts", failed, [
+    condition("Ready", "False", "Refused", huge),
+    condition(huge, "True", huge, huge),
   ]),
-  seen("ten thousand conditions, and Ready at the end", words.ready, [
+  seen("a reason that means something elsewhere", waiting, [
+    condition("Ready", "False", "constructor", "__proto__"),
+    condition("Synced", "False", '"] = true, ["'),
+  ]),
+  seen("ten thousand conditions, and Ready at the end", current, [
     ...Array.from({ length: 10_000 }, (_, index) => condition(`Of${index}`, "False", "Failed")),
     available,
   ]),
@@ -212,7 +120,7 @@ export const strangeStates: readonly State[] = [
     ["Failed", "Degraded", "Failed"],
     [condition("Stalled", "True", "NoQuota", "ask for more"), available],
   ),
-  seen("a standard condition that it is working", words.waiting, [
+  seen("a standard condition that it is working", waiting, [
     condition("Reconciling", "True", "Scaling"),
     available,
   ]),
@@ -229,8 +137,3 @@ export const malformedStatuses: readonly unknown[] = [
   { conditions: [{ type: "Ready", status: null, observedGeneration: null }] },
   { conditions: [{ type: ["Stalled"], status: "True" }], observedGeneration: null },
 ];
-
-/** A claim with a status of the tests' own. */
-export function claimWith(status: unknown, kind?: string): DynamicObject {
-  return claim(status, kind);
-}

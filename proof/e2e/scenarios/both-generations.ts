@@ -42,11 +42,11 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       appA = await sandbox.client("app-a");
     });
 
-    /** Managed resources behind the claims of the app cluster's namespace `demo`. */
-    async function madeForDemo(type: ResourceType): Promise<number> {
+    /** Managed resources behind the claims of the app cluster's namespace `both`. */
+    async function madeForBoth(type: ResourceType): Promise<number> {
       const { items } = await controlPlane.list<DynamicObject>(type);
       const isMeant = (one: DynamicObject): boolean =>
-        one.metadata.labels?.[claimNamespaceLabel]?.endsWith("-demo") === true;
+        one.metadata.labels?.[claimNamespaceLabel]?.endsWith("-both") === true;
       return items.filter(isMeant).length;
     }
 
@@ -78,48 +78,48 @@ export function bothGenerations(sandbox: OwnSandbox): void {
       for (const type of [namespacedInstances, namespacedBindings, namespacedBackups, namespacedRestores])
         await sandbox.bind(`${type.plural}.${type.group}`);
       await assertShownWithoutMachinery(appA);
-      await appA.create(namespaces, namespaceObject("demo"));
-      const demo = new Claims(appA, "demo");
-      await demo.create(instances, "orders", nano);
-      await demo.create(namespacedInstances, "orders", nano);
+      await appA.create(namespaces, namespaceObject("both"));
+      const both = new Claims(appA, "both");
+      await both.create(instances, "orders", nano);
+      await both.create(namespacedInstances, "orders", nano);
       // Their Secrets are named after them, so bindings of one namespace have different names.
-      await demo.create(bindings, "old", toOrders);
-      await demo.create(namespacedBindings, "new", toOrders);
+      await both.create(bindings, "old", toOrders);
+      await both.create(namespacedBindings, "new", toOrders);
       for (const [type, name] of [
         [instances, "orders"],
         [namespacedInstances, "orders"],
         [bindings, "old"],
         [namespacedBindings, "new"],
       ] as const) {
-        const claim = await demo.ready(type, name);
+        const claim = await both.ready(type, name);
         assert.ok(hasOwnStatus(claim), name);
         // Crossplane's own fields of its object do not come back to the claim.
         assert.deepEqual(recordAt(claim, "spec")["crossplane"], undefined);
       }
       for (const binding of ["old", "new"])
-        await demo.query(`${binding}-creds`, `create table notes as select '${binding}' as text`);
-      await assertNotes(demo, "old", "old");
-      await assertNotes(demo, "new", "new");
+        await both.query(`${binding}-creds`, `create table notes as select '${binding}' as text`);
+      await assertNotes(both, "old", "old");
+      await assertNotes(both, "new", "new");
 
-      await backUpAndRestore(demo);
+      await backUpAndRestore(both);
 
-      await demo.patch(namespacedInstances, "orders", { spec: { plan: "postgresql-single-small" } });
-      await demo.become(
+      await both.patch(namespacedInstances, "orders", { spec: { plan: "postgresql-single-small" } });
+      await both.become(
         namespacedInstances,
         "orders",
         "changed and ready",
         (claim) => hasOwnStatus(claim) && isTrue(conditionsOf(claim), "Ready"),
       );
 
-      assert.equal(await madeForDemo(namespacedServiceInstances), 1);
-      await demo.delete(namespacedBindings, "new");
-      await demo.delete(namespacedInstances, "orders");
-      const left = await madeForDemo(namespacedServiceInstances);
+      assert.equal(await madeForBoth(namespacedServiceInstances), 1);
+      await both.delete(namespacedBindings, "new");
+      await both.delete(namespacedInstances, "orders");
+      const left = await madeForBoth(namespacedServiceInstances);
       assert.equal(left, 0, "the claim was gone before its database was");
-      assert.equal(await madeForDemo(serviceInstances), 1);
-      await assertNotes(demo, "old", "old");
-      await demo.delete(bindings, "old");
-      await demo.delete(instances, "orders");
+      assert.equal(await madeForBoth(serviceInstances), 1);
+      await assertNotes(both, "old", "old");
+      await both.delete(bindings, "old");
+      await both.delete(instances, "orders");
     });
   });
 }
@@ -137,23 +137,23 @@ async function assertShownWithoutMachinery(appA: KubeClient): Promise<void> {
   assert.deepEqual(columns, ["Service", "Plan", "Reason", "SYNCED", "READY", "AGE"]);
 }
 
-async function assertNotes(demo: Claims, binding: "old" | "new", text: string): Promise<void> {
-  assert.deepEqual(await demo.query(`${binding}-creds`, "select text from notes"), [text], binding);
+async function assertNotes(both: Claims, binding: "old" | "new", text: string): Promise<void> {
+  assert.deepEqual(await both.query(`${binding}-creds`, "select text from notes"), [text], binding);
 }
 
 /** A backup and a restore of each generation, of instances of one name and under one name: each is of its own generation's instance. */
-async function backUpAndRestore(demo: Claims): Promise<void> {
-  for (const type of [backups, namespacedBackups]) await demo.create(type, "monday", toOrders);
-  for (const type of [backups, namespacedBackups]) await demo.ready(type, "monday");
+async function backUpAndRestore(both: Claims): Promise<void> {
+  for (const type of [backups, namespacedBackups]) await both.create(type, "monday", toOrders);
+  for (const type of [backups, namespacedBackups]) await both.ready(type, "monday");
   for (const binding of ["old", "new"])
-    await demo.query(`${binding}-creds`, "update notes set text = 'overwritten'");
-  await demo.create(namespacedRestores, "undo", ofMonday);
-  await demo.ready(namespacedRestores, "undo");
-  await assertNotes(demo, "new", "new");
-  await assertNotes(demo, "old", "overwritten");
-  await demo.create(restores, "undo", ofMonday);
-  await demo.ready(restores, "undo");
-  await assertNotes(demo, "old", "old");
-  for (const type of [restores, namespacedRestores]) await demo.delete(type, "undo");
-  for (const type of [backups, namespacedBackups]) await demo.delete(type, "monday");
+    await both.query(`${binding}-creds`, "update notes set text = 'overwritten'");
+  await both.create(namespacedRestores, "undo", ofMonday);
+  await both.ready(namespacedRestores, "undo");
+  await assertNotes(both, "new", "new");
+  await assertNotes(both, "old", "overwritten");
+  await both.create(restores, "undo", ofMonday);
+  await both.ready(restores, "undo");
+  await assertNotes(both, "old", "old");
+  for (const type of [restores, namespacedRestores]) await both.delete(type, "undo");
+  for (const type of [backups, namespacedBackups]) await both.delete(type, "monday");
 }

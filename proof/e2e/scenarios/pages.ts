@@ -5,8 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { resolveDebian } from "@klutch/engines";
 import { blocksIn, type PageBlock, typed } from "@klutch/launcher";
-import type { OwnSandbox } from "../own-sandbox.ts";
-import { backendUrlIn, cliFilesIn } from "../sandbox-process.ts";
+import { backendUrlIn, cliFilesIn, type OwnSandbox } from "../own-sandbox.ts";
 
 /** Declares the tests of the pages that leave everything as it was. */
 export function pagesByWord(sandbox: OwnSandbox): void {
@@ -71,11 +70,19 @@ export function removalByWord(sandbox: OwnSandbox): void {
     assert.ok(block);
     const { kubeconfigs } = cliFilesIn(sandbox.folder);
     const person = await personAt(sandbox, "removal", { APP_CLUSTER: kubeconfigs.appA });
-    assert.match(await person.types([block]), /namespace "klutch-bind" deleted/);
+    const text = await person.types([block]);
+    assert.match(text, /^Removing \d+ bound APIs and the konnector from this cluster/m);
+    assert.match(text, /^Deleted namespace klutch-bind\.$/m);
+    assert.match(
+      text,
+      /servicebindings\.anynines\.com is gone[^]*postgresqlinstances\.anynines\.com is gone/,
+    );
     const kinds = "clusterroles,clusterrolebindings,validatingadmissionpolicies,crds";
-    const left = await person.types([shell(`kubectl --kubeconfig "$APP_CLUSTER" get ${kinds} -o name`)]);
+    const left = await person.types([
+      shell(`kubectl --kubeconfig "$APP_CLUSTER" get ${kinds},namespaces -o name`),
+    ]);
     assert.match(left, /customresourcedefinition\S*\/postgresqlinstances\.anynines\.com/);
-    assert.doesNotMatch(left, /klutch-bind-konnector|klutch-konnector/);
+    assert.doesNotMatch(left, /klutch-bind|klutch-konnector/);
   });
 }
 
@@ -110,12 +117,25 @@ async function personAt(
       let printed = "";
       for (const { language, text } of blocks) {
         assert.equal(language, "sh");
-        printed += await typed(text, work, env);
+        printed += await typed(text, work, env).catch(async (error: unknown) => {
+          throw new Error(`${String(error)}\n${await held(env)}`, { cause: error });
+        });
         await onTyped?.(text);
       }
       return printed;
     },
   };
+}
+
+/** Shows what is being deleted on both sides, and what holds it there. */
+async function held(env: NodeJS.ProcessEnv): Promise<string> {
+  const columns =
+    "KIND:.kind,NAME:.metadata.name,DELETED:.metadata.deletionTimestamp,FINALIZERS:.metadata.finalizers,SAYS:.status.conditions[*].message";
+  const get = `kubectl get $category -A -o custom-columns=${columns} --kubeconfig`;
+  const text = `for category in claim composite managed; do
+  for cluster in "$APP_CLUSTER" "$KUBECONFIG"; do ${get} "$cluster" || true; done
+done`;
+  return typed(text, ".", env).catch(String);
 }
 
 /** A person who names another type is told at once which there are. */

@@ -85,7 +85,7 @@ export function wordsForDevelopers(sandbox: OwnSandbox): void {
       const upstream = await upstreamOf(bindings, "reader");
       assert.match(
         await upstream.says(bindings, "reader", ready, /WaitingForInstance/),
-        /no instance held in namespace .*; it continues automatically when the instance is ready$/,
+        /no instance held in the namespace of this binding.*; it continues automatically when the instance is ready$/,
       );
       await claims.create(instances, "held", nano);
       await upstream.says(bindings, "reader", ready, /^True Available/);

@@ -4,7 +4,6 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
-  type APIServiceExportRequest,
   apiServiceExportRequests,
   type APIServiceNamespace,
   apiServiceNamespaces,
@@ -13,7 +12,14 @@ import {
 } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { isAllowed, namespaceObject, seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  isAllowed,
+  namespaceObject,
+  seededRandom,
+  type TestCluster,
+  waitFor,
+  leaseCluster,
+} from "@klutch/kube-testing";
 import {
   bindDatabases,
   type BoundFixture,
@@ -100,7 +106,7 @@ const samples = { asked: 0, allowed: 0 };
 
 for (const scope of ["Namespaced", "Cluster"] as const) {
   test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, async () => {
-    await using fixture = await startBoundFixture(scope);
+    await using fixture = await startBoundFixture(leaseCluster, { scope });
     const readRights = async (phase: Phase): Promise<void> => {
       await lookAt(fixture.appCluster, "app cluster", [anyone, konnector], scope, phase);
       await lookAt(fixture.controlPlane, "control plane", inControlPlane, scope, phase);
@@ -195,8 +201,8 @@ async function bind(fixture: BoundFixture): Promise<void> {
   await appCluster.client.create(namespaces, namespaceObject("team"));
   const object = databaseObject("team", "first");
   await waitFor("the API to be served", () => appCluster.client.create(databases, object));
-  const other = await fixture.clientOf({ namespace: tenants.b, name: binderName });
-  await other.create<APIServiceExportRequest>(apiServiceExportRequests, exportRequest(tenants.b));
+  const other = await fixture.clientOf(tenants.b);
+  await other.create(apiServiceExportRequests, exportRequest(tenants.b));
   await other.create<APIServiceNamespace>(apiServiceNamespaces, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",
@@ -214,7 +220,7 @@ async function bind(fixture: BoundFixture): Promise<void> {
 /** Tenant A keeps its objects; tenant B has none and takes back its requests. */
 async function unbind({ controlPlane, ...fixture }: BoundFixture): Promise<void> {
   await fixture.kubectlBind("unbind", databasesName);
-  const other = await fixture.clientOf({ namespace: tenants.b, name: binderName });
+  const other = await fixture.clientOf(tenants.b);
   await other.delete(apiServiceNamespaces, { namespace: tenants.b, name: "team" });
   await other.delete(apiServiceExportRequests, { namespace: tenants.b, name: databasesName });
   const user = userOf(tenants.b, binderName);

@@ -1,10 +1,8 @@
 /** An app cluster and a control plane with the parts as processes, each with the account and the rights that are shipped for it. */
-import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import {
-  type APIServiceExportRequest,
+  apiServiceExportRequests,
   apiServiceExportTemplates,
   bindCrds,
   binderName,
@@ -17,11 +15,9 @@ import {
   kubeconfigKey,
 } from "@klutch/api";
 import {
-  apiVersionOf,
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
-  isRecord,
   type KubeObject,
   namespaces,
   type ObjectRef,
@@ -37,28 +33,24 @@ import {
   formatYaml,
   type KubeClient,
   parseYamlDocuments,
-  serviceAccountToken,
 } from "@klutch/kube";
-import { ownProgram, reservePorts, type RunningProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, run, type RunningProcess, startProcess } from "@klutch/engines";
 import {
+  accountConfig,
   anyObject,
   type BackendProcess,
   crdObject,
   installRights,
+  type LeaseOptions,
   namespaceObject,
+  objectOfType,
   serviceAccountObject,
   startBackendProcess,
-  leaseCluster,
-  type LeaseOptions,
-  type OwnCluster,
-  startCluster,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { startKonnector } from "./konnector-process.ts";
 
-/** Limits bound objects to namespaces of the tenants, or allows them in the whole control plane. */
-export type Scope = "Namespaced" | "Cluster";
+type Scope = "Namespaced" | "Cluster";
 
 /** Two tenants; the name of one is the beginning of the other's. */
 export const tenants = { a: "cluster1", b: "cluster1xyz" } as const;
@@ -75,17 +67,13 @@ export const databasesName = "databases.example.org";
 
 /** One of its objects. */
 export function databaseObject(namespace: string, name: string, spec: object = { size: 1 }): DynamicObject {
-  return { apiVersion: apiVersionOf(databases), kind: databases.kind, metadata: { namespace, name }, spec };
+  return objectOfType(databases, { namespace, name }, { spec });
 }
 
 /** A tenant asks for the API. The plugin takes it without a namespace. */
-export function exportRequest(namespace?: string): APIServiceExportRequest {
-  return {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportRequest",
-    metadata: { namespace, name: databasesName },
-    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
-  };
+export function exportRequest(namespace?: string): DynamicObject {
+  const spec = { resources: [{ group: databases.group, resource: databases.plural }] };
+  return objectOfType(apiServiceExportRequests, { namespace, name: databasesName }, { spec });
 }
 
 /** A program that is started, and what the process is called. */
@@ -96,6 +84,8 @@ export interface StartedProgram {
 
 /** Parts that may come from another release. */
 export interface BoundFixtureOptions {
+  /** Limits bound objects to namespaces of the tenants, or allows them in the whole control plane. Default Namespaced. */
+  readonly scope?: Scope;
   /** Kinds of the control plane. Default: those of this tree. */
   readonly crds?: readonly KubeObject[] | undefined;
   readonly backend?: StartedProgram | undefined;
@@ -113,27 +103,44 @@ export interface BoundFixture<Cluster extends TestCluster = TestCluster> extends
   readonly startBackend: (started: StartedProgram) => Promise<BackendProcess>;
   /** The backend that was started first. */
   readonly backend: BackendProcess;
-  /** A client with the credential of an account of the control plane. */
-  readonly clientOf: (account: ObjectRef) => Promise<KubeClient>;
-  /** The same as a configuration. */
-  readonly configOf: (account: ObjectRef) => Promise<ClusterConfig>;
-  /** A file with the kubeconfig of a tenant, as the backend hands it out. Default of `server`: the control plane itself. */
-  readonly kubeconfigFile: (tenant: string, server?: string) => Promise<string>;
+  /** A client of the control plane with a tenant's credential. */
+  readonly clientOf: (tenant: string) => Promise<KubeClient>;
 }
 
 /** The part of a fixture that binding needs. */
-export interface BindingFixture extends Pick<BoundFixture, "kubectlBind" | "kubeconfigFile"> {
-  readonly appCluster: Pick<TestCluster, "dataDir">;
+export interface BindingFixture extends Pick<BoundFixture, "kubectlBind"> {
+  readonly appCluster: Pick<TestCluster, "client" | "dataDir">;
+  readonly controlPlane: ClusterAccess;
 }
 
-/** Tenant A binds the API with the plugin; app cluster and konnector reach the control plane at `server`. */
-export async function bindDatabases(fixture: BindingFixture, server?: string): Promise<void> {
-  const manifest = join(fixture.appCluster.dataDir, "request.yaml");
+/** Tenant A binds the API with the plugin; app cluster and konnector reach the control plane at `server`, by default at itself. */
+export async function bindDatabases(
+  { appCluster, controlPlane, kubectlBind }: BindingFixture,
+  server: string = controlPlane.config.server,
+): Promise<void> {
+  const manifest = join(appCluster.dataDir, "request.yaml");
   await writeFile(manifest, formatYaml(exportRequest()));
-  const remote = await fixture.kubeconfigFile(tenants.a, server);
+  const remote = join(appCluster.dataDir, `${tenants.a}.kubeconfig`);
+  await writeFile(remote, await tenantKubeconfig(controlPlane, tenants.a, server), { mode: 0o600 });
   const flags = ["--accept-permissions", "--skip-konnector"];
-  await fixture.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
+  await kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
+
+/** Returns the kubeconfig of a tenant, as the backend hands it out. */
+export async function tenantKubeconfig(
+  cluster: ClusterAccess,
+  tenant: string,
+  server: string = cluster.config.server,
+): Promise<string> {
+  return formatKubeconfig({ ...(await tenantConfig(cluster, tenant)), server });
+}
+
+/** Returns the way into the control plane as a tenant. */
+export async function tenantConfig(cluster: ClusterAccess, tenant: string): Promise<ClusterConfig> {
+  return { ...(await accountConfig(cluster, { namespace: tenant, name: binderName })), namespace: tenant };
+}
+
+type ClusterAccess = Pick<TestCluster, "client" | "config">;
 
 const tree = join(import.meta.dirname, "..", "..", "..");
 const backendAccount = { namespace: "klutch-backend", name: "klutch-backend" };
@@ -141,36 +148,23 @@ const databaseCrd = crdObject(databases, {
   properties: { spec: anyObject, status: anyObject },
   hasStatus: true,
 });
-const template: DynamicObject = {
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: "databases" },
-  spec: {
-    APIServiceSelector: { group: "example.org", resource: "databases" },
-    permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
-  },
+const templateSpec = {
+  APIServiceSelector: { group: "example.org", resource: "databases" },
+  permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
 };
 
-/** Installs everything in two leased clusters and logs both tenants in; nothing is bound. */
-export async function startBoundFixture(
-  scope: Scope,
-  options: BoundFixtureOptions = {},
-): Promise<BoundFixture> {
-  return startBoundFixtureIn(leaseCluster, scope, options);
+/** Returns `kubectl bind …` with the kubeconfig in a file; gives back what it printed. */
+export function pluginFor(kubeconfig: string): BoundFixture["kubectlBind"] {
+  return async (...args) => {
+    const command = [ownProgram("cli"), "--timeout=60s", "--kubeconfig", kubeconfig, ...args];
+    const { stdout, stderr } = await run(process.execPath, command);
+    return stdout + stderr;
+  };
 }
 
-/** Does the same in two clusters whose servers the test ends and starts again. */
-export async function startOwnBoundFixture(
-  scope: Scope,
-  options: BoundFixtureOptions = {},
-): Promise<BoundFixture<OwnCluster>> {
-  return startBoundFixtureIn(startCluster, scope, options);
-}
-
-/** Does the same in two clusters that `makeCluster` makes. */
-export async function startBoundFixtureIn<Cluster extends TestCluster>(
+/** Installs everything in two clusters that `makeCluster` makes, and logs both tenants in; nothing is bound. */
+export async function startBoundFixture<Cluster extends TestCluster>(
   makeCluster: (options: LeaseOptions) => Promise<Cluster>,
-  scope: Scope,
   options: BoundFixtureOptions = {},
 ): Promise<BoundFixture<Cluster>> {
   await using stack = new AsyncDisposableStack();
@@ -182,29 +176,21 @@ export async function startBoundFixtureIn<Cluster extends TestCluster>(
   stack.use(controlPlane);
   // Everything that tests start ends before the clusters.
   const started = stack.use(new AsyncDisposableStack());
-  const clientOf = async (account: ObjectRef): Promise<KubeClient> => {
-    const client = createKubeClient(await accountConfig(controlPlane, account), { flowControl: false });
-    return started.use(client);
+  const clientOf = async (tenant: string): Promise<KubeClient> =>
+    started.use(createKubeClient(await tenantConfig(controlPlane, tenant), { flowControl: false }));
+  const { scope = "Namespaced", crds = bindCrds } = options;
+  await installControlPlane(controlPlane.client, crds);
+  const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> => {
+    const kubeconfig = formatKubeconfig(await accountConfig(controlPlane, backendAccount));
+    const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
+    const process = { ...chosen, kubeconfig, servesLogin: false, flags };
+    return started.use(await startBackendProcess(controlPlane, process));
   };
-  const kubeconfigFile = async (tenant: string, server = controlPlane.url): Promise<string> => {
-    const config = await accountConfig(controlPlane, { namespace: tenant, name: binderName });
-    return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, server, namespace: tenant });
-  };
-  await installControlPlane(controlPlane.client, options.crds ?? bindCrds);
-  const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> =>
-    started.use(await runBackend(controlPlane, scope, chosen));
   const backend = await startBackend(options.backend ?? { program: ownProgram("backend"), name: "backend" });
   for (const tenant of Object.values(tenants)) await logIn(controlPlane.client, tenant);
   await installRights(appCluster.client, konnectorManifests({ image: "none" }));
-  const admin = await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config);
-  const run = promisify(execFile);
-  const kubectlBind = async (...args: readonly string[]): Promise<string> => {
-    const command = [ownProgram("cli"), "--timeout=60s", "--kubeconfig", admin, ...args];
-    const { stdout, stderr } = await run(process.execPath, command);
-    return stdout + stderr;
-  };
-  const owned = stack.move();
-  return {
+  const kubectlBind = pluginFor(await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config));
+  return Object.assign(stack.move(), {
     appCluster,
     controlPlane,
     kubectlBind,
@@ -213,15 +199,7 @@ export async function startBoundFixtureIn<Cluster extends TestCluster>(
     startBackend,
     backend,
     clientOf,
-    configOf: (account) => accountConfig(controlPlane, account),
-    kubeconfigFile,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-async function accountConfig(cluster: TestCluster, account: ObjectRef): Promise<ClusterConfig> {
-  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 24 * 3600 });
-  return { ...cluster.config, auth: { kind: "token", token } };
+  });
 }
 
 async function writeKubeconfig(cluster: TestCluster, name: string, config: ClusterConfig): Promise<string> {
@@ -233,27 +211,17 @@ async function writeKubeconfig(cluster: TestCluster, name: string, config: Clust
 async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
   for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
-  await installRights(
-    client,
-    shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml")),
-  );
+  const rights = shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml"));
+  await installRights(client, rights);
   await offerDatabases(client);
 }
 
 /** Installs the kind, and offers it to app clusters. */
 export async function offerDatabases(client: KubeClient): Promise<void> {
   await client.create<KubeObject>(customResourceDefinitions, databaseCrd);
+  const metadata = { namespace: "default", name: "databases" };
+  const template = objectOfType(apiServiceExportTemplates, metadata, { spec: templateSpec });
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
-}
-
-async function runBackend(
-  cluster: TestCluster,
-  scope: Scope,
-  chosen: StartedProgram,
-): Promise<BackendProcess> {
-  const kubeconfig = formatKubeconfig(await accountConfig(cluster, backendAccount));
-  const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
-  return startBackendProcess(cluster, { ...chosen, kubeconfig, servesLogin: false, flags });
 }
 
 /** Creates the objects that the backend creates at a person's login, and waits until its controllers have added the rights. */
@@ -262,19 +230,13 @@ export async function logIn(client: KubeClient, tenant: string): Promise<void> {
   const inside = (name: string): ObjectRef => ({ namespace: tenant, name });
   await client.create(namespaces, namespaceObject(tenant, annotations));
   await client.create(serviceAccounts, serviceAccountObject(inside(binderName)));
-  await client.create<KubeObject>(clusterBindings, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "ClusterBinding",
-    metadata: inside(clusterBindingName),
-    spec: {
-      kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey },
-      providerPrettyName: "Tests",
-    },
-  });
+  const kubeconfigSecretRef = { name: kubeconfigKey, key: kubeconfigKey };
+  const spec = { kubeconfigSecretRef, providerPrettyName: "Tests" };
+  await client.create(clusterBindings, objectOfType(clusterBindings, inside(clusterBindingName), { spec }));
   await waitFor(`the rights of ${tenant}`, async () => {
     const roleBinding = await client.find(roleBindings, inside(binderName));
     const role = await client.find<DynamicObject>(clusterRoles, { name: `${binderName}-${tenant}` });
-    return roleBinding !== undefined && role !== undefined && isRecord(role.metadata);
+    return roleBinding !== undefined && role !== undefined;
   });
 }
 
@@ -284,4 +246,34 @@ async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promi
   await using ports = await reservePorts(1);
   const logFile = join(cluster.dataDir, `${chosen.name}.log`);
   return startKonnector({ ...chosen, kubeconfig, port: ports.ports[0] ?? 0, logFile, isAwaited: true });
+}
+
+/** Options of a konnector's start. */
+export interface KonnectorOptions extends Partial<StartedProgram> {
+  /** Names its Pod, its log and the holder of its lease; it stays when the container starts again. */
+  readonly name: string;
+  /** File with its kubeconfig of the app cluster. */
+  readonly kubeconfig: string;
+  readonly logFile: string;
+  /** Serves its probes. */
+  readonly port: number;
+  /** More flags. */
+  readonly flags?: readonly string[];
+  /** Makes the start wait until it is ready. Default: it only has to exist. */
+  readonly isAwaited?: boolean;
+}
+
+/** Starts a konnector as a process of its own; disposing it asks it to end. */
+export function startKonnector(options: KonnectorOptions): Promise<RunningProcess> {
+  const { name, kubeconfig, logFile, port, flags = [], program = ownProgram("konnector") } = options;
+  const probes = ["--probe-host=127.0.0.1", `--probe-port=${port}`];
+  const isReady = async (): Promise<boolean> => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  return startProcess({
+    name,
+    command: process.execPath,
+    args: [program, `--lease-namespace=${consumerNamespace}`, ...probes, ...flags],
+    env: { KUBECONFIG: kubeconfig, POD_NAME: name, POD_NAMESPACE: consumerNamespace },
+    logFile,
+    ready: options.isAwaited === true ? isReady : undefined,
+  });
 }

@@ -10,13 +10,14 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, type KubeObject, namespaces, roleBindings, secrets } from "@klutch/kube-core";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { secretObject, waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor, leaseCluster } from "@klutch/kube-testing";
 import {
   type BoundFixture,
   databases,
   databasesName,
   logIn,
   startBoundFixture,
+  tenantConfig,
   tenants,
 } from "./bound-fixture.ts";
 import { forgeries, identityOf, reads } from "./forgeries.ts";
@@ -37,14 +38,14 @@ const names = {
 const user = `system:serviceaccount:${member}:${binderName}`;
 
 test("a member with the names of others is refused everything, before and after the backend judged what it forged", async () => {
-  await using fixture = await startBoundFixture("Namespaced");
+  await using fixture = await startBoundFixture(leaseCluster);
   const { client } = fixture.controlPlane;
   await logIn(client, neighbour);
   for (const tenant of [member, victim, neighbour]) await bind(fixture, tenant);
   await plant(client);
-  const config = await fixture.configOf({ namespace: member, name: binderName });
-  const own = await fixture.clientOf({ namespace: member, name: binderName });
-  const rightful = await fixture.configOf({ namespace: victim, name: binderName });
+  const config = await tenantConfig(fixture.controlPlane, member);
+  const own = await fixture.clientOf(member);
+  const rightful = await tenantConfig(fixture.controlPlane, victim);
   for (const [what, attempt] of Object.entries(reads(names))) {
     const { status } = await sendRaw(rightful, attempt);
     assert.equal(status, what === "names of all tenants" ? 403 : 200, `${what}, by its owner`);
@@ -79,7 +80,7 @@ test("a member with the names of others is refused everything, before and after 
 
 /** Asks for the API and one namespace with the tenant's credential. */
 async function bind({ clientOf, controlPlane }: BoundFixture, tenant: string): Promise<void> {
-  const client = await clientOf({ namespace: tenant, name: binderName });
+  const client = await clientOf(tenant);
   await client.create(apiServiceExportRequests, request(tenant, databasesName, "example.org", "databases"));
   await client.create(apiServiceNamespaces, mapping(tenant, "team"));
   const namespace = `${tenant}-team`;

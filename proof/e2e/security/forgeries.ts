@@ -1,5 +1,6 @@
 /** Lists the attempts of a member with a good credential and another member's name. Every attempt must be refused. */
-import { apiVersionOf } from "@klutch/kube-core";
+import { apiServiceExports, apiServiceNamespaces } from "@klutch/api";
+import { namespaceObject, objectOfType, roleBindingObject } from "@klutch/kube-testing";
 import { databases } from "./bound-fixture.ts";
 import type { RawAttempt } from "./raw-request.ts";
 
@@ -82,20 +83,14 @@ function paths({ own, ownService, foreignService }: Names): Attempts {
 
 function impersonations({ foreign, foreignService }: Names): Attempts {
   const path = `${core}/${foreignService}/secrets/precious`;
-  const as = (headers: RawAttempt["headers"]): RawAttempt => ({ path, headers });
+  const as = (headers: Readonly<Record<string, string>>): RawAttempt => ({ path, headers });
   const administrators = "system:masters";
+  const [asUser, asGroup] = ["impersonate-user", "impersonate-group"];
   return {
-    "the other account by impersonation": as({
-      "impersonate-user": `system:serviceaccount:${foreign}:klutch-binder`,
-    }),
-    "the administrator by impersonation": as({
-      "impersonate-user": "admin",
-      "impersonate-group": administrators,
-    }),
-    "the group of administrators alone": as({ "impersonate-group": administrators }),
-    "the backend by impersonation": as({
-      "impersonate-user": "system:serviceaccount:klutch-backend:klutch-backend",
-    }),
+    "the other account by impersonation": as({ [asUser]: `system:serviceaccount:${foreign}:klutch-binder` }),
+    "the administrator by impersonation": as({ [asUser]: "admin", [asGroup]: administrators }),
+    "the group of administrators alone": as({ [asGroup]: administrators }),
+    "the backend by impersonation": as({ [asUser]: "system:serviceaccount:klutch-backend:klutch-backend" }),
     "an identity of a proxy": as({ "x-remote-user": "admin", "x-remote-group": administrators }),
     "another identity in the address": { path: `${path}?as=admin&as-group=${administrators}` },
   };
@@ -130,12 +125,12 @@ function changes({ own, ownService, foreign, foreignService }: Names): Attempts 
 
 function creations({ own, foreign, foreignService }: Names): Attempts {
   const account = "serviceaccounts/klutch-binder/token";
-  const token = object("authentication.k8s.io/v1", "TokenRequest", {}, { spec: {} });
-  const rbac = "rbac.authorization.k8s.io";
-  const subjects = [{ kind: "ServiceAccount", name: "klutch-binder", namespace: own }];
-  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" };
-  const made = { name: `${own}-made`, annotations: identityOf(foreign) };
-  const exported = object("klutch.anynines.com/v1alpha1", "APIServiceExport", { name: "secrets" });
+  const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", metadata: {}, spec: {} };
+  const administrator = roleBindingObject(
+    { namespace: own, name: "administrator" },
+    { kind: "ClusterRole", name: "cluster-admin" },
+    { namespace: own, name: "klutch-binder" },
+  );
   return {
     "an object in a foreign namespace": post(
       `${objects}/${foreignService}/databases`,
@@ -145,11 +140,14 @@ function creations({ own, foreign, foreignService }: Names): Attempts {
       `${klutch}/${foreign}/apiservicenamespaces`,
       mapping({ name: "planted" }),
     ),
-    "a namespace of one's own making": post(core, object("v1", "Namespace", made)),
-    "an export of one's own making": post(`${klutch}/${own}/apiserviceexports`, exported),
+    "a namespace of one's own making": post(core, namespaceObject(`${own}-made`, identityOf(foreign))),
+    "an export of one's own making": post(
+      `${klutch}/${own}/apiserviceexports`,
+      objectOfType(apiServiceExports, { name: "secrets" }),
+    ),
     "rights of one's own making": post(
-      `/apis/${rbac}/v1/namespaces/${own}/rolebindings`,
-      object(`${rbac}/v1`, "RoleBinding", { name: "administrator" }, { roleRef, subjects }),
+      `/apis/rbac.authorization.k8s.io/v1/namespaces/${own}/rolebindings`,
+      administrator,
     ),
     "a token of the other account": post(`${core}/${foreign}/${account}`, token),
     "a longer token of the own account": post(`${core}/${own}/${account}`, token),
@@ -194,14 +192,5 @@ function patch(path: string, body: object, type = "application/merge-patch+json"
   return { method: "PATCH", path, headers: { "content-type": type }, body };
 }
 
-function object(apiVersion: string, kind: string, metadata: object, content: object = {}): object {
-  return { apiVersion, kind, metadata, ...content };
-}
-
-function database(metadata: object): object {
-  return object(apiVersionOf(databases), databases.kind, metadata, { spec: {} });
-}
-
-function mapping(metadata: object): object {
-  return object("klutch.anynines.com/v1alpha1", "APIServiceNamespace", metadata, { spec: {} });
-}
+const database = (metadata: object): object => objectOfType(databases, metadata, { spec: {} });
+const mapping = (metadata: object): object => objectOfType(apiServiceNamespaces, metadata, { spec: {} });

@@ -1,5 +1,5 @@
 /** Reads the rights of an account from the API server's SelfSubjectRulesReview, and evaluates those rules. */
-import type { AccessQuestion } from "@klutch/kube-testing";
+import { type AccessQuestion, objectOfType } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, listAt, recordsAt, type ResourceType } from "@klutch/kube-core";
 
@@ -41,12 +41,11 @@ const nowhere = "no-such-namespace";
 export async function rightsOf(config: ClusterConfig, user: string, namespace?: string): Promise<Rights> {
   const impersonate = { user, groups: [] };
   await using client = createKubeClient({ ...config, impersonate }, { flowControl: false });
-  const { status } = await client.create<DynamicObject>(selfSubjectRulesReviews, {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SelfSubjectRulesReview",
-    metadata: {},
-    spec: { namespace: namespace ?? nowhere },
-  });
+  const spec = { namespace: namespace ?? nowhere };
+  const { status } = await client.create<DynamicObject>(
+    selfSubjectRulesReviews,
+    objectOfType(selfSubjectRulesReviews, {}, { spec }),
+  );
   if (!isRecord(status) || status["incomplete"] === true) throw new Error(`no complete rules of ${user}`);
   return {
     rules: recordsAt(status, "resourceRules").map((rule) => ({

@@ -2,11 +2,10 @@
  * Programs of an earlier state of this tree, built from its history. No release came before this one, so a commit that is some hundreds of
  * commits older stands for the one before.
  */
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readdir, readFile, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 import { decodeObject, parseYaml } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 
@@ -22,7 +21,6 @@ export interface EarlierRelease extends AsyncDisposable {
   readonly crds: readonly KubeObject[];
 }
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, "..", "..", "..");
 
 /** Returns the reason why it cannot be built here; undefined when it can. */
@@ -38,8 +36,7 @@ export async function missingHistory(): Promise<string | undefined> {
 /** Builds it in a folder of its own, which goes with it. */
 export async function buildEarlierRelease(): Promise<EarlierRelease> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-earlier-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-earlier-")));
   const archive = join(folder, "tree.tar");
   await run("git", ["archive", "--format=tar", `--output=${archive}`, earlierCommit], { cwd: root });
   const tree = join(folder, "tree");
@@ -53,8 +50,7 @@ export async function buildEarlierRelease(): Promise<EarlierRelease> {
   };
   const [konnector, backend] = await Promise.all([build("konnector"), build("backend")]);
   const crds = await readCrds(join(tree, "deploy", "crds"));
-  const owned = stack.move();
-  return { konnector, backend, crds, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return Object.assign(stack.move(), { konnector, backend, crds });
 }
 
 /** Links third-party packages to those of this tree, and Klutch's own packages to those of the earlier tree. */
@@ -63,13 +59,10 @@ async function linkModules(tree: string): Promise<void> {
   await mkdir(join(there, "@klutch"), { recursive: true });
   for (const name of await readdir(here))
     if (name !== "@klutch") await symlink(join(here, name), join(there, name));
-  for (const [scope, folder] of [
-    [join(tree, "packages"), ""],
-    [join(tree, "apps"), ""],
-    [tree, "services"],
-  ] as const)
-    for (const name of folder === "" ? await readdir(scope) : [folder])
-      await symlink(join(scope, name), join(there, "@klutch", name));
+  for (const folder of ["packages", "apps"])
+    for (const name of await readdir(join(tree, folder)))
+      await symlink(join(tree, folder, name), join(there, "@klutch", name));
+  await symlink(join(tree, "services"), join(there, "@klutch", "services"));
 }
 
 async function readCrds(folder: string): Promise<readonly KubeObject[]> {

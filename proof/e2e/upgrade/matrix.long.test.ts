@@ -7,11 +7,11 @@ import { after, test, type TestContext } from "node:test";
 import { ownProgram } from "@klutch/engines";
 import { bindCrds } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
+import { leaseCluster } from "@klutch/kube-testing";
 import { type BoundFixture, type StartedProgram, startBoundFixture } from "../security/bound-fixture.ts";
 import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
-import { editClaims, makeLivingClaims } from "./living-claims.ts";
-import { measureStretch } from "./measured.ts";
-import type { Traffic } from "./traffic.ts";
+import { makeLivingClaims, measureStretch } from "./measured.ts";
+import { editClaims, type Traffic } from "./traffic.ts";
 
 /** Number of claims that are edited. */
 const edited = 25;
@@ -52,7 +52,7 @@ async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
     name: `${part}-${release}-${++starts}`,
   });
   const options = { crds: earlier.crds, backend: start("backend", "earlier") };
-  const fixture = stack.use(await startBoundFixture("Namespaced", options));
+  const fixture = stack.use(await startBoundFixture(leaseCluster, options));
   const konnector = await fixture.startKonnector(start("konnector", "earlier"));
   const names = (await makeLivingClaims(fixture, { claims: 500, secrets: 100 })).slice(0, edited);
   const traffic = stack.use(editClaims(fixture, { names }));

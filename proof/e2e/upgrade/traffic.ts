@@ -1,15 +1,14 @@
 /** A user who edits some claims without end, and a provider that answers each edit; both are written down. */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  conditionsOf,
-  type DynamicObject,
-  isTrue,
-  type KubeObject,
-  numberAt,
-  type ResourceType,
-} from "@klutch/kube-core";
+import { serviceNamespaceName } from "@klutch/api";
+import { conditionsOf, type DynamicObject, isTrue, type KubeObject, numberAt } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { followObjects, waitFor } from "@klutch/kube-testing";
+import { type BindingFixture, databases, tenants } from "../security/bound-fixture.ts";
+
+/** Namespaces of the claims and of their upstream objects. */
+export const namespace = "team";
+export const serviceNamespace: string = serviceNamespaceName(tenants.a, namespace);
 
 /** Counts and times of the edits since the traffic last settled. Times in milliseconds. */
 export interface Seen {
@@ -20,19 +19,6 @@ export interface Seen {
   readonly slowestMs: number;
   /** Longest time that an edited claim was not ready. */
   readonly unreadyMs: number;
-}
-
-/** A claim's object on either side is `namespace/name`; the provider's is in another namespace. */
-export interface TrafficOptions {
-  readonly consumer: KubeClient;
-  readonly provider: KubeClient;
-  readonly type: ResourceType;
-  readonly namespace: string;
-  readonly serviceNamespace: string;
-  /** Names of the claims that are edited, in turn. */
-  readonly names: readonly string[];
-  /** True if API servers may end meanwhile. Default: any failure ends the traffic. */
-  readonly serversEnd?: boolean | undefined;
 }
 
 /** Edits until it is disposed. */
@@ -49,13 +35,9 @@ const betweenTriesMs = 250;
 
 /** Answers every change of an upstream object's spec in its status, as a controller does. Runs until the signal aborts. */
 export async function answerSpecs(
-  {
-    provider,
-    type,
-    serviceNamespace,
-    serversEnd,
-  }: Pick<TrafficOptions, "provider" | "type" | "serviceNamespace" | "serversEnd">,
+  provider: KubeClient,
   signal: AbortSignal,
+  serversEnd: boolean,
   onSeen: (name: string, size: number) => void,
 ): Promise<void> {
   const answers = new Set<Promise<unknown>>();
@@ -66,66 +48,71 @@ export async function answerSpecs(
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }];
     const patch = { status: { size, conditions } };
     const ref = { namespace: serviceNamespace, name };
-    const send = (): Promise<unknown> => provider.mergePatch(type, ref, patch, { subresource: "status" });
-    const sent = serversEnd === true ? untilTaken(send, signal, () => {}) : send();
+    const sent = untilTaken(signal, serversEnd, () =>
+      provider.mergePatch(databases, ref, patch, { subresource: "status" }),
+    );
     const answered = sent.finally(() => answers.delete(answered));
     answers.add(answered);
   };
-  await follow({ client: provider, type, namespace: serviceNamespace, serversEnd }, signal, answer);
+  await follow(provider, serviceNamespace, signal, serversEnd, answer);
   await Promise.all(answers);
 }
 
-/** Tries until it succeeds or the signal aborts. */
+/** Tries until it succeeds or the signal aborts; only once when servers do not end. Returns the number of failed tries. */
 async function untilTaken(
-  send: () => Promise<unknown>,
   signal: AbortSignal,
-  onFailure: () => void,
-): Promise<void> {
-  while (!signal.aborted) {
+  serversEnd: boolean,
+  send: () => Promise<unknown>,
+): Promise<number> {
+  for (let failed = 0; ; failed++) {
     try {
       await send();
-      return;
-    } catch {
-      onFailure();
+      return failed;
+    } catch (error) {
+      if (!serversEnd) throw error;
       await sleep(betweenTriesMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return failed;
     }
   }
-}
-
-interface Followed {
-  readonly client: KubeClient;
-  readonly type: ResourceType;
-  readonly namespace: string;
-  readonly serversEnd: boolean | undefined;
 }
 
 /** Every state of the objects, from now on, until the signal aborts. A server ends a watch whenever it likes. */
-async function follow(
-  { client, type, namespace, serversEnd }: Followed,
+function follow(
+  client: KubeClient,
+  where: string,
   signal: AbortSignal,
+  serversEnd: boolean,
   seen: (object: DynamicObject) => void,
 ): Promise<void> {
-  const options = { namespace, sendInitialEvents: true, idleTimeoutMs: 900_000, signal };
-  while (!signal.aborted) {
-    try {
-      for await (const event of client.watch<DynamicObject>(type, options))
-        if (event.type === "ADDED" || event.type === "MODIFIED") seen(event.object);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (serversEnd !== true) throw error;
-      await sleep(betweenTriesMs);
-    }
-  }
+  return followObjects(client, databases, {
+    namespace: where,
+    idleTimeoutMs: 900_000,
+    signal,
+    onChange(kind, object) {
+      if (kind !== "DELETED") seen(object);
+    },
+    onFailure(error) {
+      if (!serversEnd) throw error;
+    },
+  });
 }
 
-/** Starts it, without an edit until `go` is called. Every claim must be ready. */
-export function startTraffic(options: TrafficOptions): Traffic {
-  const { consumer, type, namespace, names, serversEnd } = options;
+/**
+ * Starts it, without an edit until `go` is called. Every claim must be ready. `names`: of the claims that are edited, in turn. `serversEnd`
+ * is true if API servers may end meanwhile; by default any failure ends the traffic.
+ */
+export function editClaims(
+  { appCluster, controlPlane }: BindingFixture,
+  { names, serversEnd = false }: { readonly names: readonly string[]; readonly serversEnd?: boolean },
+): Traffic {
+  const { client: consumer } = appCluster;
   const stop = new AbortController();
+  const { signal } = stop;
   const edits = new Map<string, number>();
   const pending = new Map<string, { readonly size: number; readonly at: number }>();
   const unready = new Map<string, number>();
-  const seen = { edits: 0, failed: 0, slowestMs: 0, unreadyMs: 0 };
+  const nothing = { edits: 0, failed: 0, slowestMs: 0, unreadyMs: 0 };
+  const seen = { ...nothing };
   let goes = false;
   const note = (name: string, size: number): void => {
     const edit = pending.get(name);
@@ -134,23 +121,23 @@ export function startTraffic(options: TrafficOptions): Traffic {
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - edit.at);
   };
   const edit = async (): Promise<void> => {
-    for (let number = 1; !stop.signal.aborted; number++) {
+    for (let number = 1; !signal.aborted; number++) {
       const name = names[number % names.length] ?? "";
-      await sleep(betweenEditsMs, undefined, { signal: stop.signal });
+      await sleep(betweenEditsMs, undefined, { signal });
       if (!goes || pending.has(name)) continue;
       const size = 1 + (edits.get(name) ?? 0) + 1;
       pending.set(name, { size, at: performance.now() });
       edits.set(name, size - 1);
       seen.edits++;
-      const send = (): Promise<unknown> =>
-        consumer.mergePatch<KubeObject>(type, { namespace, name }, { spec: { size } });
-      await (serversEnd === true ? untilTaken(send, stop.signal, () => seen.failed++) : send());
+      seen.failed += await untilTaken(signal, serversEnd, () =>
+        consumer.mergePatch<KubeObject>(databases, { namespace, name }, { spec: { size } }),
+      );
     }
   };
   const noteReadiness = (claim: DynamicObject): void => {
     const { name = "" } = claim.metadata;
     const since = unready.get(name);
-    if (!isReady(claim)) unready.set(name, since ?? performance.now());
+    if (!isTrue(conditionsOf(claim), "Ready")) unready.set(name, since ?? performance.now());
     else if (since !== undefined) {
       seen.unreadyMs = Math.max(seen.unreadyMs, performance.now() - since);
       unready.delete(name);
@@ -158,14 +145,14 @@ export function startTraffic(options: TrafficOptions): Traffic {
   };
   const all = [
     edit(),
-    follow({ client: consumer, type, namespace, serversEnd }, stop.signal, noteReadiness),
-    answerSpecs(options, stop.signal, note),
+    follow(consumer, namespace, signal, serversEnd, noteReadiness),
+    answerSpecs(controlPlane.client, signal, serversEnd, note),
   ];
   const running = Promise.allSettled(all);
   let failure: unknown;
   for (const one of all)
     one.catch((error: unknown) => {
-      if (!stop.signal.aborted) failure = error;
+      if (!signal.aborted) failure = error;
     });
   return {
     edits,
@@ -177,11 +164,11 @@ export function startTraffic(options: TrafficOptions): Traffic {
         return pending.size === 0 && unready.size === 0;
       });
       await waitFor("every answer to come back", async () => {
-        const { items } = await consumer.list<DynamicObject>(type, { namespace });
+        const { items } = await consumer.list<DynamicObject>(databases, { namespace });
         return items.every((one) => numberAt(one.spec, "size") === numberAt(one.status, "size"));
       });
       const taken = { ...seen };
-      Object.assign(seen, { edits: 0, failed: 0, slowestMs: 0, unreadyMs: 0 });
+      Object.assign(seen, nothing);
       return taken;
     },
     async [Symbol.asyncDispose]() {
@@ -189,8 +176,4 @@ export function startTraffic(options: TrafficOptions): Traffic {
       await running;
     },
   };
-}
-
-function isReady(claim: DynamicObject): boolean {
-  return isTrue(conditionsOf(claim), "Ready");
 }

@@ -1,6 +1,20 @@
-/** Asks the API server itself for the rights of an account. */
-import { type DynamicObject, isRecord, namespaces, type ResourceType } from "@klutch/kube-core";
-import { ApiError, createKubeClient, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+/** Asks the API server itself for the rights of an account, and acts as one. */
+import {
+  type DynamicObject,
+  isRecord,
+  namespaces,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube-core";
+import {
+  ApiError,
+  type ClusterConfig,
+  createKubeClient,
+  type KubeClient,
+  parseForeignKubeconfig,
+  serviceAccountToken,
+} from "@klutch/kube";
+import type { TestCluster } from "./cluster.ts";
 
 /** One question to the authorizer. */
 export interface AccessQuestion {
@@ -46,6 +60,15 @@ export async function isAllowed(
   return isRecord(status) && status["allowed"] === true;
 }
 
+/** Returns the way into a cluster as one of its service accounts, for a day. */
+export async function accountConfig(
+  { client, config }: Pick<TestCluster, "client" | "config">,
+  account: ObjectRef,
+): Promise<ClusterConfig> {
+  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 24 * 3600 });
+  return { ...config, auth: { kind: "token", token } };
+}
+
 /** Returns a server's answer to a kubeconfig that asks for its own namespace: 200, or the status of the error. */
 export async function answerTo(kubeconfig: string): Promise<number> {
   const config = parseForeignKubeconfig(kubeconfig);
@@ -57,4 +80,10 @@ export async function answerTo(kubeconfig: string): Promise<number> {
     if (error instanceof ApiError) return error.status;
     throw error;
   }
+}
+
+/** Acts as a service account with every right of RBAC: what it is refused, a policy refuses. The caller disposes of it. */
+export function unlimitedClient({ config }: TestCluster, { namespace = "", name }: ObjectRef): KubeClient {
+  const impersonate = { user: `system:serviceaccount:${namespace}:${name}`, groups: ["system:masters"] };
+  return createKubeClient({ ...config, impersonate }, { userAgent: "test", flowControl: false });
 }

@@ -1,7 +1,7 @@
 /** The shipped backend as a process of its own, at a control plane whose tenants a test makes without a login. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ownProgram, reservePorts, startProcess } from "@klutch/engines";
+import { ownProgram, reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
 import type { TestCluster } from "./cluster.ts";
 
 /** Options of `startBackendProcess`. */
@@ -19,15 +19,11 @@ export interface BackendProcessOptions {
 }
 
 /** A backend that runs until it is disposed. */
-export interface BackendProcess extends AsyncDisposable {
+export interface BackendProcess extends Pick<RunningProcess, "stop" | "kill">, AsyncDisposable {
   /** URL of its login and its renewal. */
   readonly url: string;
   /** URL of its probes and metrics. */
   readonly probeUrl: string;
-  /** Asks it to end, and waits. */
-  stop(): Promise<void>;
-  /** SIGKILL, as a crash would. */
-  kill(): Promise<void>;
 }
 
 /** Resolves when the backend answers. Its log is in the cluster's folder. */
@@ -64,12 +60,10 @@ export async function startBackendProcess(
     ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
   });
   stack.use(running);
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     url: url ?? "",
     probeUrl: probe ?? "",
     stop: () => running.stop(),
     kill: () => running.kill(),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  });
 }

@@ -1,6 +1,7 @@
 /** A real cluster's control plane (etcd, kube-apiserver, optionally kube-controller-manager) as processes on loopback. */
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
@@ -60,76 +61,61 @@ export interface OwnCluster extends TestCluster {
  * configures its servers takes `leaseCluster` instead, which is faster.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<OwnCluster> {
-  const stack = new AsyncDisposableStack();
-  try {
-    const dataDir = options.dataDir === undefined ? await temporaryFolder(stack) : resolve(options.dataDir);
-    const port = options.port ?? (await freePort(stack));
-    const files = await prepareFiles(dataDir);
-    const name = options.name ?? "cluster";
-    // The memory of a temporary cluster is not needed any more, and an orderly end takes seconds.
-    const end = options.dataDir === undefined ? "kill" : "stop";
-    const startData = (): Promise<RunningProcess> => startEtcd(name, dataDir, options.fsync ?? false);
-    const etcd = stack.use(await Restartable.start(startData, end));
-    const startServer = (): Promise<RunningProcess> => startApiServer(name, dataDir, port, files, options);
-    const apiServer = stack.use(await Restartable.start(startServer, end));
-    const config = await administratorConfig(name, `https://127.0.0.1:${port}`, dataDir, files.adminToken);
-    const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
-    stack.defer(() => client[Symbol.asyncDispose]());
-    const others: RunningProcess[] = [];
-    if (options.controllerManager === true) {
-      const manager = await startControllerManager(name, dataDir, config);
-      stack.defer(() => manager[end]());
-      others.push(manager);
-    }
-    const servers: Readonly<Record<ClusterServer, Restartable>> = { etcd, apiserver: apiServer };
-    const owned = stack.move();
-    return {
-      url: config.server,
-      config,
-      kubeconfig: formatKubeconfig(config),
-      client,
-      dataDir,
-      get apiServer() {
-        return apiServer.running;
-      },
-      get etcd() {
-        return etcd.running;
-      },
-      askEtcd: (path, body) => askEtcd(dataDir, path, body),
-      get processes() {
-        return [etcd.running, apiServer.running, ...others];
-      },
-      kill: (server) => servers[server].kill(),
-      restart: (server) => servers[server].restart(),
-      [Symbol.asyncDispose]: () => owned.disposeAsync(),
-    };
-  } catch (error) {
-    await stack.disposeAsync();
-    throw error;
+  await using stack = new AsyncDisposableStack();
+  const { name = "cluster", fsync = false } = options;
+  const temporary =
+    options.dataDir === undefined ? await mkdtempDisposable(join(tmpdir(), "klutch-cluster-")) : undefined;
+  stack.use(temporary);
+  const dataDir = temporary?.path ?? resolve(options.dataDir ?? "");
+  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
+  const files = await prepareFiles(dataDir);
+  // The memory of a temporary cluster is not needed any more, and an orderly end takes seconds.
+  const end = temporary === undefined ? "stop" : "kill";
+  const etcd = stack.use(await restartable(() => startEtcd(name, dataDir, fsync), end));
+  const startServer = (): Promise<RunningProcess> => startApiServer(name, dataDir, port, files, options);
+  const apiserver = stack.use(await restartable(startServer, end));
+  const access = await accessAsAdministrator(stack, name, serverAt(port), dataDir, files.adminToken);
+  const others: RunningProcess[] = [];
+  if (options.controllerManager === true) {
+    const manager = await startControllerManager(name, dataDir, access.config);
+    stack.defer(() => manager[end]());
+    others.push(manager);
   }
+  const servers: Readonly<Record<ClusterServer, Restartable>> = { etcd, apiserver };
+  const owned = stack.move();
+  return {
+    ...access,
+    kubeconfig: formatKubeconfig(access.config, name),
+    get apiServer() {
+      return apiserver.running;
+    },
+    get etcd() {
+      return etcd.running;
+    },
+    askEtcd: (path, body) => askEtcd(dataDir, path, body),
+    get processes() {
+      return [etcd.running, apiserver.running, ...others];
+    },
+    kill: (server) => servers[server].running.kill(),
+    restart: (server) => servers[server].restart(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
-/** Starts `count` clusters at the same time. */
-export function startClusters(count: number, options: ClusterOptions = {}): Promise<OwnCluster[]> {
-  return severalClusters(count, options, startCluster);
+/** Returns the administrator's ways to a cluster, whose client `stack` ends; `dataDir` holds the API server's certificate. */
+export async function accessAsAdministrator(
+  stack: AsyncDisposableStack,
+  name: string,
+  url: string,
+  dataDir: string,
+  adminToken: string,
+): Promise<Pick<TestCluster, "url" | "config" | "kubeconfig" | "client" | "dataDir">> {
+  const config = await administratorConfig(name, url, dataDir, adminToken);
+  const client = stack.use(createKubeClient(config, { userAgent: "klutch-admin", flowControl: false }));
+  return { url, config, kubeconfig: formatKubeconfig(config), client, dataDir };
 }
 
-/** Makes `count` clusters at the same time, named after the options; when one fails, disposes the others and throws its reason. */
-export async function severalClusters<
-  Options extends { readonly name?: string | undefined },
-  Cluster extends TestCluster,
->(count: number, options: Options, make: (options: Options) => Promise<Cluster>): Promise<Cluster[]> {
-  const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
-  const results = await Promise.allSettled(names.map((name) => make({ ...options, name })));
-  const failure = results.find((result) => result.status === "rejected");
-  const clusters = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  if (failure === undefined) return clusters;
-  await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
-  throw failure.reason;
-}
-
-/** Returns the administrator's way to a cluster; `dataDir` holds the API server's certificate. */
-export async function administratorConfig(
+async function administratorConfig(
   name: string,
   server: string,
   dataDir: string,
@@ -139,57 +125,35 @@ export async function administratorConfig(
   return { name, server, ca, auth: { kind: "token", token: new Secret(adminToken) } };
 }
 
+function serverAt(port: number): string {
+  return `https://127.0.0.1:${port}`;
+}
+
 /** A server that can be killed and started again at its place. */
-class Restartable implements AsyncDisposable {
-  readonly #start: () => Promise<RunningProcess>;
-  readonly #end: "kill" | "stop";
-  #running: RunningProcess;
-  #restarting: Promise<void> | undefined;
-
-  private constructor(start: () => Promise<RunningProcess>, end: "kill" | "stop", running: RunningProcess) {
-    this.#start = start;
-    this.#end = end;
-    this.#running = running;
-  }
-
-  /** Starts it; `end` decides how disposing ends it. */
-  static async start(start: () => Promise<RunningProcess>, end: "kill" | "stop"): Promise<Restartable> {
-    return new Restartable(start, end, await start());
-  }
-
-  get running(): RunningProcess {
-    return this.#running;
-  }
-
-  kill(): Promise<void> {
-    return this.#running.kill();
-  }
-
-  restart(): Promise<void> {
-    this.#restarting ??= this.#again().finally(() => (this.#restarting = undefined));
-    return this.#restarting;
-  }
-
-  async #again(): Promise<void> {
-    await this.#running.kill();
-    this.#running = await this.#start();
-  }
-
-  /** A restart under way is waited for: nothing may start after the end. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#restarting?.catch(() => undefined);
-    await this.#running[this.#end]();
-  }
+interface Restartable extends AsyncDisposable {
+  readonly running: RunningProcess;
+  readonly restart: () => Promise<void>;
 }
 
-async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-cluster-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function freePort(stack: AsyncDisposableStack): Promise<number> {
-  return stack.use(await reservePorts(1)).ports[0] ?? 0;
+/** Starts it; `end` decides how disposing ends it. */
+async function restartable(start: () => Promise<RunningProcess>, end: "kill" | "stop"): Promise<Restartable> {
+  let running = await start();
+  let restarting: Promise<void> | undefined;
+  const again = async (): Promise<void> => {
+    await running.kill();
+    running = await start();
+  };
+  return {
+    get running() {
+      return running;
+    },
+    restart: () => (restarting ??= again().finally(() => (restarting = undefined))),
+    /** A restart under way is waited for: nothing may start after the end. */
+    async [Symbol.asyncDispose]() {
+      await restarting?.catch(() => undefined);
+      await running[end]();
+    },
+  };
 }
 
 interface ClusterFiles {
@@ -205,7 +169,7 @@ async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
   await chmod(dataDir, 0o700);
   const tokenFile = join(dataDir, "admin-token.csv");
   const accountKey = join(dataDir, "service-account.key");
-  if (!(await exists(tokenFile))) {
+  if (!existsSync(tokenFile)) {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     await writeFile(accountKey, privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
     const token = randomBytes(24).toString("hex");
@@ -222,7 +186,6 @@ async function startApiServer(
   files: ClusterFiles,
   { apiServerArgs = [], ...options }: ClusterOptions,
 ): Promise<RunningProcess> {
-  const certs = join(dataDir, "certs");
   return startProcess({
     name: `${name} kube-apiserver`,
     command: await resolveEngine("kube-apiserver"),
@@ -230,7 +193,7 @@ async function startApiServer(
       `--etcd-servers=${etcdAddress}`,
       `--secure-port=${port}`,
       "--bind-address=127.0.0.1",
-      `--cert-dir=${certs}`,
+      `--cert-dir=${join(dataDir, "certs")}`,
       `--service-account-key-file=${files.accountKey}`,
       `--service-account-signing-key-file=${files.accountKey}`,
       "--service-account-issuer=https://kubernetes.default.svc",
@@ -247,21 +210,15 @@ async function startApiServer(
     env: options.dataDir === undefined ? { GOGC: "400" } : {},
     cwd: dataDir,
     logFile: join(dataDir, "kube-apiserver.log"),
-    ready: () => apiServerReady(`https://127.0.0.1:${port}`, certs, files.adminToken),
+    // Then it is past its bootstrap, too: the default roles exist.
+    ready: async () => {
+      const config = await administratorConfig("probe", serverAt(port), dataDir, files.adminToken);
+      await using client = createKubeClient(config, { flowControl: false });
+      return (await client.request({ method: "GET", path: "/readyz" })) !== undefined;
+    },
     // It waits for open watches of clients that did not notice; they lose nothing by a hard end.
     stopTimeoutMs: 8_000,
   });
-}
-
-/** Ready and past its bootstrap: the default roles exist. */
-async function apiServerReady(server: string, certs: string, token: string): Promise<boolean> {
-  const ca = await readFile(join(certs, "apiserver.crt"), "utf8");
-  await using client = createKubeClient(
-    { name: "probe", server, ca, auth: { kind: "token", token: new Secret(token) } },
-    { flowControl: false },
-  );
-  await client.request({ method: "GET", path: "/readyz" });
-  return true;
 }
 
 const controllers = [
@@ -295,11 +252,4 @@ export async function startControllerManager(
     ],
     logFile: join(dataDir, "kube-controller-manager.log"),
   });
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

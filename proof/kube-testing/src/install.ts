@@ -5,7 +5,6 @@ import {
   formatKubeconfig,
   type KubeClient,
   resourceTypeOf,
-  serviceAccountToken,
 } from "@klutch/kube";
 import {
   clusterRoleBindings,
@@ -20,10 +19,14 @@ import {
   roleBindings,
   roles,
   serviceAccounts,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
+import { accountConfig } from "./access.ts";
 import { waitFor } from "./wait-for.ts";
 
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
+const policies = [validatingAdmissionPolicies, validatingAdmissionPolicyBindings];
 const manager = { fieldManager: "installer", force: true } as const;
 
 /** Applies namespaces, accounts and objects that decide about rights; everything else is left out. */
@@ -31,6 +34,15 @@ export async function installRights(client: KubeClient, manifests: readonly Kube
   for (const manifest of manifests) {
     const type = installable.find(({ kind }) => kind === manifest.kind);
     if (type !== undefined) await client.apply(type, manifest, manager);
+  }
+}
+
+/** Applies ValidatingAdmissionPolicies and their bindings. The server obeys them only a moment later. */
+export async function applyPolicies(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
+  for (const manifest of manifests) {
+    const type = policies.find(({ kind }) => kind === manifest.kind);
+    if (type === undefined) throw new Error(`${manifest.kind} is no admission policy`);
+    await client.apply(type, manifest, manager);
   }
 }
 
@@ -54,7 +66,7 @@ export async function untilServed(client: KubeClient, name: string): Promise<voi
   await waitFor(`${name} to be served`, isServed);
 }
 
-/** Installs rights and kinds as an administrator, and returns a kubeconfig of the one account among them, valid for an hour. */
+/** Installs rights and kinds as an administrator, and returns a kubeconfig of the one account among them, valid for a day. */
 export async function installedAccount(
   config: ClusterConfig,
   manifests: readonly KubeObject[],
@@ -64,6 +76,5 @@ export async function installedAccount(
   await installKinds(client, manifests);
   const account = manifests.find(({ kind }) => kind === serviceAccounts.kind);
   if (account === undefined) throw new Error("there is no ServiceAccount among the manifests");
-  const { token } = await serviceAccountToken(client, refOfObject(account), { expirationSeconds: 3600 });
-  return formatKubeconfig({ ...config, auth: { kind: "token", token } });
+  return formatKubeconfig(await accountConfig({ client, config }, refOfObject(account)));
 }

@@ -7,6 +7,15 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube-core";
+import {
+  anyObject as anyObjectOf,
+  customResourceDefinition,
+  integer,
+  type JsonSchema,
+  list,
+  object,
+  string,
+} from "@klutch/schema";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -59,56 +68,34 @@ export function roleBindingObject(
 }
 
 /** A field that may hold any object. */
-export const anyObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
+export const anyObject: JsonSchema = anyObjectOf().json;
+
+const condition = object(
+  { type: string(), status: string(), lastTransitionTime: string({ format: "date-time" }), reason: string() },
+  { message: string(), observedGeneration: integer({ format: "int64" }) },
+);
 
 /** Conditions as the API conventions want them: a list with one of each type. */
-export const conditionsSchema = {
-  type: "array",
-  items: {
-    type: "object",
-    required: ["type", "status", "lastTransitionTime", "reason"],
-    properties: {
-      type: { type: "string" },
-      status: { type: "string" },
-      reason: { type: "string" },
-      message: { type: "string" },
-      lastTransitionTime: { type: "string", format: "date-time" },
-      observedGeneration: { type: "integer", format: "int64" },
-    },
-  },
-  "x-kubernetes-list-type": "map",
-  "x-kubernetes-list-map-keys": ["type"],
-} as const;
+export const conditionsSchema: JsonSchema = list(condition, { listType: "map", mapKeys: ["type"] }).json;
 
 /** A CRD with one version. Its objects have just these properties, by default none. */
 export function crdObject(
-  { group, version, plural, kind, namespaced }: ResourceType,
+  type: ResourceType,
   options: {
-    readonly properties?: Readonly<Record<string, unknown>> | undefined;
+    readonly properties?: Readonly<Record<string, object>> | undefined;
     /** True if the status is a subresource. Default false. */
     readonly hasStatus?: boolean | undefined;
   } = {},
 ): DynamicObject {
-  const { properties, hasStatus = false } = options;
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: namespaced ? "Namespaced" : "Cluster",
-      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          schema: {
-            openAPIV3Schema: { type: "object", ...(properties === undefined ? {} : { properties }) },
-          },
-          ...(hasStatus ? { subresources: { status: {} } } : {}),
-        },
-      ],
-    },
-  };
+  const fields = Object.entries(options.properties ?? {}).map(
+    ([name, json]) => [name, { json: { ...json } }] as const,
+  );
+  const crd = customResourceDefinition({
+    ...type,
+    scope: type.namespaced ? "Namespaced" : "Cluster",
+    fields: Object.fromEntries(fields),
+    description: `A ${type.kind}.`,
+    statusSubresource: options.hasStatus ?? false,
+  });
+  return { ...crd };
 }

@@ -1,4 +1,5 @@
 /** Command lines of programs for developers, such as benchmarks and simulations. */
+import { parseArgs } from "node:util";
 
 /** A program was called in a wrong way; the message is a sentence for people. */
 export class UsageError extends Error {}
@@ -9,6 +10,26 @@ export function wholeNumber(option: string, value: string): number {
   if (!Number.isSafeInteger(number) || number < 1)
     throw new UsageError(`--${option} must be a whole number above 0, not "${value}"`);
   return number;
+}
+
+/** Options with their defaults, whose kinds they have: whole numbers above 0, texts, or switches. */
+export type OptionDefaults = Readonly<Record<string, number | string | boolean>>;
+
+/** Reads the options of a command line. Throws an error that `exitCodeOf` prints. */
+export function optionsOf<D extends OptionDefaults>(defaults: D, args: readonly string[]): D {
+  const kindOf = (usual: unknown): "boolean" | "string" =>
+    typeof usual === "boolean" ? "boolean" : "string";
+  const { values } = parseArgs({
+    args: args.filter((argument) => argument !== "--"),
+    options: Object.fromEntries(
+      Object.entries(defaults).map(([name, usual]) => [name, { type: kindOf(usual) }]),
+    ),
+  });
+  const chosen = Object.entries(defaults).map(([name, usual]) => {
+    const value = values[name] ?? usual;
+    return [name, typeof usual === "number" ? wholeNumber(name, String(value)) : value];
+  });
+  return Object.fromEntries(chosen) as D;
 }
 
 /** Runs it. An error in its command line is printed without a stack, and gives 2; any other error is thrown. */

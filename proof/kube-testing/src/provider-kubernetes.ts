@@ -4,17 +4,15 @@ import { dirname, join } from "node:path";
 import { reservePort, type ReservedPorts, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
 import {
-  apiVersionOf,
-  conditionsOf,
-  customResourceDefinitions,
   type DynamicObject,
-  isTrue,
+  type KubeObject,
   recordAt,
   type ResourceType,
   secrets,
   textAt,
 } from "@klutch/kube-core";
-import { secretObject } from "./objects.ts";
+import { installKinds } from "./install.ts";
+import { objectOfType, secretObject } from "./objects.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Options of `startProviderKubernetes`. */
@@ -73,7 +71,8 @@ export async function startProviderKubernetes(options: ProviderKubernetesOptions
   stack.use(await turn());
   const { ports } = stack.use(await reservePorts(1));
   const program = await resolveEngine("provider-kubernetes");
-  await installKinds(options, join(dirname(program), "package", "crds"));
+  const kinds = await readKinds(options.clusterFolder, join(dirname(program), "package", "crds"));
+  await installKinds(options.client, kinds);
   const folder = await prepareFolder(options);
   const probe = `127.0.0.1:${ports[0]}`;
   stack.use(
@@ -83,12 +82,11 @@ export async function startProviderKubernetes(options: ProviderKubernetesOptions
       args: ["--enable-watches", `--health-probe-bind-addr=${probe}`],
       env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
       logFile: join(folder, "provider-kubernetes.log"),
-      ready: () => isReady(`http://${probe}/readyz`),
+      ready: async () => (await fetch(`http://${probe}/readyz`)).ok,
     }),
   );
   await configure(options);
-  const owned = stack.move();
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return stack.move();
 }
 
 async function turn(): Promise<ReservedPorts> {
@@ -96,64 +94,39 @@ async function turn(): Promise<ReservedPorts> {
   return waitFor(description, () => reservePort(webhookPort), { timeoutMs: 300_000 });
 }
 
-async function installKinds(options: ProviderKubernetesOptions, folder: string): Promise<void> {
-  const { client, clusterFolder } = options;
+/** Reads its kinds. The package leaves the address of their webhook open; the installer fills it in. */
+async function readKinds(clusterFolder: string, folder: string): Promise<readonly KubeObject[]> {
   const authority = await readFile(join(clusterFolder, "certs", "apiserver.crt"));
-  const webhook = {
-    clientConfig: {
-      url: `https://127.0.0.1:${webhookPort}/convert`,
-      caBundle: authority.toString("base64"),
-    },
-    conversionReviewVersions: ["v1"],
-  };
-  for (const file of await readdir(folder)) {
+  const url = `https://127.0.0.1:${webhookPort}/convert`;
+  const clientConfig = { url, caBundle: authority.toString("base64") };
+  const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } };
+  const read = async (file: string): Promise<KubeObject> => {
     const [document] = parseYamlDocuments(await readFile(join(folder, file), "utf8"));
     const crd = decodeObject<DynamicObject>(document, file);
     const spec = recordAt(crd, "spec");
-    // The package leaves the address of the webhook open; the installer fills it in.
-    const conversion =
-      textAt(spec, "conversion", "strategy") === "Webhook" ? { strategy: "Webhook", webhook } : undefined;
-    await client.apply(
-      customResourceDefinitions,
-      conversion === undefined ? crd : { ...crd, spec: { ...spec, conversion } },
-      manager,
-    );
-  }
-  for (const { plural, group } of [kubernetesObjects, namespacedKubernetesObjects, ...configKinds]) {
-    const ref = { name: `${plural}.${group}` };
-    await waitFor(`${ref.name} to be served`, async () =>
-      isTrue(conditionsOf(await client.get<DynamicObject>(customResourceDefinitions, ref)), "Established"),
-    );
-  }
+    return textAt(spec, "conversion", "strategy") === "Webhook"
+      ? { ...crd, spec: { ...spec, conversion } }
+      : crd;
+  };
+  return Promise.all((await readdir(folder)).map(read));
 }
 
 /** The files that the process reads, and its log. */
 async function prepareFolder({ clusterFolder, kubeconfig }: ProviderKubernetesOptions): Promise<string> {
   const folder = join(clusterFolder, "provider-kubernetes");
   await mkdir(folder, { recursive: true });
-  for (const [name, target] of [
-    ["apiserver.crt", "tls.crt"],
-    ["apiserver.key", "tls.key"],
-  ] as const)
-    await copyFile(join(clusterFolder, "certs", name), join(folder, target));
+  for (const kind of ["crt", "key"])
+    await copyFile(join(clusterFolder, "certs", `apiserver.${kind}`), join(folder, `tls.${kind}`));
   await writeFile(join(folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
   return folder;
-}
-
-async function isReady(url: string): Promise<boolean> {
-  return (await fetch(url)).ok;
 }
 
 async function configure({ client, kubeconfig, namespace }: ProviderKubernetesOptions): Promise<void> {
   const secretRef = { namespace, name: kubernetesProviderConfig, key: "kubeconfig" };
   await client.apply(secrets, secretObject(namespace, secretRef.name, { kubeconfig }), manager);
   for (const type of configKinds) {
-    const config: DynamicObject = {
-      apiVersion: apiVersionOf(type),
-      kind: type.kind,
-      metadata: { name: kubernetesProviderConfig },
-      spec: { credentials: { source: "Secret", secretRef } },
-    };
+    const spec = { credentials: { source: "Secret", secretRef } };
+    const config = objectOfType(type, { name: kubernetesProviderConfig }, { spec });
     await waitFor(`its ${type.kind} to be made`, () => client.apply(type, config, manager));
   }
 }

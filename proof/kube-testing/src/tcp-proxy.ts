@@ -45,7 +45,7 @@ const host = "127.0.0.1";
 export class TcpProxy implements AsyncDisposable {
   readonly #faults: Faults = { ...noFaults };
   readonly #sockets = new Set<Socket>();
-  readonly #ways = new Set<Way>();
+  readonly #ways = new Set<() => void>();
   readonly #originOf: NonNullable<TcpProxyOptions["originOf"]>;
   readonly #listener: Server;
   #target: URL;
@@ -132,7 +132,7 @@ export class TcpProxy implements AsyncDisposable {
 
   #change(faults: Partial<Faults>): void {
     Object.assign(this.#faults, faults);
-    for (const way of this.#ways) way.deliver();
+    for (const deliver of this.#ways) deliver();
   }
 
   async #accept(client: Socket): Promise<void> {
@@ -160,16 +160,10 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #join(from: Socket, to: Socket, circumstances: Circumstances): void {
-    const way = startWay(from, to, circumstances);
-    this.#ways.add(way);
-    to.on("close", () => this.#ways.delete(way));
+    const deliver = startWay(from, to, circumstances);
+    this.#ways.add(deliver);
+    to.on("close", () => this.#ways.delete(deliver));
   }
-}
-
-/** One direction of one connection. */
-interface Way {
-  /** Delivers the pieces that are due and not held. */
-  deliver(): void;
 }
 
 interface Circumstances {
@@ -178,20 +172,21 @@ interface Circumstances {
   readonly isAnswer: boolean;
 }
 
-function startWay(from: Socket, to: Socket, { faults, isHeld, isAnswer }: Circumstances): Way {
+/** Carries the bytes of one direction. The result delivers the pieces that are due and not held. */
+function startWay(from: Socket, to: Socket, { faults, isHeld, isAnswer }: Circumstances): () => void {
   const pieces: { isDue: boolean; readonly arrive: () => void }[] = [];
   const deliver = (): void => {
     while (pieces[0]?.isDue === true && !isHeld()) pieces.shift()?.arrive();
   };
   const send = (arrive: () => void): void => {
-    const piece = { isDue: faults.delayMs <= 0, arrive };
+    const piece = { isDue: false, arrive };
+    const fall = (): void => {
+      piece.isDue = true;
+      deliver();
+    };
     pieces.push(piece);
-    if (piece.isDue) deliver();
-    else
-      setTimeout(() => {
-        piece.isDue = true;
-        deliver();
-      }, faults.delayMs);
+    if (faults.delayMs > 0) setTimeout(fall, faults.delayMs);
+    else fall();
   };
   const write = (chunk: Uint8Array): void => {
     if (!to.writable) return;
@@ -208,5 +203,5 @@ function startWay(from: Socket, to: Socket, { faults, isHeld, isAnswer }: Circum
     if (isHeld()) to.destroy();
     else send(() => to.destroySoon());
   });
-  return { deliver };
+  return deliver;
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface WaitOptions {
   /** Default 60 000: a loaded machine is slow, and only a result that never comes takes this long. */
   readonly timeoutMs?: number | undefined;
-  /** Default 50. */
+  /** Time between two questions. Default: a tenth of the time waited so far, at least 25 and at most 500, so that a long wait leaves the cores to what it waits for. */
   readonly intervalMs?: number | undefined;
 }
 
@@ -19,7 +19,7 @@ export async function waitFor<T>(
   options: WaitOptions = {},
 ): Promise<T> {
   const timeoutMs = options.timeoutMs ?? 60_000;
-  const deadline = performance.now() + timeoutMs;
+  const sinceMs = performance.now();
   let last: unknown;
   for (;;) {
     try {
@@ -29,9 +29,10 @@ export async function waitFor<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - sinceMs;
+    if (waitedMs > timeoutMs) {
       throw new Error(`waited ${timeoutMs} ms for ${description}; last: ${String(last)}`, { cause: last });
     }
-    await sleep(options.intervalMs ?? 50);
+    await sleep(options.intervalMs ?? Math.min(Math.max(waitedMs / 10, 25), 500));
   }
 }

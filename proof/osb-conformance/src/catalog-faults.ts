@@ -19,7 +19,7 @@ export const catalogRules: readonly RuleId[] = [
 ];
 
 /** A fault names the place, never more than one value. */
-export interface CatalogFault {
+interface CatalogFault {
   readonly rule: RuleId;
   readonly why: string;
 }
@@ -30,27 +30,27 @@ const semanticVersion =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 const largestSchema = 64 * 1024;
 
+type Types = Readonly<Record<string, (value: unknown) => boolean>>;
+
 const isFlag = (value: unknown): boolean => typeof value === "boolean";
-const isDuration = (value: unknown): boolean => Number.isInteger(value);
-const offeringTypes: Readonly<Record<string, (value: unknown) => boolean>> = {
+const permissions: readonly unknown[] = ["syslog_drain", "route_forwarding", "volume_mount"];
+const offeringTypes: Types = {
   tags: isTextList,
-  requires: (value) =>
-    isTextList(value) &&
-    value.every((name) => ["syslog_drain", "route_forwarding", "volume_mount"].includes(name)),
+  requires: (value) => Array.isArray(value) && value.every((name) => permissions.includes(name)),
   instances_retrievable: isFlag,
   bindings_retrievable: isFlag,
   allow_context_updates: isFlag,
   plan_updateable: isFlag,
   metadata: isObject,
 };
-const planTypes: Readonly<Record<string, (value: unknown) => boolean>> = {
+const planTypes: Types = {
   metadata: isObject,
   free: isFlag,
   bindable: isFlag,
   binding_rotatable: isFlag,
   plan_updateable: isFlag,
   schemas: isObject,
-  maximum_polling_duration: isDuration,
+  maximum_polling_duration: Number.isInteger,
   maintenance_info: isObject,
 };
 
@@ -112,12 +112,7 @@ function schemaFault(schema: unknown): string | undefined {
 }
 
 /** Checks the fields that identify an offering or a plan. */
-function checkTexts(
-  expect: Expect,
-  rule: "offering-fields" | "plan-fields",
-  object: Json,
-  place: string,
-): void {
+function checkTexts(expect: Expect, rule: RuleId, object: Json, place: string): void {
   for (const field of ["name", "id", "description"])
     expect(rule, isText(object[field]), `${place}.${field} is missing, empty or no text`);
   const { name, id } = object;
@@ -125,22 +120,12 @@ function checkTexts(
   expect("catalog-guids", !isText(id) || guid.test(id), `${place}.id is no GUID`);
 }
 
-function checkTypes(
-  expect: Expect,
-  object: Json,
-  types: Readonly<Record<string, (value: unknown) => boolean>>,
-  place: string,
-): void {
+function checkTypes(expect: Expect, object: Json, types: Types, place: string): void {
   for (const [field, is] of Object.entries(types))
     expect("catalog-types", isOptional(object[field], is), `${place}.${field} is not what it is defined as`);
 }
 
-function checkUnique(
-  expect: Expect,
-  rule: "offering-names" | "plan-names" | "catalog-ids",
-  field: "name" | "id",
-  objects: readonly Json[],
-): void {
+function checkUnique(expect: Expect, rule: RuleId, field: "name" | "id", objects: readonly Json[]): void {
   const values = objects.map((object) => object[field]).filter(isText);
   const twice = values.find((value, index) => values.indexOf(value) !== index);
   expect(rule, twice === undefined, `two have the ${field} ${JSON.stringify(twice)}`);

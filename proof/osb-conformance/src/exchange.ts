@@ -1,5 +1,5 @@
 /** Raw requests to a broker and their answers, in words without secrets. */
-import { type HttpRequest, type HttpResponse, parsedJson } from "@klutch/http-client";
+import { cleanerFor, type HttpRequest, type HttpResponse, parsedJson } from "@klutch/http-client";
 import {
   type Credentials,
   type NamedClient,
@@ -62,17 +62,16 @@ const secretFields = new Set([
   "route_service_url",
   "mount_config",
 ]);
-const longestShown = 300;
-/** Shorter ones would take every other letter out of the report. */
-const shortestSecret = 4;
 
 export function createExchanger(options: ExchangerOptions): Exchanger {
-  const secrets = new Set(options.secrets.flatMap(spellings));
+  const secrets = new Set(options.secrets);
+  let clean = cleanerFor(options.secrets);
   const credentials: Credentials = {
     ...options.credentials,
     async header(signal) {
       const header = await options.credentials.header(signal);
-      for (const spelling of spellings(header?.split(" ")[1] ?? "")) secrets.add(spelling);
+      const secret = header?.split(" ")[1] ?? "";
+      if (!secrets.has(secret)) clean = cleanerFor([...secrets.add(secret)]);
       return header;
     },
   };
@@ -82,23 +81,17 @@ export function createExchanger(options: ExchangerOptions): Exchanger {
     try {
       const response = await send(request, requestIdentity, { ...options, credentials }, signal);
       const body = parsedJson(response.text);
-      const came = shown(`HTTP ${response.status}${wordsOf(body, response)}`, secrets);
-      exchange = { ...response, sent: shown(wordsOfRequest(request), secrets), came, body, requestIdentity };
+      const came = clean(`HTTP ${response.status}${wordsOf(body, response)}`);
+      exchange = { ...response, sent: clean(wordsOfRequest(request)), came, body, requestIdentity };
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof OsbTransportError)) throw error;
-      const came = shown(`no usable answer: ${error.message}`, secrets);
-      exchange = { ...noAnswer, sent: shown(wordsOfRequest(request), secrets), came, requestIdentity };
+      const came = clean(`no usable answer: ${error.message}`);
+      exchange = { ...noAnswer, sent: clean(wordsOfRequest(request)), came, requestIdentity };
     }
     options.observe(exchange);
     return exchange;
   };
-}
-
-/** A secret as it is, within JSON and within a URL. */
-function spellings(secret: string): readonly string[] {
-  if (secret.length < shortestSecret) return [];
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
 }
 
 const noAnswer = {
@@ -174,10 +167,4 @@ function wordsOf(body: unknown, { text, contentType }: HttpResponse): string {
   const hide = (name: string, value: unknown): unknown =>
     secretFields.has(name) && value !== null ? "[redacted]" : value;
   return ` ${JSON.stringify(body, hide)}`;
-}
-
-function shown(text: string, secrets: ReadonlySet<string>): string {
-  let clean = text;
-  for (const secret of secrets) clean = clean.replaceAll(secret, "[redacted]");
-  return clean.length > longestShown ? `${clean.slice(0, longestShown)} …` : clean;
 }

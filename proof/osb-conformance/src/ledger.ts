@@ -13,18 +13,17 @@ export interface LedgerEntry {
   readonly state: "asked" | "refused" | "unsure" | "there";
 }
 
-/** The plan that an entry belongs to. */
-export type LedgerPlan = Pick<LedgerEntry, "serviceId" | "planId">;
-
 /** Keeps entries by their ids. */
 export class Ledger {
   readonly #entries = new Map<string, LedgerEntry>();
 
   /** Adds an entry before the request is sent. */
-  add(ids: LedgerIds, plan: LedgerPlan): void {
-    const { serviceId, planId } = plan;
-    const entry = { instanceId: ids.instanceId, bindingId: ids.bindingId, serviceId, planId };
-    this.#entries.set(keyOf(ids), { ...entry, state: "asked" });
+  add(
+    { instanceId, bindingId }: LedgerIds,
+    { serviceId, planId }: Pick<LedgerEntry, "serviceId" | "planId">,
+  ): void {
+    const entry = { instanceId, bindingId, serviceId, planId, state: "asked" } as const;
+    this.#entries.set(keyOf(entry), entry);
   }
 
   /** Notes that a create was answered with `status`; 0 is no answer. */
@@ -52,11 +51,8 @@ export class Ledger {
 
   /** All entries in the order to delete them: bindings before instances. */
   get entries(): readonly LedgerEntry[] {
-    const all = [...this.#entries.values()];
-    return [
-      ...all.filter(({ bindingId }) => bindingId !== undefined),
-      ...all.filter(({ bindingId }) => bindingId === undefined),
-    ];
+    const isInstance = ({ bindingId }: LedgerEntry): number => Number(bindingId === undefined);
+    return [...this.#entries.values()].toSorted((left, right) => isInstance(left) - isInstance(right));
   }
 }
 

@@ -15,7 +15,7 @@ import { checkCatalog, checkHeaders, expectWellFormed } from "./checks/headers.t
 import { checkProvision, checkRefusedProvisions, checkSynchronousProvision } from "./checks/provision.ts";
 import { checkFetchInstance, checkUpdate } from "./checks/update.ts";
 import { cleanUp, type Leftover } from "./cleanup.ts";
-import { type CheckContext, type CheckWishes, sender } from "./context.ts";
+import { CheckContext, type CheckParts, type CheckWishes, sender } from "./context.ts";
 import { createExchanger, type Exchanger } from "./exchange.ts";
 import { Ledger } from "./ledger.ts";
 import { type CheckedPlan, choosePlan, type PlanWish } from "./plan-choice.ts";
@@ -69,14 +69,8 @@ export async function checkBroker(options: CheckOptions, sources: CheckSources):
   const report = new Report();
   const ledger = new Ledger();
   const run: Run = { report, ledger, options, sources, version: options.apiVersion ?? apiVersions[0] };
-  const parts = {
-    http,
-    url,
-    credentials,
-    newId: sources.newId,
-    secrets: secretsOf(auth),
-    version: () => run.version,
-  };
+  const { newId } = sources;
+  const parts = { http, url, credentials, newId, secrets: secretsOf(auth), version: () => run.version };
   const exchange = createExchanger({ ...parts, observe: (each) => expectWellFormed(report, each) });
   const quiet = createExchanger({ ...parts, observe: () => undefined });
   let stoppedBy: string | undefined;
@@ -118,17 +112,9 @@ async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promi
   const plan = choosePlan(catalog, options.choice);
   if (typeof plan === "string") return plan;
   run.plan = plan;
-  const ids = (): string => recognizable(newId());
-  const context: CheckContext = {
-    send,
-    report,
-    ledger,
-    plan,
-    wishes: options.wishes,
-    clock,
-    signal,
-    newId: ids,
-  };
+  // Ids of this command begin alike, so that people who find one know whose it is.
+  const parts = { send, report, ledger, plan, clock, signal, newId: () => `05bc4ec0${newId().slice(8)}` };
+  const context = new CheckContext({ ...parts, wishes: options.wishes });
   tell("provisioning");
   await checkRefusedProvisions(context);
   await checkSynchronousProvision(context);
@@ -138,7 +124,7 @@ async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promi
   await checkFetchInstance(context, instance);
   const updated = await checkUpdate(context, instance);
   if (typeof updated === "string") return updated;
-  const now = { ...context, plan: { ...plan, planId: updated.planId } };
+  const now = context.withPlan(updated.planId);
   tell("binding");
   const unbound = await checkBindings(now, instance);
   const cleanup = { ledger, send: sender(quiet, clock, signal), clock, signal, limitMs: options.cleanupMs };
@@ -166,7 +152,7 @@ async function agreeOnVersion(run: Run, exchange: Exchanger): Promise<void> {
 /** Cleans up and returns the leftovers; if `hurry` aborts, those are the entries still in the ledger. */
 async function emptied(
   ledger: Ledger,
-  send: CheckContext["send"],
+  send: CheckParts["send"],
   { cleanupMs }: CheckOptions,
   { clock, hurry, tell }: CheckSources,
 ): Promise<readonly Leftover[]> {
@@ -178,11 +164,6 @@ async function emptied(
     if (!hurry.aborted) throw error;
     return ledger.entries.map((entry) => ({ entry, came: "nobody waited for its deletion" }));
   }
-}
-
-/** Ids of this command begin alike, so that people who find one know whose it is. */
-function recognizable(uuid: string): string {
-  return `05bc4ec0${uuid.slice(8)}`;
 }
 
 function secretsOf(auth: BrokerAuth | undefined): readonly string[] {

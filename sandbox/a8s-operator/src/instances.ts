@@ -1,12 +1,10 @@
-/** Makes a server for each Postgresql. */
-import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
-import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
+/** Makes a server for each Postgresql, with settings from its parameters. */
 import { postgres } from "@klutch/data-servers";
+import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
+import { type Reconcile, TerminalError } from "@klutch/kube-runtime";
 import { databaseOf } from "./database.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "./kinds.ts";
-import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "./objects.ts";
-import type { OperatorParts } from "./parts.ts";
-import { serverSettings } from "./settings.ts";
+import { type OperatorParts, type Ready, type Writer, writerOf } from "./parts.ts";
 
 const longestWords = 500;
 /** Wait before standbys that catch up are looked at again. */
@@ -16,19 +14,19 @@ const lookMs = 15_000;
 
 /** Returns the reconcile function, by the key of the instance. */
 export function createInstanceReconcile(parts: OperatorParts): Reconcile {
-  const { client, clock, servers, instances } = parts;
+  const { servers, instances } = parts;
   return async (key, { signal }) => {
     const instance = instances.get(key);
     if (instance === undefined) {
       await servers.keepOnly(new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? "")));
       return undefined;
     }
-    const writer: Writer = { client, clock, type: postgresqls, signal };
+    const writer = writerOf(parts, postgresqls, signal);
     if (isDeleting(instance)) {
       await remove(parts, writer, instance);
       return undefined;
     }
-    await addFinalizer(writer, instance);
+    await writer.addFinalizer(instance);
     return run(parts, writer, instance);
   };
 }
@@ -39,11 +37,7 @@ export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
   return binding.metadata.namespace === namespace && binding.spec.instance.name === name;
 }
 
-async function run(
-  { servers }: OperatorParts,
-  writer: Writer,
-  instance: Postgresql,
-): Promise<ReconcileResult | undefined> {
+async function run({ servers }: OperatorParts, writer: Writer, instance: Postgresql) {
   const { replicas, parameters = {} } = instance.spec;
   const uid = instance.metadata.uid ?? "";
   try {
@@ -53,11 +47,11 @@ async function run(
     );
   } catch (error) {
     const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
-    await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
+    await writer.report(instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
     throw error;
   }
   const say = (ready: Ready, readyReplicas: number): Promise<void> =>
-    report(writer, instance, ready, { clusterStatus: "Running", readyReplicas });
+    writer.report(instance, ready, { clusterStatus: "Running", readyReplicas });
   try {
     const following = await servers.with(uid, () => servers.follow(uid, replicas - 1));
     const readiness = readinessOf(replicas, following);
@@ -97,9 +91,59 @@ async function remove(parts: OperatorParts, writer: Writer, instance: Postgresql
   }
   const uid = instance.metadata.uid ?? "";
   await servers.with(uid, () => servers.remove(uid));
-  await removeFinalizer(writer, instance);
+  await writer.removeFinalizer(instance);
 }
 
 function wordsOf(error: unknown): string {
   return plainText(error instanceof Error ? error.message : String(error), longestWords);
+}
+
+/** Settings by the names of a8s. */
+const settingNames: Readonly<Record<string, string>> = {
+  maxConnections: "max_connections",
+  maxLocksPerTransaction: "max_locks_per_transaction",
+  maxReplicationSlots: "max_replication_slots",
+  maxWALSenders: "max_wal_senders",
+  synchronousCommit: "synchronous_commit",
+  sslCiphers: "ssl_ciphers",
+  sslMinProtocolVersion: "ssl_min_protocol_version",
+  clientMinMessages: "client_min_messages",
+  logMinMessages: "log_min_messages",
+  logMinErrorStatement: "log_min_error_statement",
+  logStatement: "log_statement",
+  logErrorVerbosity: "log_error_verbosity",
+  trackIOTiming: "track_io_timing",
+  archiveTimeoutSeconds: "archive_timeout",
+  statementTimeoutMillis: "statement_timeout",
+  tempFileLimitKiloBytes: "temp_file_limit",
+  walWriterDelayMillis: "wal_writer_delay",
+};
+
+/** Sessions that tenants cannot take. */
+const reserved = 5;
+const defaultConnections = 100;
+/** More than the standbys of the largest instance need while they are copied. */
+const forStandbys = 10;
+/** Kept of what standbys have not received; a standby that is further behind is copied again. */
+const keptForStandbys = "1GB";
+
+/** Returns the server's settings. Throws a `TerminalError` for an unknown parameter: some settings run programs (`archive_command`). */
+export function serverSettings(parameters: Readonly<Record<string, number | string>>): postgres.Settings {
+  const settings = Object.entries(parameters).map(([name, value]) => {
+    const setting = Object.hasOwn(settingNames, name) ? settingNames[name] : undefined;
+    if (setting === undefined)
+      throw new TerminalError(
+        `spec.parameters.${name} is no parameter; possible: ${Object.keys(settingNames).join(", ")}`,
+      );
+    return [setting, String(value)] as const;
+  });
+  const connections = Number(parameters["maxConnections"] ?? defaultConnections);
+  return {
+    ...Object.fromEntries(settings),
+    max_wal_senders: String(Number(parameters["maxWALSenders"] ?? 0) + forStandbys),
+    max_replication_slots: String(Number(parameters["maxReplicationSlots"] ?? 0) + forStandbys),
+    max_slot_wal_keep_size: keptForStandbys,
+    max_connections: String(connections + reserved),
+    superuser_reserved_connections: String(reserved),
+  };
 }

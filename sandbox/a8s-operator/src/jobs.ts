@@ -1,25 +1,19 @@
 /** Backups and restores of a8s: they wait until they can run, run once, and report how it went. */
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { postgres, ProgramError } from "@klutch/data-servers";
-import {
-  conditionsOf,
-  isDeleting,
-  isTrue,
-  type KubeObject,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube-core";
+import { exists } from "@klutch/engines";
+import * as core from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { databaseOf } from "./database.ts";
 import { type Backup, backups, type Restore, restores } from "./kinds.ts";
-import { addFinalizer, removeFinalizer, report, type Writer } from "./objects.ts";
-import { type OperatorParts, withServer } from "./parts.ts";
+import { type OperatorParts, withServer, writerOf } from "./parts.ts";
 
 interface JobKind<J extends Backup | Restore> {
-  readonly type: ResourceType;
+  readonly type: core.ResourceType;
   /** Field of the status with the id of the job. */
   readonly idField: string;
   /** Does the work. Returns why it has to wait; throws `ProgramError` when it failed. */
@@ -40,7 +34,7 @@ export function createBackupReconcile(parts: OperatorParts): Reconcile {
     async run(backup, signal) {
       const file = dumpFile(folder, backup);
       // It is whole, but a crash kept the operator from reporting it.
-      if (await isThere(file)) return undefined;
+      if (await exists(file)) return undefined;
       const { metadata, spec } = backup;
       return withServer(parts, metadata.namespace, spec.serviceInstance, async (server) => {
         await mkdir(join(folder, "backups"), { recursive: true, mode: 0o700 });
@@ -73,11 +67,12 @@ export function createRestoreReconcile(parts: OperatorParts): Reconcile {
       const source = backup.spec.serviceInstance.name;
       if (source !== name)
         return `spec.backupName is ${ref.name}, which is of ${source}; only backups of ${name} go into ${name}`;
-      if (!isTrue(conditionsOf(backup), "Ready")) return `Backup ${ref.name} is not ready yet`;
+      if (!core.isTrue(core.conditionsOf(backup), "Ready")) return `Backup ${ref.name} is not ready yet`;
       const file = dumpFile(parts.folder, backup);
       return withServer(parts, namespace, restore.spec.serviceInstance, async (server) => {
-        if (!(await isThere(file))) throw new ProgramError(`the data of Backup ${ref.name} are gone`);
-        await postgres.restoreDatabase(databaseOf(server), () => createReadStream(file), { token, signal });
+        if (!(await exists(file))) throw new ProgramError(`the data of Backup ${ref.name} are gone`);
+        const open = (): Readable => createReadStream(file);
+        await postgres.restoreDatabase(databaseOf(server), { open, token, signal });
         return undefined;
       });
     },
@@ -86,44 +81,38 @@ export function createRestoreReconcile(parts: OperatorParts): Reconcile {
   });
 }
 
-function createJobReconcile<J extends Backup | Restore>(
-  { client, clock }: OperatorParts,
-  { type, run, remove, idField }: JobKind<J>,
-): Reconcile {
+function createJobReconcile<J extends Backup | Restore>(parts: OperatorParts, kind: JobKind<J>): Reconcile {
+  const { type, run, remove, idField } = kind;
   return async (key, { signal }) => {
     // Reads from the API server, because a late cache would repeat finished work.
-    const job = await client.find<J>(type, refOf(key), { signal });
+    const job = await parts.client.find<J>(type, core.refOf(key), { signal });
     if (job === undefined) return undefined;
-    const writer: Writer = { client, clock, type, signal };
-    if (isDeleting(job)) {
+    const writer = writerOf(parts, type, signal);
+    if (core.isDeleting(job)) {
       await remove(job);
-      await removeFinalizer(writer, job);
+      await writer.removeFinalizer(job);
       return undefined;
     }
-    if (isTrue(conditionsOf(job), "Ready")) return undefined;
-    await addFinalizer(writer, job);
+    if (core.isTrue(core.conditionsOf(job), "Ready")) return undefined;
+    await writer.addFinalizer(job);
     try {
       const message = await run(job, signal);
       if (message !== undefined) {
-        await report(writer, job, { isReady: false, reason: "Waiting", message });
+        await writer.report(job, { isReady: false, reason: "Waiting", message });
         return { requeueAfterMs: waitMs };
       }
     } catch (error) {
       if (!(error instanceof ProgramError)) throw error;
-      await report(writer, job, { isReady: false, reason: "Failed", message: error.message });
+      await writer.report(job, { isReady: false, reason: "Failed", message: error.message });
       return { requeueAfterMs: afterFailureMs };
     }
-    await report(writer, job, { isReady: true, reason: "Complete" }, { [idField]: job.metadata.uid });
+    await writer.report(job, { isReady: true, reason: "Complete" }, { [idField]: job.metadata.uid });
     return undefined;
   };
 }
 
-function dumpFile(folder: string, backup: KubeObject): string {
+function dumpFile(folder: string, backup: core.KubeObject): string {
   return join(folder, "backups", `${backup.metadata.uid}.dump`);
 }
 
 const partialOf = (file: string): string => `${file}.partial`;
-
-async function isThere(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => undefined)) !== undefined;
-}

@@ -1,20 +1,6 @@
 /** The kinds that the operator serves, as far as a8s compositions write and read them. */
 import type { KubeObject, ResourceType, StandardCondition } from "@klutch/kube-core";
-import {
-  anyObject,
-  boolean,
-  type CrdOptions,
-  type CustomResourceDefinition,
-  customResourceDefinition,
-  integer,
-  list,
-  map,
-  integerOrString,
-  object,
-  oneOf,
-  type Schema,
-  string,
-} from "@klutch/schema";
+import * as schema from "@klutch/schema";
 
 const version = "v1beta3";
 const instanceGroup = "postgresql.anynines.com";
@@ -51,28 +37,21 @@ export interface Restore extends Reported {
   readonly spec: { readonly serviceInstance: InstanceReference; readonly backupName: string };
 }
 
-const typeOf = (group: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version,
-  plural,
-  kind,
-  namespaced: true,
-});
+function typeOf(group: string, plural: string, kind: string): ResourceType {
+  return { group, version, plural, kind, namespaced: true };
+}
 
 export const postgresqls: ResourceType = typeOf(instanceGroup, "postgresqls", "Postgresql");
-export const serviceBindings: ResourceType = typeOf(
-  "servicebindings.anynines.com",
-  "servicebindings",
-  "ServiceBinding",
-);
+const bindingGroup = "servicebindings.anynines.com";
+export const serviceBindings: ResourceType = typeOf(bindingGroup, "servicebindings", "ServiceBinding");
 export const backups: ResourceType = typeOf(backupGroup, "backups", "Backup");
 export const restores: ResourceType = typeOf(backupGroup, "restores", "Restore");
 
-const postgresqlSpec = object(
+const postgresqlSpec = schema.object(
   {
-    version: integer({ minimum: 1, description: "Major version of PostgreSQL that is asked for." }),
-    volumeSize: string({ description: "Size of the disk of each server." }),
-    replicas: integer({
+    version: schema.integer({ minimum: 1, description: "Major version of PostgreSQL that is asked for." }),
+    volumeSize: schema.string({ description: "Size of the disk of each server." }),
+    replicas: schema.integer({
       minimum: 1,
       maximum: 8,
       default: 1,
@@ -80,70 +59,71 @@ const postgresqlSpec = object(
     }),
   },
   {
-    resources: anyObject({ description: "CPU and memory of each server." }),
-    expose: oneOf(["Internal", "LoadBalancer"], { description: "From where the database is reached." }),
-    parameters: map(integerOrString(), { description: "Settings of the server." }),
+    resources: schema.anyObject({ description: "CPU and memory of each server." }),
+    expose: schema.oneOf(["Internal", "LoadBalancer"], {
+      description: "From where the database is reached.",
+    }),
+    parameters: schema.map(schema.integerOrString(), { description: "Settings of the server." }),
   },
   { description: "The server that is wanted." },
 );
 
-const name = (of: string): Schema<string> => string({ minLength: 1, description: `Name of the ${of}.` });
+const name = (of: string): schema.Schema<string> =>
+  schema.string({ minLength: 1, description: `Name of the ${of}.` });
 
-const serviceInstance = object(
+const serviceInstance = schema.object(
   {
-    apiGroup: string({ description: "Group of the instance's kind." }),
-    kind: string({ description: "Kind of the instance." }),
+    apiGroup: schema.string({ description: "Group of the instance's kind." }),
+    kind: schema.string({ description: "Kind of the instance." }),
     name: name("instance"),
   },
   {},
   { description: "The instance, in this namespace." },
 );
 
-const conditions = list(
-  object(
+const conditions = schema.list(
+  schema.object(
     {
-      type: string({ description: "The aspect." }),
-      status: string({ description: "True, False or Unknown." }),
-      reason: string({ description: "Why, in one word." }),
-      lastTransitionTime: string({ format: "date-time", description: "When it changed last." }),
+      type: schema.string({ description: "The aspect." }),
+      status: schema.string({ description: "True, False or Unknown." }),
+      reason: schema.string({ description: "Why, in one word." }),
+      lastTransitionTime: schema.string({ format: "date-time", description: "When it changed last." }),
     },
     {
-      message: string({ description: "Why, for people." }),
-      observedGeneration: integer({ description: "Of the object that it is about." }),
+      message: schema.string({ description: "Why, for people." }),
+      observedGeneration: schema.integer({ description: "Of the object that it is about." }),
     },
   ),
   { listType: "map", mapKeys: ["type"], description: "What is known about the object." },
 );
-const observedGeneration = integer({ description: "The generation that this is about." });
+const observedGeneration = schema.integer({ description: "The generation that this is about." });
 const observed = { conditions, observedGeneration };
 const unchanging = [{ rule: "self == oldSelf", message: "spec cannot be changed; make another object" }];
 const statusText = "What the operator found.";
-const ready = {
-  name: "Ready",
-  type: "string",
-  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-} as const;
+const jsonPath = '.status.conditions[?(@.type=="Ready")].status';
+const ready = { name: "Ready", type: "string", jsonPath } as const;
 
-type AnySchema = Pick<Schema<unknown>, "json">;
+type AnySchema = Pick<schema.Schema<unknown>, "json">;
 
-interface Kind extends Pick<CrdOptions, "description" | "columns"> {
+interface Kind extends Pick<schema.CrdOptions, "description" | "columns"> {
   readonly spec: AnySchema;
   /** Fields of the status beside the common ones. */
   readonly status: Readonly<Record<string, AnySchema>>;
 }
 
-function crdOf(type: ResourceType, { spec, status, ...kind }: Kind): CustomResourceDefinition {
-  const fields = { spec, status: object({}, { ...status, ...observed }, { description: statusText }) };
-  return customResourceDefinition({ ...type, ...kind, fields, scope: "Namespaced", required: ["spec"] });
+function crdOf(type: ResourceType, { spec, status, ...kind }: Kind): schema.CustomResourceDefinition {
+  const fields = { spec, status: schema.object({}, { ...status, ...observed }, { description: statusText }) };
+  const common = { fields, scope: "Namespaced", required: ["spec"] } as const;
+  return schema.customResourceDefinition({ ...type, ...kind, ...common });
 }
 
 /** Returns a spec that cannot be changed. */
 function fixed(description: string, fields: Readonly<Record<string, AnySchema>>): AnySchema {
-  return object(fields, {}, { description, rules: unchanging });
+  return schema.object(fields, {}, { description, rules: unchanging });
 }
 
 /** The kinds that the operator installs. */
-export const a8sCrds: readonly CustomResourceDefinition[] = [
+export const a8sCrds: readonly schema.CustomResourceDefinition[] = [
   crdOf(postgresqls, {
     description: "A PostgreSQL server.",
     columns: [
@@ -152,8 +132,8 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
     ],
     spec: postgresqlSpec,
     status: {
-      clusterStatus: string({ description: "Running, or Progressing while it does not." }),
-      readyReplicas: integer({
+      clusterStatus: schema.string({ description: "Running, or Progressing while it does not." }),
+      readyReplicas: schema.integer({
         description: "How many servers are of use: the one that writes, and standbys that follow it now.",
       }),
     },
@@ -162,21 +142,21 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
     description: "A login for a PostgreSQL server.",
     columns: [{ name: "Implemented", type: "boolean", jsonPath: ".status.implemented" }],
     spec: fixed("What is bound.", {
-      instance: object(
+      instance: schema.object(
         {
-          apiVersion: string({ description: "That of the instance." }),
-          kind: string({ description: "Kind of the instance." }),
+          apiVersion: schema.string({ description: "That of the instance." }),
+          kind: schema.string({ description: "Kind of the instance." }),
           name: name("instance"),
-          namespace: string({ description: "Namespace of the instance, which must be this one." }),
+          namespace: schema.string({ description: "Namespace of the instance, which must be this one." }),
         },
         {},
         { description: "The instance." },
       ),
     }),
     status: {
-      implemented: boolean({ description: "Whether the login and its Secret are there." }),
-      secret: object(
-        { name: name("Secret"), namespace: string({ description: "Its namespace." }) },
+      implemented: schema.boolean({ description: "Whether the login and its Secret are there." }),
+      secret: schema.object(
+        { name: name("Secret"), namespace: schema.string({ description: "Its namespace." }) },
         {},
         { description: "The Secret with the credentials." },
       ),
@@ -186,12 +166,12 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
     description: "A backup of a PostgreSQL server's database.",
     columns: [ready],
     spec: fixed("What is backed up.", { serviceInstance }),
-    status: { backupID: string({ description: "Id of the dump." }) },
+    status: { backupID: schema.string({ description: "Id of the dump." }) },
   }),
   crdOf(restores, {
     description: "Puts a backup in the place of a database's data, once.",
     columns: [ready],
     spec: fixed("What is restored.", { serviceInstance, backupName: name("Backup, in this namespace") }),
-    status: { restoreID: string({ description: "Id of the restore." }) },
+    status: { restoreID: schema.string({ description: "Id of the restore." }) },
   }),
 ];

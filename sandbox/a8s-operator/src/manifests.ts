@@ -1,14 +1,5 @@
 /** Prints the manifests that run the operator in a control plane: its kinds, account, rights and Deployment. */
-import {
-  httpProbe,
-  type Manifest,
-  nodeAddress,
-  type NodePorts,
-  nodePortService,
-  podIdentity,
-  restrictedContainer,
-  runtimeUser,
-} from "@klutch/api";
+import * as api from "@klutch/api";
 import type { PolicyRule, ResourceType } from "@klutch/kube-core";
 import { a8sCrds, backups, postgresqls, restores, serviceBindings } from "./kinds.ts";
 
@@ -17,7 +8,7 @@ const namespace = "a8s-system";
 const rbac = "rbac.authorization.k8s.io";
 const probePort = 8081;
 /** One port for each instance, beside those of the broker for trying Klutch out. */
-const dataPorts: NodePorts = { first: 30_050, last: 30_069 };
+const dataPorts: api.NodePorts = { first: 30_050, last: 30_069 };
 
 const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
   // `patch` is for the finalizer.
@@ -43,7 +34,7 @@ export const operatorNamespaceRules: readonly PolicyRule[] = [
 ];
 
 /** Returns the manifests in the order in which they are applied. */
-export function operatorManifests({ image }: { readonly image: string }): readonly Manifest[] {
+export function operatorManifests({ image }: { readonly image: string }): readonly api.Manifest[] {
   const inNamespace = { name, namespace, labels: { app: name } };
   const anywhere = { name, labels: { app: name } };
   const rbacVersion = `${rbac}/v1`;
@@ -67,7 +58,7 @@ export function operatorManifests({ image }: { readonly image: string }): readon
     make(rbacVersion, "Role", { rules: operatorNamespaceRules }),
     make(rbacVersion, "RoleBinding", bindingTo("Role")),
     make("v1", "PersistentVolumeClaim", { spec: storage }),
-    nodePortService({ ...inNamespace, name: `${name}-data` }, { app: name }, dataPorts),
+    api.nodePortService({ ...inNamespace, name: `${name}-data` }, { app: name }, dataPorts),
     make("apps/v1", "Deployment", { spec: deploymentSpec(image) }),
   ];
 }
@@ -78,8 +69,8 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
     serviceAccountName: name,
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: runtimeUser,
-      fsGroup: runtimeUser,
+      runAsUser: api.runtimeUser,
+      fsGroup: api.runtimeUser,
       seccompProfile: { type: "RuntimeDefault" },
     },
     containers: [container(image)],
@@ -109,12 +100,12 @@ function container(image: string): Readonly<Record<string, unknown>> {
       "--data-host=$(NODE_ADDRESS)",
       `--data-ports=${dataPorts.first}-${dataPorts.last}`,
     ],
-    env: [...podIdentity, nodeAddress("NODE_ADDRESS")],
+    env: [...api.podIdentity, api.nodeAddress("NODE_ADDRESS")],
     ports: [{ name: "health", containerPort: probePort }],
-    livenessProbe: httpProbe("/healthz", probePort),
-    readinessProbe: httpProbe("/readyz", probePort),
+    livenessProbe: api.httpProbe("/healthz", probePort),
+    readinessProbe: api.httpProbe("/readyz", probePort),
     resources: { requests: { cpu: "100m", memory: "256Mi" } },
-    securityContext: restrictedContainer,
+    securityContext: api.restrictedContainer,
     volumeMounts: [
       { name: "data", mountPath: "/var/lib/a8s-operator" },
       { name: "tmp", mountPath: "/tmp" },

@@ -6,21 +6,10 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Authority,
-  keepPort,
-  KeyedQueue,
-  outsideDoor,
-  postgres,
-  postgresTls,
-  type Reach,
-  readIfThere,
-  writeOwn,
-} from "@klutch/data-servers";
+import * as dataServers from "@klutch/data-servers";
 import { removeDataHome, startPostgres } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
-import { countStreaming, roles, type Server } from "./database.ts";
-import { type Primary, Standbys } from "./standbys.ts";
+import { countStreaming, type Primary, roles, type Server, Standbys } from "./database.ts";
 
 interface Running extends Primary {
   readonly standbys: Standbys;
@@ -37,8 +26,8 @@ interface ServerRecord {
 export interface ServersOptions {
   /** Holds the folders of the servers. */
   readonly folder: string;
-  readonly authority: Authority;
-  readonly reach: Reach;
+  readonly authority: dataServers.Authority;
+  readonly reach: dataServers.Reach;
   /** Called when a server ended unasked. */
   readonly onEnd: (uid: string) => void;
 }
@@ -47,7 +36,7 @@ export interface ServersOptions {
 export class Servers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly #running = new Map<string, Running>();
-  readonly #queue = new KeyedQueue();
+  readonly #queue = new dataServers.KeyedQueue();
 
   constructor(options: ServersOptions) {
     this.#options = { ...options, folder: join(options.folder, "instances") };
@@ -64,19 +53,24 @@ export class Servers implements AsyncDisposable {
     const running = this.#alive(uid);
     if (running !== undefined && isDeepStrictEqual(running.settings, settings)) return running;
     await this.#stop(uid);
-    const record = (await readRecord(this.#recordFile(uid))) ?? newRecord();
+    const record = (await readRecord(this.#recordFile(uid))) ?? {
+      port: undefined,
+      key: randomBytes(24).toString("base64url"),
+    };
     await using stack = new AsyncDisposableStack();
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
     const dataDir = this.#home(uid);
-    const tls = { ...settings, ...(await postgresTls(authority, dataDir)) };
-    const outside = outsideDoor(reach, [roles.keeper, roles.replicator]);
+    const tls = { ...settings, ...(await dataServers.postgresTls(authority, dataDir)) };
+    const outside = dataServers.outsideDoor(reach, [roles.keeper, roles.replicator]);
     const server = stack.use(await startPostgres({ dataDir, port, password, settings: tls, outside }));
     void server.process.exited.then(() => {
       if (this.#running.get(uid)?.server === server) onEnd(uid);
     });
     const url = new URL(server.url);
-    await postgres.withSession(url, (client) => postgres.runAll(client, postgres.closeCommonDatabases));
+    await dataServers.postgres.withSession(url, (client) =>
+      dataServers.postgres.runAll(client, dataServers.postgres.closeCommonDatabases),
+    );
     const standbys = this.#standbys(uid);
     // They stop first, because the server waits for those that follow it.
     stack.defer(() => standbys.stop());
@@ -130,20 +124,17 @@ export class Servers implements AsyncDisposable {
   }
 
   /** Reserves the port that it had, unless another program has it now. A server's record is written before its first start. */
-  async #port(
-    uid: string,
-    { port, key }: ServerRecord,
-  ): Promise<AsyncDisposable & { readonly port: number }> {
+  async #port(uid: string, { port, key }: ServerRecord): Promise<AsyncDisposable & { port: number }> {
     const others = new Set<number>();
     for (const name of await readdir(this.#options.folder).catch(() => [])) {
       const isOther = name.endsWith(".json") && name !== `${uid}.json`;
       const record = isOther ? await readRecord(join(this.#options.folder, name)) : undefined;
       if (record?.port !== undefined) others.add(record.port);
     }
-    const kept = await keepPort(this.#options.reach, port, others);
+    const kept = await dataServers.keepPort(this.#options.reach, port, others);
     if (kept.port !== port) {
       await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
-      await writeOwn(this.#recordFile(uid), JSON.stringify({ port: kept.port, key }));
+      await dataServers.writeOwn(this.#recordFile(uid), JSON.stringify({ port: kept.port, key }));
     }
     return kept;
   }
@@ -164,12 +155,8 @@ export class Servers implements AsyncDisposable {
 }
 
 async function readRecord(file: string): Promise<ServerRecord | undefined> {
-  const text = await readIfThere(file);
+  const text = await dataServers.readIfThere(file);
   const kept: unknown = text === undefined ? undefined : JSON.parse(text);
   const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
   return key === undefined ? undefined : { port, key };
-}
-
-function newRecord(): ServerRecord {
-  return { port: undefined, key: randomBytes(24).toString("base64url") };
 }

@@ -8,7 +8,7 @@ import { createApp } from "./app.ts";
 import { postgresql } from "./catalog.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { BrokerService } from "./service.ts";
-import { Queries, Store } from "./store.ts";
+import { Store } from "./store.ts";
 
 /** Nothing listens there: what gets as far as the database fails, and everything else must not get that far. */
 const url = new URL("postgres://nobody:hunter2@127.0.0.1:1/none");
@@ -18,7 +18,7 @@ const pool = new Pool({ connectionString: url.href });
 after(() => pool.end());
 const secretKey = "0123456789abcdef0123456789abcdef";
 const driver = new PostgresDriver({ url, secretKey, programs: undefined });
-const service = new BrokerService({ store: new Store(new Queries(pool)), drivers: [driver], logger });
+const service = new BrokerService(new Store(pool), [driver], logger);
 const app = createApp({ service, username: "user", password: "pässwört:1", logger });
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;

@@ -35,11 +35,7 @@ export function createApp(options: AppOptions): Hono {
     app.use("/v2/*", counting(options.metrics, operationOf));
     app.use("/backup-manager/*", counting(options.metrics, callOf));
   }
-  app.use("/v2/*", echoRequestIdentity, ...guards(options));
-  app.use("/v2/*", async (context, next) => {
-    checkVersion(context.req.header("x-broker-api-version"));
-    await next();
-  });
+  app.use("/v2/*", echoRequestIdentity, ...guards(options), checkVersion);
   app.get("/v2/catalog", (context) => context.json(service.catalog));
   addInstanceRoutes(app, service);
   addBindingRoutes(app, service);
@@ -149,19 +145,17 @@ export function guards({
   const onError = (): never => {
     throw new BrokerError(413, "BadRequest", "the body is larger than 256 KiB");
   };
-  return [
-    basicAuth({ username, password, realm: "broker", invalidUserMessage }),
-    bodyLimit({ maxSize: 256 * 1024, onError }),
-  ];
+  const login = basicAuth({ username, password, realm: "broker", invalidUserMessage });
+  return [login, bodyLimit({ maxSize: 256 * 1024, onError })];
 }
 
-function checkVersion(header: string | undefined): void {
+const checkVersion: MiddlewareHandler = async ({ req }, next) => {
+  const header = req.header("x-broker-api-version");
   if (header === undefined) throw badRequest("X-Broker-API-Version is missing; 2.13 or newer is needed");
-  const version = /^2\.(\d+)$/.exec(header);
-  if (version !== null && Number(version[1]) >= 13) return;
+  if (Number(/^2\.(\d+)$/.exec(header)?.[1] ?? 0) >= 13) return next();
   const message = `X-Broker-API-Version is ${header}; 2.13 or newer is needed`;
   throw new BrokerError(412, "PreconditionFailed", message);
-}
+};
 
 /** Answers a request that failed. */
 export function errorAnswer(error: Error, context: Context, logger: Logger): Response {

@@ -1,9 +1,10 @@
-/** Starts the whole broker. */
-import { stat } from "node:fs/promises";
+/** Starts the whole broker, with the drivers of the servers that this machine can run. */
+import { chmod, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
-import type { postgres } from "@klutch/data-servers";
-import { findDumpPrograms } from "@klutch/engines";
+import type { Hono } from "hono";
+import { onLoopback, openAuthority, type postgres, type Reach } from "@klutch/data-servers";
+import * as engines from "@klutch/engines";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
@@ -12,35 +13,32 @@ import { BackupStore } from "./backups/store.ts";
 import { Worker } from "./backups/worker.ts";
 import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
-import type { Driver } from "./drivers/driver.ts";
-import { openServers } from "./drivers/open-servers.ts";
+import type { Driver, ServerKind } from "./drivers/driver.ts";
+import { keyvalueKind } from "./drivers/keyvalue.ts";
+import { mariadbKind } from "./drivers/mariadb.ts";
+import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { BrokerService, driverOf } from "./service.ts";
 import { type Instance, openDatabase, Store } from "./store.ts";
-
-/** A running broker. */
-export interface RunningBroker extends AsyncDisposable {
-  readonly port: number;
-}
 
 /** Prepares the broker's database, takes up what was interrupted, and serves. */
 export async function startBroker(
   config: BrokerConfig,
   logger: Logger,
   metrics?: Metrics,
-): Promise<RunningBroker> {
+): Promise<AsyncDisposable & { readonly port: number }> {
   await using stack = new AsyncDisposableStack();
-  const queries = stack.use(await openDatabase(new URL(config.postgresUrl), logger));
+  const database = stack.use(await openDatabase(new URL(config.postgresUrl), logger));
   const drivers = await driversOf(config, logger);
   for (const driver of drivers) stack.use(driver);
   const { username, password, backups: backupConfig } = config;
-  const instances = new Store(queries);
+  const instances = new Store(database);
   const ofInstance = ({ planId }: Instance): Driver | undefined =>
     driverOf(drivers, findPlan(planId)?.serviceId);
-  const parts = { instances, store: new BackupStore(queries), driverOf: ofInstance, logger };
+  const parts = { instances, store: new BackupStore(database), driverOf: ofInstance, logger };
   const backups =
     backupConfig === undefined ? undefined : stack.use(new Worker({ ...parts, ...backupConfig }));
-  const service = new BrokerService({ store: instances, drivers, logger, backups });
+  const service = new BrokerService(instances, drivers, logger, backups);
   stack.defer(() => service.drain());
   await service.resume();
   await backups?.start();
@@ -50,15 +48,10 @@ export async function startBroker(
       : createBackupApp({ ...parts, ...backupConfig, worker: backups, username, password });
   const app = createApp({ service, username, password, logger, metrics, backups: backupApp });
   const port = await listen(stack, config, app.fetch);
-  const owned = stack.move();
-  return { port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return Object.assign(stack.move(), { port });
 }
 
-async function listen(
-  stack: AsyncDisposableStack,
-  config: BrokerConfig,
-  fetch: (request: Request) => Response | Promise<Response>,
-): Promise<number> {
+async function listen(stack: AsyncDisposableStack, config: BrokerConfig, fetch: Hono["fetch"]) {
   const { promise: port, resolve, reject } = Promise.withResolvers<number>();
   const hostname = config.host === undefined ? {} : { hostname: config.host };
   const server = serve({ fetch, port: config.port, ...hostname }, (info) => resolve(info.port));
@@ -88,7 +81,53 @@ async function dumpProgramsOf({
   postgresPrograms: folder,
   postgresLibraries: libraries,
 }: BrokerConfig): Promise<postgres.DumpPrograms | undefined> {
-  if (folder === undefined) return findDumpPrograms();
+  if (folder === undefined) return engines.findDumpPrograms();
   const found = await stat(join(folder, "pg_dump")).catch(() => undefined);
   return found === undefined ? undefined : { folder, libraries };
+}
+
+/** Options of `openServers`. */
+export interface OpenServersOptions extends Pick<OwnServersOptions, "secretKey" | "logger" | "diskEveryMs"> {
+  /** Holds everything; made if it does not exist. */
+  readonly folder: string;
+  /** Default: on loopback. */
+  readonly reach?: Reach | undefined;
+}
+
+const kinds: readonly (readonly [engines.DebianName, (programs: engines.DebianPrograms) => ServerKind])[] = [
+  ["mariadb", mariadbKind],
+  ["redis", keyvalueKind],
+];
+
+/** Finds or fetches the programs. A service whose programs are missing is left out, and the log says which. */
+export async function openServers(options: OpenServersOptions): Promise<readonly OwnServers[]> {
+  const { logger, reach = onLoopback } = options;
+  const programs = await Promise.all(kinds.map(([name]) => programsOf(name, logger)));
+  const root = await engines.dataHome(options.folder);
+  // Servers run as another user than root, and must pass through.
+  await chmod(root, 0o711);
+  const now = (): Date => new Date();
+  const naming = { name: "klutch-broker", now, host: reach.host };
+  const authority = await openAuthority(join(root, "authority"), naming);
+  return kinds.flatMap(([, kindOf], index) => {
+    const found = programs[index];
+    if (found === undefined) return [];
+    return [new OwnServers({ ...options, kind: kindOf(found), root, reach, authority })];
+  });
+}
+
+async function programsOf(
+  name: engines.DebianName,
+  logger: Logger,
+): Promise<engines.DebianPrograms | undefined> {
+  try {
+    const progress = (line: string): void => logger.info("fetching a data server", { line });
+    const programs = await engines.resolveDebian(name, { progress });
+    logger.info("a data server can be run", { server: name, version: programs.version });
+    return programs;
+  } catch (error) {
+    if (!(error instanceof engines.EngineError) || error.code !== "PackageMissing") throw error;
+    logger.warn("a data server cannot be run, so its services are not offered", { server: name, error });
+    return undefined;
+  }
 }

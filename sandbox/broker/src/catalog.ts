@@ -31,8 +31,8 @@ export interface Service {
   readonly plans: readonly Plan[];
 }
 
-/** Name, connections, MiB of memory, MiB of disk. */
-type Size = readonly [string, number, number, number];
+/** Connections, MiB of memory, MiB of disk. */
+type Size = readonly [number, number, number];
 type Words = Pick<Service, "type" | "displayName" | "description" | "tags">;
 
 const postgresqlWords: Words = {
@@ -54,31 +54,19 @@ const keyvalueWords: Words = {
   tags: ["keyvalue", "redis"],
 };
 
-const sizes: Readonly<Record<ServiceType, readonly Size[]>> = {
-  postgresql: [
-    ["single-nano", 10, 0, 1000],
-    ["single-small", 20, 0, 2000],
-    ["single-big", 40, 0, 4000],
-    ["replica-small", 20, 0, 2000],
-    ["replica-big", 40, 0, 4000],
-  ],
-  mariadb: [
-    ["single-nano", 10, 256, 512],
-    ["single-small", 20, 512, 1024],
-    ["single-big", 40, 1024, 4096],
-    ["cluster-small", 20, 512, 1024],
-    ["cluster-big", 40, 1024, 4096],
-  ],
-  keyvalue: [
-    ["single-nano", 20, 32, 128],
-    ["single-small", 50, 64, 256],
-    ["single-medium", 100, 128, 512],
-    ["single-big", 200, 256, 1024],
-    ["replica-small", 50, 64, 256],
-    ["replica-medium", 100, 128, 512],
-    ["replica-big", 200, 256, 1024],
-  ],
+const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
+  postgresql: { nano: [10, 0, 1000], small: [20, 0, 2000], big: [40, 0, 4000] },
+  mariadb: { nano: [10, 256, 512], small: [20, 512, 1024], big: [40, 1024, 4096] },
+  keyvalue: { nano: [20, 32, 128], small: [50, 64, 256], medium: [100, 128, 512], big: [200, 256, 1024] },
 };
+
+/** Returns the plans of a type by name: all sizes for one server, and all but the smallest for several, which have the same limits. */
+function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
+  const several = type === "mariadb" ? "cluster" : "replica";
+  const of = (prefix: string) =>
+    Object.entries(sizes[type]).map(([size, limits]) => [`${prefix}-${size}`, limits] as const);
+  return [...of("single"), ...of(several).slice(1)];
+}
 
 /** The service that a broker always offers. */
 export const postgresql: Service = serviceOf("a9s-postgresql17", postgresqlWords);
@@ -96,7 +84,7 @@ export const plans: readonly Plan[] = services.flatMap((service) => service.plan
 function serviceOf(service: string, words: Words, suffixes: readonly string[] = [""]): Service {
   const { type } = words;
   const offered = suffixes.flatMap((suffix) =>
-    sizes[type].map(([size, connectionLimit, memoryMiB, diskMiB]) => {
+    sizesOf(type).map(([size, [connectionLimit, memoryMiB, diskMiB]]) => {
       const name = `${type}-${size}${suffix}`;
       // The plans of PostgreSQL got theirs by another rule, and identifiers never change.
       const id = stableId(`${service}/${type === "postgresql" ? size : name}`);
@@ -139,6 +127,9 @@ export function typeOfService(id: unknown): ServiceType | undefined {
   return services.find((service) => service.id === id)?.type;
 }
 
+/** Fields of the catalog that every plan has. */
+const ofEveryPlan = { free: true, maximum_polling_duration: 600 };
+
 /** Returns the body of `GET /v2/catalog` of a broker that makes services of these types. */
 export function catalogOf(types: readonly ServiceType[]): object {
   const offered = services.filter(({ type }) => types.includes(type));
@@ -151,13 +142,7 @@ export function catalogOf(types: readonly ServiceType[]): object {
       plan_updateable: true,
       allow_context_updates: false,
       metadata: { displayName },
-      plans: all.map(({ id, name, description }) => ({
-        id,
-        name,
-        description,
-        free: true,
-        maximum_polling_duration: 600,
-      })),
+      plans: all.map(({ id, name, description }) => ({ id, name, description, ...ofEveryPlan })),
     })),
   };
 }

@@ -120,7 +120,7 @@ function postgresOf(values: flag.ValuesOf<typeof flags>): BrokerProcessConfig["p
   const { "postgres-url": url, "postgres-folder": folder } = values;
   if (url !== undefined) return { url };
   if (folder !== undefined) return { folder };
-  throw new flag.ConfigError([
-    "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances",
-  ]);
+  const needed =
+    "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances";
+  throw new flag.ConfigError([needed]);
 }

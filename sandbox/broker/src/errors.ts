@@ -23,10 +23,8 @@ export function notFound(kind: "Instance" | "Binding", id: string, status: 404 |
 }
 
 /** Reads a request body that must be a JSON object. */
-export async function objectIn(request: {
-  readonly json: () => Promise<unknown>;
-}): Promise<Readonly<Record<string, unknown>>> {
-  const value = await request.json().catch(() => undefined);
+export async function objectIn(request: Pick<Request, "json">): Promise<Readonly<Record<string, unknown>>> {
+  const value: unknown = await request.json().catch(() => undefined);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw badRequest("the body is not a JSON object");
   return Object.fromEntries(Object.entries(value));

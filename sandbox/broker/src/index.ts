@@ -1,4 +1,4 @@
 /** The sandbox's service broker for PostgreSQL. */
-export { type RunningBroker, startBroker } from "./broker.ts";
+export { startBroker } from "./broker.ts";
 export { type BrokerConfig, brokerProgram } from "./config.ts";
 export * as metrics from "./metrics.ts";

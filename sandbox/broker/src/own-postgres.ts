@@ -2,15 +2,7 @@
 import { createHmac } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  hostInUrl,
-  keepPort,
-  openAuthority,
-  outsideDoor,
-  postgresTls,
-  readIfThere,
-  writeOwn,
-} from "@klutch/data-servers";
+import * as dataServers from "@klutch/data-servers";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
 import type { BrokerConfig, BrokerProcessConfig } from "./config.ts";
 import { recordedPorts } from "./drivers/record.ts";
@@ -28,7 +20,7 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
   await using stack = new AsyncDisposableStack();
   if ("url" in postgres) {
     const { promise: lost } = Promise.withResolvers<never>();
-    return { config: { ...config, postgresUrl: postgres.url }, lost, ...disposer(stack.move()) };
+    return Object.assign(stack.move(), { config: { ...config, postgresUrl: postgres.url }, lost });
   }
   const { server, authority } = await startOwn(stack, config, postgres.folder);
   const { logFile, exited } = server.process;
@@ -40,15 +32,11 @@ export async function preparePostgresOf(config: BrokerProcessConfig): Promise<Pr
   const prepared = {
     ...config,
     postgresUrl: server.url,
-    published: { url: new URL(`postgres://${hostInUrl(reach.host)}:${server.port}`), authority },
+    published: { url: new URL(`postgres://${dataServers.hostInUrl(reach.host)}:${server.port}`), authority },
     postgresPrograms: config.postgresPrograms ?? server.dumpPrograms,
     postgresLibraries: config.postgresLibraries ?? server.dumpLibraries,
   };
-  return { config: prepared, lost, ...disposer(stack.move()) };
-}
-
-function disposer(owned: AsyncDisposableStack): AsyncDisposable {
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return Object.assign(stack.move(), { config: prepared, lost });
 }
 
 /** Starts it at the port that it had, with a certificate for the present host. */
@@ -62,15 +50,17 @@ async function startOwn(
   const beside = `${folder}.broker`;
   await mkdir(beside, { recursive: true, mode: 0o700 });
   const naming = { name: "klutch-broker-postgresql", now: () => new Date(), host: reach.host };
-  const authority = await openAuthority(join(beside, "authority"), naming);
+  const authority = await dataServers.openAuthority(join(beside, "authority"), naming);
   const portFile = join(beside, "port");
-  const kept = Number((await readIfThere(portFile)) ?? Number.NaN);
+  const kept = Number((await dataServers.readIfThere(portFile)) ?? Number.NaN);
   const others = dataFolder === undefined ? new Set<number>() : await recordedPorts(dataFolder);
-  const { port } = stack.use(await keepPort(reach, Number.isInteger(kept) ? kept : undefined, others));
-  await writeOwn(portFile, String(port));
-  const settings = await postgresTls(authority, folder);
+  const { port } = stack.use(
+    await dataServers.keepPort(reach, Number.isInteger(kept) ? kept : undefined, others),
+  );
+  await dataServers.writeOwn(portFile, String(port));
+  const settings = await dataServers.postgresTls(authority, folder);
   const password = superuserPassword(config);
-  const options = { dataDir: folder, port, password, settings, outside: outsideDoor(reach) };
+  const options = { dataDir: folder, port, password, settings, outside: dataServers.outsideDoor(reach) };
   return { server: stack.use(await startPostgres(options)), authority: authority.certificate };
 }
 

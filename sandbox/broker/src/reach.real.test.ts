@@ -8,7 +8,7 @@ import { createOsbClient, type OsbClient } from "@klutch/osb";
 import { Client, type ClientConfig } from "pg";
 import { adminPasswordOf } from "./names.ts";
 import { superuserPassword } from "./own-postgres.ts";
-import { connectRedis } from "./drivers/redis-connection.ts";
+import { connectRedis } from "./drivers/keyvalue.ts";
 import { login, openFolder, sql, textsOf } from "./testing/servers.ts";
 
 const stack = new AsyncDisposableStack();

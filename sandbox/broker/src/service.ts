@@ -25,17 +25,12 @@ export class BrokerService {
   /** Drivers do one thing at a time with an instance. */
   readonly #queue = new KeyedQueue();
 
-  constructor(parts: {
-    readonly store: Store;
-    /** One for each service that is offered. */
-    readonly drivers: readonly Driver[];
-    readonly logger: Logger;
-    readonly backups?: Worker | undefined;
-  }) {
-    this.#backups = parts.backups;
-    this.#store = parts.store;
-    this.#drivers = parts.drivers;
-    this.#logger = parts.logger;
+  /** Has one driver for each service that is offered. */
+  constructor(store: Store, drivers: readonly Driver[], logger: Logger, backups?: Worker) {
+    this.#backups = backups;
+    this.#store = store;
+    this.#drivers = drivers;
+    this.#logger = logger;
   }
 
   /** The body of `GET /v2/catalog`. */
@@ -47,7 +42,7 @@ export class BrokerService {
   async resume(): Promise<void> {
     for (const instance of await this.#store.provisioned()) {
       try {
-        await this.#driverOf(instance).resume(instance, await this.#store.bindingsOf(instance.id));
+        await this.#driverOf(instance).resume(instance);
       } catch (error) {
         this.#logger.error("instance was not taken up again", { instance: instance.id, error });
       }
@@ -197,7 +192,7 @@ export class BrokerService {
         await this.#backups?.forget(id);
         await this.#store.remove(id);
       } else {
-        await this.#driverOf(instance).ensure(instance, await this.#store.bindingsOf(id));
+        await this.#driverOf(instance).ensure(instance);
         await this.#store.finish(id, operation, "succeeded", `${operation} succeeded`);
       }
       this.#logger.info("operation succeeded", { instance: id, operation });

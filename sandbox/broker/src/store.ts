@@ -43,7 +43,7 @@ const tables = `
 `;
 
 /** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
-export async function openDatabase(url: URL, logger: Logger): Promise<Queries & AsyncDisposable> {
+export async function openDatabase(url: URL, logger: Logger): Promise<Pool & AsyncDisposable> {
   await postgres.withSession(url, async (client) => {
     await postgres.runAll(client, postgres.closeCommonDatabases);
     if (await postgres.exists(client, "pg_database", adminDatabase)) return;
@@ -55,12 +55,12 @@ export async function openDatabase(url: URL, logger: Logger): Promise<Queries & 
   own.pathname = `/${adminDatabase}`;
   const pool = new Pool({ connectionString: own.href, max: 8 });
   pool.on("error", (error) => logger.warn("a database connection was lost", { error }));
+  const opened = Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end() });
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => pool.end());
-  const queries = new Queries(pool);
-  await makeTables(queries);
-  const owned = stack.move();
-  return Object.assign(queries, { [Symbol.asyncDispose]: () => owned.disposeAsync() });
+  stack.use(opened);
+  await makeTables(new Queries(pool));
+  stack.move();
+  return opened;
 }
 
 async function makeTables(queries: Queries): Promise<void> {
@@ -99,36 +99,30 @@ export class Queries {
 }
 
 /** Instances and bindings. */
-export class Store {
-  readonly #queries: Queries;
-
-  constructor(queries: Queries) {
-    this.#queries = queries;
-  }
-
+export class Store extends Queries {
   instance(id: string): Promise<Instance | undefined> {
-    return this.#queries.one<Instance>(`${selectInstance} where id = $1`, [id]);
+    return this.one<Instance>(`${selectInstance} where id = $1`, [id]);
   }
 
   async instanceIds(): Promise<readonly string[]> {
-    const rows = await this.#queries.all<{ id: string }>("select id from public.instances order by id");
+    const rows = await this.all<{ id: string }>("select id from public.instances order by id");
     return rows.map(({ id }) => id);
   }
 
   /** Returns the instances whose operation was running when the broker ended. */
   unfinished(): Promise<readonly Instance[]> {
-    return this.#queries.all<Instance>(`${selectInstance} where state = 'in progress'`);
+    return this.all<Instance>(`${selectInstance} where state = 'in progress'`);
   }
 
   /** Returns the instances that exist and are at rest. */
   provisioned(): Promise<readonly Instance[]> {
     const isThere = "operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')";
-    return this.#queries.all<Instance>(`${selectInstance} where state <> 'in progress' and ${isThere}`);
+    return this.all<Instance>(`${selectInstance} where state <> 'in progress' and ${isThere}`);
   }
 
   /** Returns false when an instance of that id exists. */
   insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
-    return this.#queries.run(
+    return this.run(
       "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
       [id, planId, JSON.stringify(parameters)],
     );
@@ -140,7 +134,7 @@ export class Store {
     operation: Operation,
     { planId, parameters }: Partial<Pick<Instance, "planId" | "parameters">> = {},
   ): Promise<boolean> {
-    return this.#queries.run(
+    return this.run(
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
@@ -150,28 +144,28 @@ export class Store {
 
   async finish(id: string, operation: Operation, state: Instance["state"], words: string): Promise<void> {
     const text = "update public.instances set state = $3, description = $4 where id = $1 and operation = $2";
-    await this.#queries.run(text, [id, operation, state, words]);
+    await this.run(text, [id, operation, state, words]);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#queries.run("delete from public.instances where id = $1", [id]);
+    await this.run("delete from public.instances where id = $1", [id]);
   }
 
   binding(id: string): Promise<Binding | undefined> {
-    return this.#queries.one<Binding>(`${selectBinding} where id = $1`, [id]);
+    return this.one<Binding>(`${selectBinding} where id = $1`, [id]);
   }
 
   bindingsOf(instanceId: string): Promise<readonly Binding[]> {
-    return this.#queries.all<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
+    return this.all<Binding>(`${selectBinding} where instance_id = $1`, [instanceId]);
   }
 
   async insertBinding({ instanceId, id, salt }: Binding): Promise<void> {
     const text = "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3)";
-    await this.#queries.run(`${text} on conflict do nothing`, [instanceId, id, salt]);
+    await this.run(`${text} on conflict do nothing`, [instanceId, id, salt]);
   }
 
   async removeBinding(id: string): Promise<void> {
-    await this.#queries.run("delete from public.bindings where id = $1", [id]);
+    await this.run("delete from public.bindings where id = $1", [id]);
   }
 }
 

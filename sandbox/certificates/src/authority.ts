@@ -2,17 +2,7 @@
 import "reflect-metadata";
 import type { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  type Extension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from "@peculiar/x509";
+import * as x509 from "@peculiar/x509";
 import { Secret } from "@klutch/telemetry";
 
 /** Describes the holder of a certificate. */
@@ -56,13 +46,13 @@ const dayMs = 24 * 3600 * 1000;
 /** Makes an authority, which may issue certificates of servers and clients but no other authority's. `name` is its common name. */
 export async function createAuthority(name: string, validity: Validity): Promise<Authority> {
   const keys = await newKeys();
-  const certificate = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...times(validity),
     name: [{ CN: [name] }],
     keys,
     extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
     ],
   });
   return authorityOf(certificate, keys.privateKey, await pairOf(certificate, keys.privateKey));
@@ -70,19 +60,19 @@ export async function createAuthority(name: string, validity: Validity): Promise
 
 /** Makes an authority again of its pair. Throws when key or certificate is none. */
 export async function authorityFrom(pair: KeyPair): Promise<Authority> {
-  const [der] = PemConverter.decode(pair.key.reveal());
+  const [der] = x509.PemConverter.decode(pair.key.reveal());
   if (der === undefined) throw new Error("the key of the certificate authority is damaged");
   const key = await crypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
-  return authorityOf(new X509Certificate(pair.certificate), key, pair);
+  return authorityOf(new x509.X509Certificate(pair.certificate), key, pair);
 }
 
-function authorityOf(authority: X509Certificate, signingKey: CryptoKey, pair: KeyPair): Authority {
+function authorityOf(authority: x509.X509Certificate, signingKey: CryptoKey, pair: KeyPair): Authority {
   return {
     ...pair,
     issue: async (subject, validity) => {
       const { publicKey, privateKey } = await newKeys();
       const { name, organization } = subject;
-      const certificate = await X509CertificateGenerator.create({
+      const certificate = await x509.X509CertificateGenerator.create({
         ...times(validity),
         subject: [...(organization === undefined ? [] : [{ O: [organization] }]), { CN: [name] }],
         issuer: authority.subject,
@@ -95,32 +85,27 @@ function authorityOf(authority: X509Certificate, signingKey: CryptoKey, pair: Ke
   };
 }
 
-function extensionsOf({ use, hosts = [] }: Subject): Extension[] {
+function extensionsOf({ use, hosts = [] }: Subject): x509.Extension[] {
   const names = hosts.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value }) as const);
   return [
-    new BasicConstraintsExtension(false, undefined, true),
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([uses[use]]),
-    ...(names.length === 0 ? [] : [new SubjectAlternativeNameExtension(names)]),
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([uses[use]]),
+    ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
   ];
 }
 
 function times({ now, days }: Validity) {
-  return {
-    notBefore: new Date(now.getTime() - dayMs),
-    notAfter: new Date(now.getTime() + days * dayMs),
-    signingAlgorithm: algorithm,
-  };
+  const after = (days: number): Date => new Date(now.getTime() + days * dayMs);
+  return { notBefore: after(-1), notAfter: after(days), signingAlgorithm: algorithm };
 }
 
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 }
 
-async function pairOf(certificate: X509Certificate, key: CryptoKey): Promise<KeyPair> {
-  const pkcs8 = await crypto.subtle.exportKey("pkcs8", key);
-  return {
-    certificate: certificate.toString("pem"),
-    key: new Secret(PemConverter.encode(pkcs8, "PRIVATE KEY")),
-  };
+async function pairOf(certificate: x509.X509Certificate, secret: CryptoKey): Promise<KeyPair> {
+  const pkcs8 = await crypto.subtle.exportKey("pkcs8", secret);
+  const key = new Secret(x509.PemConverter.encode(pkcs8, "PRIVATE KEY"));
+  return { certificate: certificate.toString("pem"), key };
 }

@@ -1,10 +1,13 @@
-/** A certificate authority of a program's own, and a certificate for each data server that it runs. */
-import { mkdir, readFile } from "node:fs/promises";
+/**
+ * Files of servers, which root starts as another user: that user gets what it needs and nothing else. Among them are certificates, from an authority of
+ * the program's own.
+ */
+import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Authority as Issuer, authorityFrom, createAuthority } from "@klutch/certificates";
-import { dataHome } from "@klutch/engines";
+import { dataHome, unprivileged } from "@klutch/engines";
 import { Secret } from "@klutch/telemetry";
-import { readIfThere, writeForServer, writeOwn } from "./ownership.ts";
+import type { Settings } from "./postgres-database.ts";
 
 /** Days for which certificates are valid. */
 const lifetime = { authority: 10 * 365, server: 5 * 365 } as const;
@@ -29,10 +32,7 @@ export function tlsFilesIn(home: string): TlsFiles {
 }
 
 /** Issues a certificate for a PostgreSQL server in `home`, and returns the settings that name it. */
-export async function postgresTls(
-  authority: Authority,
-  home: string,
-): Promise<Readonly<Record<string, string>>> {
+export async function postgresTls(authority: Authority, home: string): Promise<Settings> {
   const root = await dataHome(home);
   await authority.issue(root);
   const { certificate, key } = tlsFilesIn(root);
@@ -40,7 +40,7 @@ export async function postgresTls(
 }
 
 /** Options of `openAuthority`. */
-export interface AuthorityOptions {
+export interface Naming {
   /** Its common name. */
   readonly name: string;
   /** Returns the present time. */
@@ -50,10 +50,7 @@ export interface AuthorityOptions {
 }
 
 /** Opens the authority in `folder`, which is made once. */
-export async function openAuthority(
-  folder: string,
-  { name, now, host }: AuthorityOptions,
-): Promise<Authority> {
+export async function openAuthority(folder: string, { name, now, host }: Naming): Promise<Authority> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const issuer = await openIssuer(folder, name, now());
   const hosts = [...new Set([...ownHosts, ...(host === undefined ? [] : [host])])];
@@ -80,4 +77,32 @@ async function openIssuer(folder: string, name: string, now: Date): Promise<Issu
   // Last: with it the authority is complete.
   await writeOwn(certificatePath, authority.certificate);
   return authority;
+}
+
+/** Returns undefined when the file does not exist. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+/** Makes a folder of the server's user, closed to others. */
+export async function makeServerFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
+}
+
+/** Writes a file that only the server's user may read; it is whole or does not exist. */
+export async function writeForServer(path: string, content: string): Promise<void> {
+  await writeOwn(path, content, unprivileged);
+}
+
+/** Writes a file that only its owner may read; it is whole or does not exist. The owner defaults to this process's user. */
+export async function writeOwn(path: string, content: string, owner?: typeof unprivileged): Promise<void> {
+  const partial = `${path}.partial`;
+  await rm(partial, { force: true });
+  await writeFile(partial, content, { mode: 0o600, flag: "wx", flush: true });
+  if (owner !== undefined) await chown(partial, owner.uid, owner.gid);
+  await rename(partial, path);
 }

@@ -1,4 +1,3 @@
 /** PostgreSQL databases, their logins and their dumps. */
-export * from "./postgres-database.ts";
 export * from "./postgres-dumps.ts";
-export * from "./postgres-session.ts";
+export * from "./postgres-database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFlags, requireFlags } from "@klutch/program";
-import { reachFlags, reachOf } from "./reach-flags.ts";
+import { reachFlags, reachOf } from "./reach.ts";
 import type { Reach } from "./reach.ts";
 
 const flags = reachFlags();

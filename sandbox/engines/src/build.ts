@@ -1,13 +1,69 @@
-/** Builds servers from their pinned Go modules. */
-import { cp, mkdir, rename } from "node:fs/promises";
+/** Builds servers from their pinned Go modules, with the Go command of this machine. */
+import { cp, mkdir, readFile, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { EngineDefinition } from "./catalog.ts";
-import { EngineError } from "./errors.ts";
-import { type GoInstallation, runGo } from "./go.ts";
+import { createInterface } from "node:readline";
+import type { Engine } from "./catalog.ts";
+import { byNumbers, EngineError, inheritedEnvironment, run } from "./environment.ts";
+
+/** Folder with a go.mod for each engine module. */
+export const modulesFolder: string = join(import.meta.dirname, "..", "pins");
+
+/** Returns the folder of the go.mod that pins the engine. */
+export function moduleFolder(engine: Engine): string {
+  return join(modulesFolder, engine.module);
+}
+
+/** A Go command that can build the engines. */
+export interface GoInstallation {
+  readonly command: string;
+  /** Folder of compiled packages. */
+  readonly buildCache: string;
+  /** Folder of downloaded modules. */
+  readonly moduleCache: string;
+  /** Ends what it runs. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The compiler collects garbage less often: about a tenth less computing for about half as much memory again. */
+const compilerGarbage = "400";
+
+/** Throws `EngineError` GoMissing or GoTooOld before a build fails in a way that does not say so. */
+export async function requireGo(
+  engines: readonly Engine[],
+  command: string,
+  signal?: AbortSignal,
+): Promise<GoInstallation> {
+  const pins = await Promise.all(
+    engines.map(async (engine) => {
+      const text = await readFile(join(moduleFolder(engine), "go.mod"), "utf8");
+      return { name: engine.name, go: /^go (\d+\.\d+)/m.exec(text)?.[1] ?? "" };
+    }),
+  );
+  const [newest = { name: "", go: "" }] = pins.toSorted((left, right) =>
+    byNumbers.compare(right.go, left.go),
+  );
+  const asked = await run(command, ["env", "GOVERSION", "GOCACHE", "GOMODCACHE"], {
+    env: { ...inheritedEnvironment, GOTOOLCHAIN: "local" },
+  }).catch((cause: unknown) => {
+    throw new EngineError(
+      "GoMissing",
+      `${newest.name} has to be built, but Go does not run here. Install Go ${newest.go} or newer.`,
+      { cause },
+    );
+  });
+  const [version = "", buildCache = "", moduleCache = ""] = asked.stdout.trim().split("\n");
+  // A development version does not begin so.
+  if (version.startsWith("go") && byNumbers.compare(version, `go${newest.go}`) < 0)
+    throw new EngineError(
+      "GoTooOld",
+      `${newest.name} needs Go ${newest.go} or newer to build; found ${version}. Update Go.`,
+    );
+  return { command, buildCache, moduleCache, signal };
+}
 
 /** A server, and the folder that holds the program under the server's name, and the extra folders of its module. */
 export interface EnginePlace {
-  readonly engine: EngineDefinition;
+  readonly engine: Engine;
   readonly folder: string;
 }
 
@@ -15,10 +71,7 @@ export interface EnginePlace {
  * Downloads what the engines of one module are made of and returns their packages. It mostly waits for the network, so it can run beside
  * another build.
  */
-export function downloadModules(
-  engines: readonly EngineDefinition[],
-  go: GoInstallation,
-): Promise<readonly string[]> {
+export function downloadModules(engines: readonly Engine[], go: GoInstallation): Promise<readonly string[]> {
   return runInModule(engines, go, ["list", "-deps", "-f", "{{.ImportPath}}", ...packagesOf(engines)]);
 }
 
@@ -56,29 +109,44 @@ export async function buildEngines(
   for (const place of places) await copyExtraFolders(place, go);
 }
 
-function packagesOf(engines: readonly EngineDefinition[]): readonly string[] {
+function packagesOf(engines: readonly Engine[]): readonly string[] {
   return [...new Set(engines.map((engine) => engine.package))];
 }
 
-/** Runs the Go command for engines of one module. Throws `EngineError` BuildFailed with its words. */
+/**
+ * Runs the Go command for engines of one module and returns its lines. `onNote` receives each line of its standard error, and returns true for those
+ * that are no complaint. Throws `EngineError` BuildFailed with the end of what it complained about.
+ */
 async function runInModule(
-  engines: readonly EngineDefinition[],
+  engines: readonly Engine[],
   go: GoInstallation,
   args: readonly string[],
   onNote?: (line: string) => boolean,
 ): Promise<readonly string[]> {
   const [first] = engines;
   if (first === undefined) return [];
-  try {
-    return await runGo(go, first, args, onNote);
-  } catch (cause) {
+  const running = run(go.command, args, {
+    cwd: moduleFolder(first),
+    env: { GOGC: compilerGarbage, ...inheritedEnvironment, CGO_ENABLED: "0" },
+    signal: go.signal,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const complaints: string[] = [];
+  if (running.child.stderr !== null)
+    createInterface({ input: running.child.stderr }).on("line", (line) => {
+      if (onNote?.(line) !== true) complaints.push(line);
+    });
+  const { stdout } = await running.catch((cause: unknown) => {
+    go.signal?.throwIfAborted();
+    const names = engines.map(({ name }) => name).join(", ");
     throw new EngineError(
       "BuildFailed",
-      `building ${engines.map(({ name }) => name).join(", ")} ${first.version} failed; it needs the Go module proxy or a filled module cache:\n` +
-        (cause instanceof Error ? cause.message : String(cause)),
+      `building ${names} ${first.version} failed; it needs the Go module proxy or a filled module cache:\n` +
+        (complaints.slice(-20).join("\n") || `go ${args[0]} failed: ${String(cause)}`),
       { cause },
     );
-  }
+  });
+  return stdout.trim().split("\n");
 }
 
 async function copyExtraFolders({ engine, folder }: EnginePlace, go: GoInstallation): Promise<void> {

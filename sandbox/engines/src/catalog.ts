@@ -1,7 +1,7 @@
 /** The upstream servers, their versions, and how each is linked. Versions are pinned by `sandbox/engines/pins/<module>/go.mod`. */
 
 /** One server to obtain. Every field is a part of its key in the cache, in this order. */
-export interface EngineDefinition {
+export interface Engine {
   readonly name: EngineName;
   readonly version: string;
   /** Folder under `sandbox/engines/pins` whose go.mod pins it. */
@@ -56,16 +56,16 @@ const define = (
   goPackage: string,
   linkerSettings: readonly string[] = [],
   module: string = name,
-): EngineDefinition => ({ name, version, module, package: goPackage, linkerSettings });
+): Engine => ({ name, version, module, package: goPackage, linkerSettings });
 
-const kubernetes = (name: EngineName): EngineDefinition =>
+const kubernetes = (name: EngineName): Engine =>
   define(name, kubernetesVersion, `k8s.io/kubernetes/cmd/${name}`, kubernetesSettings, "kubernetes");
 
-const crossplane = (name: EngineName, linkerSettings: readonly string[]): EngineDefinition =>
+const crossplane = (name: EngineName, linkerSettings: readonly string[]): Engine =>
   define(name, crossplaneVersion, `${crossplaneModule}/cmd/crossplane`, linkerSettings, "crossplane");
 
 /** Definitions in build order: the slowest build comes first, so that the modules of the others are downloaded meanwhile. */
-export const engineDefinitions: readonly EngineDefinition[] = [
+export const engineDefinitions: readonly Engine[] = [
   kubernetes("kube-apiserver"),
   kubernetes("kube-controller-manager"),
   kubernetes("kubectl"),
@@ -96,10 +96,9 @@ export const engineDefinitions: readonly EngineDefinition[] = [
 ];
 
 /** Returns engines by the calls of the compiler that make them: those of a call share a module and its linker settings. */
-export function buildGroups(engines: readonly EngineDefinition[]): readonly (readonly EngineDefinition[])[] {
+export function buildGroups(engines: readonly Engine[]): readonly (readonly Engine[])[] {
   const inOrder = engineDefinitions.filter((engine) => engines.includes(engine));
-  const keyOf = ({ module, linkerSettings }: EngineDefinition): string =>
-    JSON.stringify([module, linkerSettings]);
+  const keyOf = ({ module, linkerSettings }: Engine): string => JSON.stringify([module, linkerSettings]);
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
 
@@ -114,7 +113,7 @@ const others: readonly EngineName[] = [...testEngines, ...nodeEngines];
 export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !others.includes(name));
 
 /** Returns the definition of `name`. */
-export function engineDefinition(name: EngineName): EngineDefinition {
+export function engineDefinition(name: EngineName): Engine {
   const found = engineDefinitions.find((engine) => engine.name === name);
   if (found === undefined) throw new RangeError(`unknown engine ${name}`);
   return found;

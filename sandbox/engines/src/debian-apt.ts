@@ -2,14 +2,10 @@
  * Fetches Debian packages without installing them, as any user: apt as this machine has it configured, with state and cache of its own. So
  * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out installed packages.
  */
-import { execFile } from "node:child_process";
-import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { inheritedEnvironment } from "./environment.ts";
+import { textOf, freeMiBOf, inheritedEnvironment, run } from "./environment.ts";
 import { type DigestedFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
-
-const run = promisify(execFile);
 
 /** An apt that answers slower than this has no network. */
 const silenceSeconds = 15;
@@ -122,8 +118,7 @@ async function prepareApt(folder: string, options: AptOptions): Promise<Apt> {
   const archives = archivesIn(folder);
   for (const needed of [join(folder, "state", "lists", "partial"), join(archives, "partial")])
     await mkdir(needed, { recursive: true });
-  const { bavail, bsize } = await statfs(folder);
-  const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
+  const freeMiB = Math.floor(await freeMiBOf(folder));
   if (freeMiB < neededMiB)
     throw new AptFault(`the disk of ${folder} has ${freeMiB} MiB free, of which apt needs ${neededMiB}`);
   const configuration = join(folder, "apt.conf");
@@ -136,10 +131,8 @@ async function prepareApt(folder: string, options: AptOptions): Promise<Apt> {
       return (await run(aptGet, ["-c", configuration, ...args], runOptions)).stdout;
     } catch (cause) {
       signal?.throwIfAborted();
-      if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
-        throw new AptFault("this machine has no apt-get", { cause });
-      const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
-      throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
+      if (textOf(cause, "code") === "ENOENT") throw new AptFault("this machine has no apt-get", { cause });
+      throw new AptFault(complaintsOf(textOf(cause, "stderr")) || "apt-get failed without a word", { cause });
     }
   };
   options.say("asking for the packages …");

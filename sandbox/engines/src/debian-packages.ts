@@ -6,7 +6,6 @@ export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs"
 
 /** Defines the packages and programs of a server or tool. */
 export interface DebianDefinition {
-  readonly name: DebianName;
   /** The first one gives the version. */
   readonly packages: readonly [string, ...string[]];
   /** Folder of each program, below the root of the packages. */
@@ -32,28 +31,24 @@ const iptablesNames = ["iptables", "iptables-save", "iptables-restore"].flatMap(
 /** Definitions by name. */
 export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> = {
   "postgresql-15": {
-    name: "postgresql-15",
     packages: ["postgresql-15", "postgresql-client-15"],
     programs: inFolder("usr/lib/postgresql/15/bin", "postgres", "initdb", "pg_dump", "pg_restore", "psql"),
     probe: "postgres",
     version: /PostgreSQL\) (15\.\d+)/,
   },
   mariadb: {
-    name: "mariadb",
     packages: ["mariadb-server-core", "mariadb-client"],
     programs: { mariadbd: "usr/sbin", mariadb: "usr/bin", "mariadb-dump": "usr/bin" },
     probe: "mariadbd",
     version: /Ver (10\.11\.\d+)/,
   },
   redis: {
-    name: "redis",
     packages: ["redis-server", "redis-tools"],
     programs: inFolder("usr/bin", "redis-server", "redis-cli", "redis-check-rdb"),
     probe: "redis-server",
     version: /v=(7\.\d+\.\d+)/,
   },
   "node-programs": {
-    name: "node-programs",
     packages: [
       "containerd",
       "runc",
@@ -74,7 +69,6 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     links: Object.fromEntries(iptablesNames.map((name) => [`usr/sbin/${name}`, "xtables-nft-multi"])),
   },
   busybox: {
-    name: "busybox",
     packages: ["busybox-static"],
     programs: { busybox: "usr/bin" },
     probe: "busybox",
@@ -85,7 +79,6 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
   },
   // Its checker of rules, for tests.
   prometheus: {
-    name: "prometheus",
     packages: ["prometheus"],
     programs: { promtool: "usr/bin" },
     probe: "promtool",

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { resolveDebian } from "./debian.ts";
 import { inheritedEnvironment } from "./environment.ts";
-import { unprivileged } from "./unprivileged.ts";
+import { unprivileged } from "./data-home.ts";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-debian-"));

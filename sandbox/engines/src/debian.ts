@@ -1,18 +1,12 @@
-/** Servers and programs from Debian packages: those that are installed, else fetched into the cache. */
-import { execFile } from "node:child_process";
+/** Servers, tools and the programs of real nodes from Debian packages: those that are installed, else fetched into the cache. */
 import { chmod, glob, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { AptFault, fetchPackages } from "./debian-apt.ts";
+import { dirname, join } from "node:path";
+import { reachableFolder } from "./data-home.ts";
+import { AptFault, type AptOptions, fetchPackages } from "./debian-apt.ts";
 import { type DebianDefinition, debianDefinitions, type DebianName, programsIn } from "./debian-packages.ts";
-import { cacheFolder, inheritedEnvironment } from "./environment.ts";
-import { EngineError } from "./errors.ts";
-import { acquireFileLock } from "./file-lock.ts";
+import { byNumbers, cacheFolder, EngineError, inheritedEnvironment, run } from "./environment.ts";
+import { absentOf, acquireFileLock } from "./file-lock.ts";
 import type { ObtainOptions } from "./resolve.ts";
-import { reachableFolder } from "./unprivileged.ts";
-import { absentOf } from "./whole-folders.ts";
-
-const run = promisify(execFile);
 
 /** The programs of one definition. */
 export interface DebianPrograms {
@@ -27,14 +21,12 @@ export interface DebianPrograms {
   readonly path: (program: string) => string;
 }
 
+type NamedDefinition = DebianDefinition & { readonly name: DebianName };
+
 /** Options of `resolveDebian`. */
-export interface DebianOptions extends ObtainOptions {
+interface DebianOptions extends ObtainOptions, Pick<AptOptions, "aptGet" | "settings"> {
   /** Root of installed programs, for tests. Default `/`. */
   readonly installedRoot?: string | undefined;
-  /** Replaces apt-get in tests. Default: `apt-get` on PATH. */
-  readonly aptGet?: string | undefined;
-  /** Further lines of apt's configuration, for tests. */
-  readonly settings?: readonly string[] | undefined;
 }
 
 /**
@@ -42,7 +34,7 @@ export interface DebianOptions extends ObtainOptions {
  * run any more. The user that servers run as can read them. Safe to call from many processes at once. Throws `EngineError` PackageMissing.
  */
 export async function resolveDebian(name: DebianName, options: DebianOptions = {}): Promise<DebianPrograms> {
-  const definition = debianDefinitions[name];
+  const definition = { ...debianDefinitions[name], name };
   const installed =
     definition.fetchedOnly === true ? undefined : await usable(definition, options.installedRoot ?? "/");
   if (installed !== undefined) return installed;
@@ -58,11 +50,9 @@ export async function resolveDebian(name: DebianName, options: DebianOptions = {
   return fetched(base, definition, { ...options, say });
 }
 
-const byNumbers = new Intl.Collator("en", { numeric: true });
-
 async function fetched(
   base: string,
-  definition: DebianDefinition,
+  definition: NamedDefinition,
   options: DebianOptions & { readonly say: (line: string) => void },
 ): Promise<DebianPrograms> {
   const { name, packages, links = {} } = definition;
@@ -113,7 +103,7 @@ export function folderOfVersion(version: string): string {
 }
 
 /** Returns the programs below `root` if all exist and say the right version. */
-async function usable(definition: DebianDefinition, root: string): Promise<DebianPrograms | undefined> {
+async function usable(definition: NamedDefinition, root: string): Promise<DebianPrograms | undefined> {
   const paths = programsIn(definition, root);
   if ((await absentOf([...paths.values()])).length > 0) return undefined;
   const env = await environmentOf(root);
@@ -134,4 +124,26 @@ async function environmentOf(root: string): Promise<Readonly<Record<string, stri
   if (root === "/") return {};
   const found = await Array.fromAsync(glob("{usr/lib,lib}/*-linux-gnu*", { cwd: root }));
   return found.length === 0 ? {} : { LD_LIBRARY_PATH: found.map((folder) => join(root, folder)).join(":") };
+}
+
+/**
+ * Containerd, runc, CNI plugins, and what sets up a node's network. The environment is for everything on a node: kubelet, kube-proxy, containerd and
+ * the CNI plugins run programs by their names.
+ */
+export interface NodePrograms extends Pick<DebianPrograms, "version" | "path" | "env"> {
+  /** Folder of the CNI plugins. */
+  readonly pluginFolder: string;
+}
+
+/** Returns installed programs, else those in the cache, else those that apt has. Nothing is installed. Throws `EngineError` PackageMissing. */
+export async function resolveNodePrograms(options: DebianOptions = {}): Promise<NodePrograms> {
+  const { version, root, env, path } = await resolveDebian("node-programs", options);
+  // Links that the system makes in `bin` may lead out of `root`; the real programs come first.
+  const folders = ["usr/bin", "usr/sbin"].map((folder) => join(root, folder));
+  const search = [...folders, inheritedEnvironment["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin"];
+  // Iptables looks for its extensions where it was meant to be installed.
+  const [extensions] = root === "/" ? [] : await Array.fromAsync(glob("usr/lib/*/xtables", { cwd: root }));
+  const found = extensions === undefined ? {} : { XTABLES_LIBDIR: join(root, extensions) };
+  const whole = { ...env, PATH: search.join(":"), ...found };
+  return { version, path, pluginFolder: dirname(path("bridge")), env: whole };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { engineDefinition } from "./catalog.ts";
 import { requireDiskSpace, roomFor } from "./disk.ts";
-import { EngineError } from "./errors.ts";
+import { EngineError } from "./environment.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-disk-"));
 after(() => rm(folder, { recursive: true, force: true }));

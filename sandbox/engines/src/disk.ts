@@ -1,12 +1,7 @@
 /** Checks that the disks have room for a build, before it starts. */
-import { execFile } from "node:child_process";
-import { mkdir, stat, statfs } from "node:fs/promises";
-import { promisify } from "node:util";
-import type { EngineDefinition, EngineName } from "./catalog.ts";
-import { EngineError } from "./errors.ts";
-
-const run = promisify(execFile);
-const mib = 1024 * 1024;
+import { mkdir, stat } from "node:fs/promises";
+import type { Engine, EngineName } from "./catalog.ts";
+import { EngineError, freeMiBOf, run, textOf } from "./environment.ts";
 
 /** Size of the folders that a build fills, in MiB: those of the Go command and the cache of programs. */
 type Room = Readonly<Record<"buildCache" | "moduleCache" | "programs", number>>;
@@ -33,19 +28,8 @@ export interface PlannedFolder {
   readonly moreMiB: number;
 }
 
-/** Throws `EngineError` DiskFull when the folders have no room for what these builds make. */
-export function requireRoom(
-  engines: readonly EngineDefinition[],
-  folders: Readonly<Record<keyof Room, string>>,
-): Promise<void> {
-  return requireDiskSpace(roomFor(engines, folders));
-}
-
 /** Returns what the folders will hold when these are built; nothing when it is not worth a question. */
-export function roomFor(
-  engines: readonly EngineDefinition[],
-  folders: Readonly<Record<keyof Room, string>>,
-): readonly PlannedFolder[] {
+export function roomFor(engines: readonly Engine[], folders: Record<keyof Room, string>): PlannedFolder[] {
   const isShared = engines.some(({ module }) => module === "kubernetes" || module === "crossplane");
   const shared = isShared ? ofSandbox : none;
   const added = engines.flatMap(({ name }) => ofOthers[name] ?? []);
@@ -77,14 +61,13 @@ export async function requireDiskSpace(planned: readonly PlannedFolder[]): Promi
 
 async function needOf({ folder, sizeMiB, moreMiB }: PlannedFolder) {
   await mkdir(folder, { recursive: true });
-  const [{ dev }, { bavail, bsize }] = await Promise.all([stat(folder), statfs(folder)]);
   // Counting goes on where a file vanishes or is closed to us, and then says so in its exit code.
   const { stdout } = await run("du", ["-sk", folder]).catch((error: unknown) => ({
-    stdout: error instanceof Error && "stdout" in error ? String(error.stdout) : "",
+    stdout: textOf(error, "stdout"),
   }));
   const usedMiB = (Number.parseInt(stdout, 10) || 0) / 1024;
   const missingMiB = Math.max(0, sizeMiB - usedMiB) + moreMiB;
-  return { folder, device: dev, freeMiB: (bavail * bsize) / mib, missingMiB };
+  return { folder, device: (await stat(folder)).dev, freeMiB: await freeMiBOf(folder), missingMiB };
 }
 
 function gib(sizeMiB: number): string {

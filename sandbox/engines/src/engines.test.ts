@@ -3,9 +3,9 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
+import { modulesFolder } from "./build.ts";
 import { engineDefinition, engineDefinitions } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
-import { modulesFolder } from "./go.ts";
 import { resolveEngine, resolveEngines } from "./resolve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-engines-"));

@@ -2,17 +2,25 @@
  * Downloaded files that are kept between runs, named after the digest of their content. So a file that is taken from there is the announced
  * one, wherever it came from, and another version has another name.
  */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { copyFile, mkdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { cacheFolder } from "./environment.ts";
-import { EngineError } from "./errors.ts";
-import { type FileDigest, digestOfFile, requireDigest } from "./file-digest.ts";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { cacheFolder, EngineError, textOf } from "./environment.ts";
 import { acquireFileLock } from "./file-lock.ts";
+
+/** Identifies the expected content of a file. */
+interface Digest {
+  readonly algorithm: "sha256" | "sha512";
+  /** Digits in lower case. */
+  readonly hex: string;
+}
 
 /** A file and the digest that was announced for it. */
 export interface DigestedFile {
   readonly path: string;
-  readonly digest: FileDigest;
+  readonly digest: Digest;
 }
 
 /** Sets the folder that keeps files. */
@@ -32,7 +40,7 @@ export async function takeKept({ path, digest }: DigestedFile, options: KeptFile
     if ((await digestOfFile(path, digest.algorithm)) === digest.hex) return true;
   } catch (cause) {
     await rm(path, { force: true });
-    if (codeOf(cause) === "ENOENT") return false;
+    if (textOf(cause, "code") === "ENOENT") return false;
     throw cause;
   }
   await rm(path);
@@ -62,7 +70,7 @@ export async function keepFiles(files: readonly DigestedFile[], options: KeptFil
       }
     }
   } catch (cause) {
-    if (codeOf(cause) !== "ENOSPC" && codeOf(cause) !== "EDQUOT") throw cause;
+    if (!["ENOSPC", "EDQUOT"].includes(textOf(cause, "code"))) throw cause;
     throw new EngineError(
       "DiskFull",
       `${folder}, where downloads are kept, cannot be written: the disk is full. Make room, or name another folder with KLUTCH_CACHE_DIR`,
@@ -75,10 +83,21 @@ function folderOf(options: KeptFilesOptions): string {
   return join(options.cacheFolder ?? cacheFolder, "downloads");
 }
 
-function nameOf({ algorithm, hex }: FileDigest): string {
+function nameOf({ algorithm, hex }: Digest): string {
   return `${algorithm}-${hex}`;
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
+/** Returns the digest of a file's content in lower-case hex. Throws what the system says when it cannot be read. */
+export async function digestOfFile(path: string, algorithm: Digest["algorithm"]): Promise<string> {
+  const hash = createHash(algorithm);
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+/** Throws `EngineError` ChecksumMismatch for a file of other content. `claim` ends the clause "but <digest> …". */
+export async function requireDigest(path: string, { algorithm, hex }: Digest, claim: string): Promise<void> {
+  const found = await digestOfFile(path, algorithm);
+  if (found === hex) return;
+  const problem = `${basename(path)} has the ${algorithm} digest ${found}, but ${hex} ${claim}; not using it`;
+  throw new EngineError("ChecksumMismatch", problem);
 }

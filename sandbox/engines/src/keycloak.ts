@@ -1,18 +1,13 @@
 /** Keycloak from its distribution in Maven's repository, as a process with a database in memory. Needs Java 17 and Maven. */
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdtempDisposable, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { cacheFolder } from "./environment.ts";
-import { EngineError } from "./errors.ts";
-import { requireDigest } from "./file-digest.ts";
-import { reservePorts } from "./ports.ts";
+import { cacheFolder, EngineError, run, wordsOf } from "./environment.ts";
+import { makeWhole } from "./file-lock.ts";
+import { requireDigest } from "./kept-files.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
-import { makeWhole } from "./whole-folders.ts";
-
-const run = promisify(execFile);
+import type { ObtainOptions } from "./resolve.ts";
 
 /** Version of the distribution. */
 export const keycloakVersion = "26.4.0";
@@ -29,9 +24,7 @@ export interface KeycloakServer extends AsyncDisposable {
 }
 
 /** Folder of the distribution, prepared for a database in memory. Obtained once into the cache. Throws `EngineError`. */
-export async function resolveKeycloak(
-  options: { readonly progress?: ((line: string) => void) | undefined } = {},
-): Promise<string> {
+export async function resolveKeycloak(options: Pick<ObtainOptions, "progress"> = {}): Promise<string> {
   const target = join(cacheFolder, "keycloak", `${keycloakVersion}-${archiveSha512.slice(0, 12)}`);
   await makeWhole([target], { lock: `${target}.mutex` }, async (partials) => {
     const [partial = ""] = partials.values();
@@ -55,15 +48,11 @@ export async function resolveKeycloak(
   return target;
 }
 
-/** Starts a server on loopback without any realm but its own. What it holds is gone when it ends. */
-export async function startKeycloak(
-  options: { readonly port?: number | undefined } = {},
-): Promise<KeycloakServer> {
+/** Starts a server on this port of loopback without any realm but its own. What it holds is gone when it ends. */
+export async function startKeycloak(port: number): Promise<KeycloakServer> {
   await using stack = new AsyncDisposableStack();
   const home = await resolveKeycloak();
-  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
-  const folder = await mkdtemp(join(tmpdir(), "klutch-keycloak-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-keycloak-"))).path;
   const admin = { username: "admin", password: randomBytes(16).toString("hex") };
   const url = `http://127.0.0.1:${port}`;
   const server = stack.use(
@@ -92,8 +81,7 @@ export async function startKeycloak(
       stopTimeoutMs: 2_000,
     }),
   );
-  const owned = stack.move();
-  return { url, admin, process: server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return Object.assign(stack.move(), { url, admin, process: server });
 }
 
 async function step(what: string, command: string, args: readonly string[], cwd?: string): Promise<void> {
@@ -102,7 +90,7 @@ async function step(what: string, command: string, args: readonly string[], cwd?
   } catch (cause) {
     throw new EngineError(
       "BuildFailed",
-      `keycloak ${keycloakVersion} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `keycloak ${keycloakVersion} cannot be prepared, for which ${what} is needed: ${wordsOf(cause)}`,
       { cause },
     );
   }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nodeRefusal } from "./node-check.ts";
-import type { NodeFacts } from "./node-facts.ts";
+import { type NodeFacts, nodeRefusal } from "./node-check.ts";
 
 const hierarchies = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 const tried = [

@@ -1,5 +1,10 @@
-/** Says whether real nodes can run on this machine: names each thing that is missing, before anything starts. */
-import { type NodeFacts, type NodeFactsOptions, readNodeFacts } from "./node-facts.ts";
+/** Says whether real nodes can run on this machine: reads the facts that they depend on, changes nothing, and names each thing that is missing. */
+import { constants } from "node:fs";
+import { mkdir, mkdtempDisposable, readFile } from "node:fs/promises";
+import { release } from "node:os";
+import { basename, delimiter, join, resolve } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { exists, freeMiBOf, inheritedEnvironment, run } from "./environment.ts";
 
 /** MiB for each cluster: its servers, Crossplane and a dozen small Pods; its images, unpacked, and its data. */
 const perCluster = { memory: 1_500, disk: 2_000 };
@@ -74,4 +79,128 @@ function* ofRoom({ freeDiskMiB, freeMemoryMiB, folder }: NodeFacts, clusters: nu
   const memory = clusters * perCluster.memory;
   if (freeMemoryMiB < memory)
     yield `[memory] ${clusters} clusters need ${memory} MiB of memory; ${freeMemoryMiB} MiB are free. End other programs, or ask for fewer clusters`;
+}
+
+/** Facts about a machine. What could not be asked is undefined or absent, and counts as no obstacle. */
+export interface NodeFacts {
+  /** Name of the platform in Node.js: `linux`. */
+  readonly platform: string;
+  readonly uid: number | undefined;
+  /** Programs of every Linux that are not on the path. */
+  readonly missingPrograms: readonly string[];
+  readonly readsKernelLog: boolean;
+  /** Configuration of the kernel: lines such as `CONFIG_VETH=m`. */
+  readonly kernelConfig: string | undefined;
+  /** Controllers of each cgroup hierarchy of version 1 that this process is in: `cpu,cpuacct`. */
+  readonly hierarchies: readonly string[];
+  /** Results of the trial (`runTrial`), which only root can run. */
+  readonly trial: ReadonlyMap<string, string>;
+  /** Folder for the nodes' images and data. */
+  readonly folder: string;
+  readonly freeDiskMiB: number;
+  readonly freeMemoryMiB: number;
+}
+
+/** Options of `readNodeFacts`. */
+export interface NodeFactsOptions {
+  /** Folder for the nodes' images and data; created if missing. */
+  readonly folder: string;
+  /** Environment of the trial. Default: that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+const neededPrograms = ["unshare", "nsenter", "mount", "umount"];
+
+/** Asks the machine; takes well below a second. Throws when the folder cannot be made. */
+export async function readNodeFacts(options: NodeFactsOptions): Promise<NodeFacts> {
+  const { env = inheritedEnvironment } = options;
+  const folder = resolve(options.folder);
+  await mkdir(folder, { recursive: true });
+  const missingPrograms = await missingOn(env["PATH"] ?? "");
+  const uid = process.getuid?.();
+  const cgroups = await readFile("/proc/self/cgroup", "utf8").catch(() => "");
+  const hierarchies = [...cgroups.matchAll(/^\d+:([^:=]+):/gm)].map(([, names = ""]) => names);
+  const canTry = process.platform === "linux" && uid === 0 && missingPrograms.length === 0;
+  return {
+    platform: process.platform,
+    uid,
+    missingPrograms,
+    readsKernelLog: await exists("/dev/kmsg", constants.R_OK),
+    kernelConfig: await readKernelConfig("/"),
+    hierarchies,
+    trial: canTry ? await runTrial(folder, hierarchies, env) : new Map(),
+    folder,
+    freeDiskMiB: Math.floor(await freeMiBOf(folder)),
+    freeMemoryMiB: Math.floor(process.availableMemory() / 2 ** 20),
+  };
+}
+
+/** Reads the configuration of the running kernel from where kernels leave it. `root` is `/`, except in tests. */
+export async function readKernelConfig(root: string): Promise<string | undefined> {
+  const read = (path: string): Promise<Buffer | undefined> =>
+    readFile(join(root, path)).catch(() => undefined);
+  const packed = await read("proc/config.gz");
+  const config =
+    (packed === undefined ? undefined : gunzipSync(packed)) ??
+    (await read(`boot/config-${release()}`)) ??
+    (await read(`lib/modules/${release()}/config`));
+  return config?.toString();
+}
+
+async function missingOn(path: string): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const name of neededPrograms) {
+    const found = await Promise.all(path.split(delimiter).map((folder) => exists(join(folder, name))));
+    if (!found.includes(true)) missing.push(name);
+  }
+  return missing;
+}
+
+/** Arguments of `unshare` for the namespaces of a node, which end with it. */
+export const namespaceFlags: readonly string[] =
+  "--mount --propagation=private --net --pid --uts --cgroup --fork --kill-child --mount-proc".split(" ");
+
+/** Arguments: a name that no other trial has, then the cgroup hierarchies. Prints one line for each thing: name, tab, the words of its failure. */
+const script = `
+try() {
+  name=$1; shift
+  if words=$("$@" 2>&1); then words=; else words=$(echo "\${words:-it failed}" | tr '\\n\\t' '  '); fi
+  printf '%s\\t%s\\n' "$name" "$words"
+}
+own=$1; shift
+in_cgroup() { mount -t cgroup -o "$1" cgroup cgroup && mkdir "cgroup/$own" && rmdir "cgroup/$own"; }
+try namespaces true
+try overlay mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged
+for hierarchy in "$@"; do
+  try "cgroup $hierarchy" in_cgroup "$hierarchy"
+  umount cgroup 2>/dev/null
+done
+if command -v ip >/dev/null; then
+  try veth ip link add klutch-a type veth peer name klutch-b
+  try bridge ip link add klutch-c type bridge
+fi
+if command -v nft >/dev/null; then try nftables nft add table inet klutch; fi
+`;
+
+/**
+ * Tries everything in a folder of its own below `folder`, as root. Returns the words of each failure by what was tried (`namespaces`,
+ * `overlay`, `cgroup <hierarchy>`, `veth`, `bridge`, `nftables`): no words if it works, and no entry if it could not be tried.
+ */
+async function runTrial(
+  folder: string,
+  hierarchies: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ReadonlyMap<string, string>> {
+  await using made = await mkdtempDisposable(join(folder, ".klutch-trial-"));
+  const place = made.path;
+  try {
+    for (const name of ["lower", "upper", "work", "merged", "cgroup"]) await mkdir(join(place, name));
+    const args = [...namespaceFlags, "/bin/sh", "-c", script, "sh", basename(place), ...hierarchies];
+    const { stdout } = await run("unshare", args, { cwd: place, env });
+    const lines = [...stdout.matchAll(/^(.+)\t(.*)$/gm)];
+    return new Map(lines.map(([, name = "", words = ""]) => [name, words.trim()]));
+  } catch (error) {
+    const words = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
+    return new Map([["namespaces", words === "" ? "unshare failed" : words]]);
+  }
 }

@@ -10,7 +10,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type EngineName, engineDefinition } from "./catalog.ts";
 import { whyNoNodes } from "./node-check.ts";
-import { exists } from "./paths.ts";
+import { exists } from "./environment.ts";
 import { resolveEngine } from "./resolve.ts";
 
 const run = promisify(execFile);

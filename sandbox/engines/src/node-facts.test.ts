@@ -6,10 +6,9 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { unprivileged } from "./data-home.ts";
 import { inheritedEnvironment } from "./environment.ts";
-import { whyNoNodes } from "./node-check.ts";
-import { readKernelConfig, readNodeFacts } from "./node-facts.ts";
-import { unprivileged } from "./unprivileged.ts";
+import { readKernelConfig, readNodeFacts, whyNoNodes } from "./node-check.ts";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-facts-"));
@@ -55,7 +54,7 @@ test("programs that are not on the path are named, and nothing is tried", async 
 
 test("an ordinary user is told to be root, and nothing is tried", onlyRoot, async () => {
   const script = `
-    const { readNodeFacts } = await import(${JSON.stringify(new URL("node-facts.ts", import.meta.url).href)});
+    const { readNodeFacts } = await import(${JSON.stringify(new URL("node-check.ts", import.meta.url).href)});
     const { nodeRefusal } = await import(${JSON.stringify(new URL("node-check.ts", import.meta.url).href)});
     const facts = await readNodeFacts({ folder: ${JSON.stringify(folder)} });
     console.log(facts.trial.size, nodeRefusal(facts, 0).match(/\\[[^\\]]+\\]/g).join());`;

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { resolveDebian } from "./debian.ts";
-import { resolveNodePrograms } from "./node-programs.ts";
+import { resolveDebian, resolveNodePrograms } from "./debian.ts";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-node-programs-"));

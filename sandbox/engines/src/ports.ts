@@ -49,8 +49,7 @@ export async function reservePorts(count: number, options: PortOptions = {}): Pr
     const missing = count === 1 ? "is no free port" : `are no ${count} free ports`;
     throw new Error(`there ${missing} from ${range.first} to ${range.last}`);
   }
-  const owned = stack.move();
-  return { ports, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return Object.assign(stack.move(), { ports });
 }
 
 /** Reserves this port, such as that of an earlier process; undefined when another process has it now. */

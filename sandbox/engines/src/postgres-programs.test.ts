@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { EngineError } from "./errors.ts";
+import { EngineError } from "./environment.ts";
 import { type PostgresPrograms, type ProgramsOptions, resolvePostgres } from "./postgres-programs.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-pg-programs-"));

@@ -2,11 +2,10 @@
 import { chmod, cp, readdir, readFile, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
+import { reachableFolder } from "./data-home.ts";
 import { type DebianPrograms, resolveDebian } from "./debian.ts";
-import { cacheFolder } from "./environment.ts";
-import { EngineError } from "./errors.ts";
-import { reachableFolder } from "./unprivileged.ts";
-import { absentOf, makeWhole } from "./whole-folders.ts";
+import { cacheFolder, EngineError } from "./environment.ts";
+import { absentOf, makeWhole } from "./file-lock.ts";
 
 /** PostgreSQL's programs of one version. */
 export interface PostgresPrograms {
@@ -38,7 +37,7 @@ export interface ProgramsOptions {
  * when the version of a kept data folder is not to be had.
  */
 export async function resolvePostgres(
-  data: string | undefined,
+  data?: string,
   options: ProgramsOptions = {},
 ): Promise<PostgresPrograms> {
   const kept = data === undefined ? undefined : await majorOf(data);
@@ -98,10 +97,7 @@ async function fromDebian(options: ProgramsOptions): Promise<PostgresPrograms | 
 }
 
 /** The package's programs, copied once into the cache. It has no `pg_dump`. */
-async function fromPackage(
-  { folder: source, version, major }: PlatformPackage,
-  options: ProgramsOptions,
-): Promise<PostgresPrograms> {
+async function fromPackage({ folder: source, version, major }: PlatformPackage, options: ProgramsOptions) {
   const inCache = join(options.cacheFolder ?? cacheFolder, "postgres");
   const base = await reachableFolder(inCache, "postgres", "programs");
   const target = join(base, version);
@@ -133,11 +129,8 @@ async function platformPackage(): Promise<PlatformPackage> {
         : "";
     return { folder, version, major: version.split(".")[0] ?? "" };
   } catch (cause) {
-    throw new EngineError(
-      "PackageMissing",
-      `PostgreSQL comes in the npm package ${name}, which is not installed here`,
-      { cause },
-    );
+    const problem = `PostgreSQL comes in the npm package ${name}, which is not installed here`;
+    throw new EngineError("PackageMissing", problem, { cause });
   }
 }
 

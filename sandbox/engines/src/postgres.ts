@@ -1,21 +1,13 @@
-/** PostgreSQL with its own data folder. */
-import { execFile } from "node:child_process";
-import { chown, mkdtemp, rename, rm } from "node:fs/promises";
+/** PostgreSQL with its own data folder, and standbys: copies that follow a server by streaming replication, and answer questions. */
+import { chown, mkdtempDisposable, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { inheritedEnvironment } from "./environment.ts";
-import { EngineError } from "./errors.ts";
+import { dataHome, unprivileged, writeOwned } from "./data-home.ts";
+import { EngineError, exists, inheritedEnvironment, run, wordsOf } from "./environment.ts";
 import { reservePorts } from "./ports.ts";
-import { exists } from "./paths.ts";
-import { dataHome } from "./data-home.ts";
-import { accessRules, listenAddresses, type OutsideDoor, superuser } from "./postgres-access.ts";
 import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
-import { unprivileged, writeOwned } from "./unprivileged.ts";
-
-const run = promisify(execFile);
 
 /** A server that runs. */
 export interface PostgresServer extends AsyncDisposable {
@@ -30,6 +22,18 @@ export interface PostgresServer extends AsyncDisposable {
   readonly programs: PostgresPrograms;
   readonly process: RunningProcess;
 }
+
+/** A way in from other machines. */
+export interface OutsideDoor {
+  /** Address of this machine; 0.0.0.0 or :: mean all of them. */
+  readonly address: string;
+  /** Logins that get in by loopback only. The superuser is always one of them. */
+  readonly insiders?: readonly string[] | undefined;
+}
+
+/** The server's own account, with which it is made and looked after. */
+export const superuser = "postgres";
+const loopback = "127.0.0.1";
 
 /** Options of `startPostgres`. */
 export interface StartPostgresOptions {
@@ -57,13 +61,9 @@ export interface PreparedPostgres {
  * Makes the data folder ready before anything else takes time: installs the programs, finds a place that the server's user can enter,
  * and makes a new database cluster if there is none. Throws `EngineError` when this machine does not allow it.
  */
-export async function preparePostgres(options: {
-  readonly dataDir: string;
-  readonly password?: string | undefined;
-}): Promise<PreparedPostgres> {
-  const root = await dataHome(options.dataDir);
+export async function preparePostgres(folder: string, password = "postgres"): Promise<PreparedPostgres> {
+  const root = await dataHome(folder);
   const data = join(root, "data");
-  const password = options.password ?? "postgres";
   const prepared = { programs: await resolvePostgres(data), root, password };
   if (await exists(data)) return prepared;
   const passwordFile = join(root, ".password");
@@ -78,7 +78,7 @@ export async function preparePostgres(options: {
 }
 
 /** Makes the data by a program that fills a folder: they exist whole or not at all. Throws `EngineError` NotReady with its words. */
-export async function makeData(
+async function makeData(
   { programs, root }: PreparedPostgres,
   program: "initdb" | "pg_basebackup",
   args: readonly string[],
@@ -95,8 +95,7 @@ export async function makeData(
     });
     await rename(partial, join(root, "data"));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError("NotReady", `${program} failed in ${root}: ${reason}`, { cause });
+    throw new EngineError("NotReady", `${program} failed in ${root}: ${wordsOf(cause)}`, { cause });
   }
 }
 
@@ -109,13 +108,12 @@ const defaultSettings = {
 /** Starts a server that accepts password logins only. It listens on loopback, and where `outside` says. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "klutch-pg-")));
-  if (options.dataDir === undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
-  return await runServer(await preparePostgres({ ...options, dataDir }), options, stack);
+  const dataDir = options.dataDir ?? stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-pg-"))).path;
+  return await runServer(await preparePostgres(dataDir, options.password), options, stack);
 }
 
 /** Starts a server on a data folder that is ready. The contents of `stack` end after the server. */
-export async function runServer(
+async function runServer(
   { programs, root, password }: PreparedPostgres,
   options: StartPostgresOptions,
   stack: AsyncDisposableStack,
@@ -142,16 +140,14 @@ export async function runServer(
       ...unprivileged,
     }),
   );
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     port,
     url: `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     dumpPrograms: programs.canDump ? programs.folder : undefined,
     dumpLibraries: programs.env["LD_LIBRARY_PATH"],
     programs,
     process: server,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  });
 }
 
 /** Tells whether a login is asked for its password: a server that is still starting accepts connections, but refuses logins. */
@@ -171,4 +167,57 @@ function acceptsLogins(port: number): Promise<boolean> {
   socket.on("error", () => resolve(false));
   socket.on("close", () => resolve(false));
   return promise;
+}
+
+/** Returns the addresses for `listen_addresses`: always loopback, by which the server is administered, and those of the door. */
+export function listenAddresses(door: OutsideDoor | undefined): string {
+  const { address = loopback } = door ?? {};
+  if (address === "::") return "*";
+  return address === loopback || address === "0.0.0.0" ? address : `${loopback},${address}`;
+}
+
+/** Lines of `pg_hba.conf`; the first one that fits counts. `all` leaves out replication, which therefore is for loopback only. */
+export function accessRules({ insiders = [] }: OutsideDoor): string {
+  const byPassword = "scram-sha-256";
+  const own = [`${loopback}/32`, "::1/128"].flatMap((address) => [
+    `host all all ${address} ${byPassword}`,
+    `host replication all ${address} ${byPassword}`,
+  ]);
+  const refused = [superuser, ...insiders].map((login) => `host all "${login}" all reject`);
+  return [...own, ...refused, `host all all all ${byPassword}`, ""].join("\n");
+}
+
+/** Options of `startStandby`. */
+export interface StandbyOptions {
+  /** Its programs must be able to copy it: those of the npm package cannot. */
+  readonly primary: PostgresServer;
+  /** Data folder of the standby; kept between starts. */
+  readonly dataDir: string;
+  /** Its physical replication slot on the primary, which must exist. The primary knows it by this name, too. */
+  readonly name: string;
+  /** A role that may replicate. */
+  readonly user: string;
+  readonly password: string;
+  /** Settings as for `startPostgres`. Resource limits must not be smaller than the primary's. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Copies the primary if there is no copy yet, and starts it on a free port of loopback. Throws `EngineError` when it does not start. */
+export async function startStandby(options: StandbyOptions): Promise<PostgresServer> {
+  const { primary, name, user } = options;
+  const root = await dataHome(options.dataDir);
+  const password = decodeURIComponent(new URL(primary.url).password);
+  const prepared = { programs: primary.programs, root, password };
+  const file = join(root, ".pgpass");
+  await writeOwned(file, `*:*:*:${user}:${options.password}\n`);
+  const from = ["--host=127.0.0.1", `--port=${primary.port}`, `--username=${user}`, "--no-password"];
+  const how = ["--wal-method=stream", `--slot=${name}`, "--checkpoint=fast", "--write-recovery-conf"];
+  if (!(await exists(join(root, "data"))))
+    await makeData(prepared, "pg_basebackup", [...from, ...how], { PGPASSFILE: file });
+  // The address of the primary that the copy recorded may be outdated: its port may change at a start.
+  const passfile = file.replaceAll(/[\\']/g, "\\$&");
+  const source = `host=127.0.0.1 port=${primary.port} user=${user} passfile='${passfile}' application_name=${name}`;
+  const settings = { ...options.settings, primary_conninfo: source, primary_slot_name: name };
+  await using stack = new AsyncDisposableStack();
+  return await runServer(prepared, { settings }, stack);
 }

@@ -1,15 +1,12 @@
 /** Fetches servers that their project publishes in an archive, if this machine reaches it and the checksum is the pinned one. */
-import { execFile } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { promisify } from "node:util";
 import type { EnginePlace } from "./build.ts";
-import { requireDigest } from "./file-digest.ts";
+import { run, wordsOf } from "./environment.ts";
+import { requireDigest } from "./kept-files.ts";
 import pins from "../pins/prebuilt.json" with { type: "json" };
-
-const run = promisify(execFile);
 
 /** The archive of one module's servers; `sandbox/engines/pins/prebuilt.json` holds one for each module that has any. */
 export interface PinnedArchive {
@@ -65,20 +62,17 @@ export async function fetchPrebuilt(
   await mkdir(folder);
   try {
     const file = join(folder, name);
-    const isDownloaded = await download(url, file, signal).then(
-      () => true,
-      (error: unknown) => {
-        signal?.throwIfAborted();
-        say(`${url} cannot be had (${reasonOf(error)}); building instead`);
-        return false;
-      },
-    );
-    if (!isDownloaded) return false;
-    await requireDigest(
-      file,
-      { algorithm: "sha512", hex: archive.sha512[name] ?? "" },
-      `is pinned in sandbox/engines/pins/prebuilt.json for ${url} (KLUTCH_ENGINES_URL=${noMirror} builds instead)`,
-    );
+    try {
+      await download(url, file, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = wordsOf(error instanceof Error ? (error.cause ?? error) : error);
+      say(`${url} cannot be had (${reason}); building instead`);
+      return false;
+    }
+    const pin = `is pinned in sandbox/engines/pins/prebuilt.json for ${url}`;
+    const digest = { algorithm: "sha512", hex: archive.sha512[name] ?? "" } as const;
+    await requireDigest(file, digest, `${pin} (KLUTCH_ENGINES_URL=${noMirror} builds instead)`);
     const members = targets.map(({ engine }) => `${archive.folder}/${engine.name}`);
     await run("tar", ["-xzf", file, "-C", folder, "--no-same-owner", ...members]);
     for (const { engine, folder: target } of targets) {
@@ -111,9 +105,4 @@ async function download(url: string, file: string, signal: AbortSignal | undefin
   } finally {
     clearTimeout(timer);
   }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EngineError } from "./errors.ts";
+import { EngineError } from "./environment.ts";
 import { startProcess } from "./process.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-process-"));

@@ -9,8 +9,7 @@ import { mkdir } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inheritedEnvironment } from "./environment.ts";
-import { EngineError } from "./errors.ts";
+import { EngineError, inheritedEnvironment } from "./environment.ts";
 
 /** Describes the process to run. */
 export interface ProcessOptions {
@@ -33,8 +32,6 @@ export interface ProcessOptions {
   readonly stopSignal?: NodeJS.Signals | undefined;
   /** Milliseconds that the server may take to end by itself. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined;
-  /** Called with the process id before readiness is waited for; when it throws, the server is ended. */
-  readonly onStarted?: ((pid: number) => Promise<void>) | undefined;
   /** Gives up waiting for readiness, and ends the server. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -64,7 +61,7 @@ const watched = `
 } </dev/null >/dev/null 2>&1 &
 exec "$@" 3<&-
 `;
-const readyPollMs = 40;
+const readyPollMs = 100;
 /** Servers log what their users said to them. */
 const ownerOnly = 0o600;
 
@@ -74,7 +71,6 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   await mkdir(dirname(options.logFile), { recursive: true });
   const running = follow(options, spawnWatched(options));
   try {
-    await options.onStarted?.(running.pid);
     await waitUntilReady(options, running);
     return running;
   } catch (error) {

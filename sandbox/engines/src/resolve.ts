@@ -2,13 +2,12 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { buildEngines, downloadModules, type EnginePlace } from "./build.ts";
-import { buildGroups, type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
-import { requireRoom } from "./disk.ts";
+import { buildEngines, downloadModules, type EnginePlace, moduleFolder, requireGo } from "./build.ts";
+import { buildGroups, type Engine, engineDefinition, type EngineName } from "./catalog.ts";
+import { requireDiskSpace, roomFor } from "./disk.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
-import { moduleFolder, requireGo } from "./go.ts";
 import { fetchPrebuilt, type PinnedArchive, pinnedArchives } from "./prebuilt.ts";
-import { absentOf, makeWhole } from "./whole-folders.ts";
+import { absentOf, makeWhole } from "./file-lock.ts";
 
 /** Options of everything that is obtained. */
 export interface ObtainOptions {
@@ -56,25 +55,24 @@ export async function resolveEngines(
 }
 
 /** One group after the other, because a compiler uses every core already; meanwhile the modules of the next one are downloaded. */
-async function obtainAll(
-  missing: readonly EnginePlace[],
-  cache: string,
-  options: ResolveOptions,
-): Promise<void> {
+async function obtainAll(missing: readonly EnginePlace[], cache: string, options: ResolveOptions) {
   const engines = missing.map(({ engine }) => engine);
   const go = await requireGo(engines, options.goCommand ?? "go", options.signal);
-  await requireRoom(engines, { ...go, programs: cache });
+  await requireDiskSpace(roomFor(engines, { ...go, programs: cache }));
   const groups = buildGroups(engines);
-  const downloads = groups.map((group) => once(() => downloadModules(group, go)));
+  const started = new Map<number, Promise<readonly string[]>>();
+  const download = (index: number): Promise<readonly string[]> =>
+    started.getOrInsertComputed(index, () => downloadModules(groups[index] ?? [], go));
   for (const [index, group] of groups.entries()) {
     const places = missing.filter(({ engine }) => group.includes(engine));
     await obtainGroup(places, cache, options, async (partials, say) => {
       say("downloading the modules …");
-      const packages = await downloads[index]?.();
-      void downloads[index + 1]?.();
+      const packages = await download(index);
+      // A failure is reported to those who wait for it.
+      download(index + 1).catch(() => undefined);
       let state = "building";
       using _meter = setInterval(() => say(`${state} …`), progressEveryMs);
-      await buildEngines(partials, packages ?? [], go, (compiled, all) => {
+      await buildEngines(partials, packages, go, (compiled, all) => {
         state = `building, ${compiled} of at most ${all} packages`;
       });
     });
@@ -112,18 +110,8 @@ async function obtainGroup(
   });
 }
 
-/** Makes it when it is first asked for. A failure is reported to those who ask, and only to them. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    made.catch(() => undefined);
-    return made;
-  };
-}
-
 /** Changes whenever the program would: version, module pins, source of ours, linker settings, platform. */
-async function engineKey(engine: EngineDefinition): Promise<string> {
+async function engineKey(engine: Engine): Promise<string> {
   const hash = createHash("sha256");
   const folder = moduleFolder(engine);
   const files = (await readdir(folder)).toSorted();

@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { EngineError } from "./errors.ts";
-import { canEnter, requireOwnFolder, unprivileged } from "./unprivileged.ts";
+import { EngineError } from "./environment.ts";
+import { canEnter, requireOwnFolder, unprivileged } from "./data-home.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-unprivileged-"));
 after(() => rm(folder, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect, createServer } from "node:tls";
-import { ensureCertificates } from "./certificates.ts";
+import { ensureCertificates } from "./crossplane/runtime.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-certificates-"));
 after(() => rm(folder, { recursive: true, force: true }));

@@ -1,15 +1,10 @@
-/** Writes the files for users of the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
+/** Words the report that the sandbox prints once it is up, and writes the files for users of the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownProgram, resolveEngine } from "@klutch/engines";
-import type { ClusterName } from "./context.ts";
-import { demoFiles } from "./demo/claims.ts";
-
-/** Paths of these files. */
-export interface CliFiles {
-  readonly bin: string;
-  readonly kubeconfigs: Readonly<Record<ClusterName, string>>;
-}
+import type { AdminCluster, CliFiles, ClusterName } from "./context.ts";
+import { demoClaim, demoFiles } from "./demo/claims.ts";
+import { sandboxUser } from "./services/dex.ts";
 
 /** Writes them into `folder`, and kubectl into `bin`. */
 export async function writeCliFiles(
@@ -48,4 +43,54 @@ export async function writeOwnCommands(folder: string, bin: string): Promise<voi
 async function link(target: string, path: string): Promise<void> {
   await rm(path, { force: true });
   await symlink(target, path);
+}
+
+/** Addresses and paths of the sandbox. */
+export interface Whereabouts {
+  readonly folder: string;
+  readonly clusters: Readonly<Record<ClusterName, AdminCluster>>;
+  readonly cli: CliFiles;
+  readonly backendUrl: string;
+  readonly issuer: string;
+  /** File with the authority of the backend's certificate; undefined when it has none. */
+  readonly authorities?: string | undefined;
+  /** False if there was no demo, whose database app cluster B keeps. */
+  readonly hasDatabase: boolean;
+  /** Last sentence, which tells how the sandbox ends. */
+  readonly next: string;
+}
+
+/** Returns the text. */
+export function report(where: Whereabouts): string {
+  const { folder, clusters, cli, backendUrl, authorities, hasDatabase } = where;
+  const { controlPlane, appA, appB } = cli.kubeconfigs;
+  const trusted = authorities === undefined ? "" : `\n  export NODE_EXTRA_CA_CERTS="${authorities}"`;
+  const [instance, binding] = [demoClaim("postgresql", "instance"), demoClaim("postgresql", "binding")];
+  const files = ["namespace.yaml", instance.file, binding.file].map((file) => `-f ${join(folder, file)}`);
+  const obtain = `
+  kubectl bind ${backendUrl}/export    # log in, choose postgresqlinstances
+  kubectl bind ${backendUrl}/export    # log in, choose servicebindings
+  kubectl apply ${files.join(" ")}`;
+  return `
+Klutch is up.
+
+  binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
+  identity provider    ${where.issuer}
+  control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
+  app cluster A        ${clusters.appA.config.server}   ${appA}
+  app cluster B        ${clusters.appB.config.server}   ${appB}
+  logs and data        ${folder}
+
+Try next, in another terminal:
+
+  export PATH="${cli.bin}:$PATH"${trusted}
+  export KUBECONFIG="${appB}"${hasDatabase ? "" : obtain}
+  kubectl get claim -A                 # databases and credentials of app cluster B, with their states
+  kubectl wait servicebindings --all --for=condition=Ready -n demo --timeout=5m
+  kubectl get secret ${binding.ref.name}-creds -n demo -o jsonpath='{.data.uri}' | base64 -d    # for psql
+  klutch doctor
+  KUBECONFIG="${controlPlane}" kubectl get managed
+
+${where.next}
+`;
 }

@@ -15,7 +15,7 @@ export const usage: string = `npm run sandbox -- [options]: run Klutch and every
   --help           print this help`;
 
 /** Configuration of the sandbox. */
-export interface SandboxConfig {
+export interface Config {
   /** Folder of the state that is kept between starts. */
   readonly folder: string;
   readonly reset: boolean;
@@ -42,10 +42,7 @@ const options = {
 } as const;
 
 /** Reads the command line and the environment. Throws with a message for people. */
-export function readConfig(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): SandboxConfig {
+export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config {
   const { values } = parseArgs({ args: [...args], options });
   const { reset, nodes, exit, help } = values;
   for (const name of ["dir", "reset", "namespaced"] as const)

@@ -1,3 +1,4 @@
+import { accountKubeconfig, type AdminCluster } from "./context.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,6 @@ import { after, test } from "node:test";
 import type { KubeClient } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
-import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { type KonnectorContext, superviseKonnectors } from "./konnectors.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-konnectors-"));

@@ -1,8 +1,8 @@
 /** Runs the konnector processes that the Deployment `klutch-bind/konnector` of an app cluster describes, as a kubelet would. */
+import { accountKubeconfig, type AdminCluster } from "./context.ts";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deployments, type DynamicObject, listAt, numberAt } from "@klutch/kube-core";
-import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { keepApp, type Supervision } from "./supervise.ts";
 
 /** Namespace and name of the Deployment, and of its account. */
@@ -46,19 +46,14 @@ export async function superviseKonnectors(
   }
 }
 
-async function startReplicas(
-  supervision: Supervision,
-  cluster: AdminCluster,
-  folder: string,
-  object: DynamicObject | undefined,
-): Promise<void> {
+async function startReplicas(by: Supervision, cluster: AdminCluster, folder: string, object?: DynamicObject) {
   // The account comes with the Deployment.
   const kubeconfig = await accountKubeconfig(cluster, konnector, folder);
   const { args, replicas } = describeDeployment(object);
   for (let index = 0; index < replicas; index++) {
     const name = `konnector-${index}`;
     const env = { POD_NAME: name, POD_NAMESPACE: konnector.namespace };
-    await keepApp(supervision, "konnector", {
+    await keepApp(by, "konnector", {
       name: `${cluster.config.name} ${name}`,
       args: [...expandVariables(args, env), "--probe-host=127.0.0.1", "--probe-port=0"],
       env: { ...env, KUBECONFIG: kubeconfig },
@@ -68,10 +63,7 @@ async function startReplicas(
 }
 
 /** Replaces `$(NAME)` by the variable's value; an unknown variable stays as it is, and `$$(NAME)` is the text `$(NAME)`, as in a kubelet. */
-export function expandVariables(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): readonly string[] {
+export function expandVariables(args: readonly string[], env: Readonly<Record<string, string>>): string[] {
   const values = new Map(Object.entries(env));
   return args.map((arg) =>
     arg.replaceAll(/\$\$|\$\((\w+)\)/g, (found: string, name: string | undefined) =>
@@ -81,10 +73,7 @@ export function expandVariables(
 }
 
 /** Returns the arguments of the first container and the number of replicas. */
-export function describeDeployment(object: DynamicObject | undefined): {
-  readonly args: readonly string[];
-  readonly replicas: number;
-} {
+export function describeDeployment(object?: DynamicObject): { args: readonly string[]; replicas: number } {
   const [container] = listAt(object?.spec, "template", "spec", "containers");
   const args = listAt(container, "args").map(String);
   return { args, replicas: numberAt(object?.spec, "replicas") ?? 1 };

@@ -1,7 +1,7 @@
 /** Facts about this machine: the checkout, its architecture, room for the sandbox, listening ports. */
-import { statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { freeMiBOf } from "@klutch/engines";
 
 /** Root of the checkout. */
 export const repository: string = join(import.meta.dirname, "..", "..", "..");
@@ -9,17 +9,13 @@ export const repository: string = join(import.meta.dirname, "..", "..", "..");
 /** Architecture of this machine, as images name it. */
 export const architecture: "amd64" | "arm64" = process.arch === "arm64" ? "arm64" : "amd64";
 
-const mib = 1024 * 1024;
 /** Memory of all servers of a sandbox after the demo, with some reserve. */
 const memoryMiB = 3_000;
 /** Size of a new state; a kept one has most of it already. */
 const stateMiB = 600;
 
 /** Free resources of the machine. */
-export interface MachineRoom {
-  readonly memoryMiB: number;
-  readonly stateMiB: number;
-}
+type MachineRoom = Readonly<Record<"memoryMiB" | "stateMiB", number>>;
 
 /** Throws an Error that names the shortage and the remedy, before anything that takes minutes. */
 export function requireRoom(found: MachineRoom, folder: string): void {
@@ -35,8 +31,7 @@ export function requireRoom(found: MachineRoom, folder: string): void {
 
 /** Returns the room of this machine; memory as far as this process may use it. */
 export async function readMachineRoom(folder: string): Promise<MachineRoom> {
-  const { bavail, bsize } = await statfs(folder);
-  return { memoryMiB: process.availableMemory() / mib, stateMiB: (bavail * bsize) / mib };
+  return { memoryMiB: process.availableMemory() / 2 ** 20, stateMiB: await freeMiBOf(folder) };
 }
 
 /** Returns true if a server accepts connections at the port now. */

@@ -1,5 +1,5 @@
 /** `npm run sandbox`. */
-import { readConfig, type SandboxConfig, usage } from "./config.ts";
+import { readConfig, type Config, usage } from "./config.ts";
 import { createProgress } from "./progress.ts";
 import { runOnNodes } from "./nodes/run.ts";
 import { runSandbox } from "./sandbox.ts";
@@ -9,11 +9,8 @@ const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => stop.abort(new Error(`stopped by ${name}`)));
 }
-const progress = createProgress(
-  (line) => console.log(line),
-  () => performance.now(),
-  stop.signal,
-);
+const print = (line: string): void => console.log(line);
+const progress = createProgress(print, () => performance.now(), stop.signal);
 try {
   await (config.nodes ? runOnNodes : runSandbox)(config, progress, stop.signal);
 } catch (error) {
@@ -29,7 +26,7 @@ try {
 // A start that was given up may still wait for something; its servers end with this process.
 process.exit();
 
-function configOrExit(): SandboxConfig {
+function configOrExit(): Config {
   try {
     const read = readConfig(process.argv.slice(2), process.env);
     if (!read.help) return read;

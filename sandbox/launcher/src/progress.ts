@@ -35,12 +35,8 @@ export function createProgress(
   };
   const beside = (name: string): Progress => {
     const say = (text: string): void => sayAs(`${name.padEnd(nameWidth)} `, text);
-    return {
-      elapsed,
-      say,
-      beside,
-      step: (step, run) => timed(run, (seconds) => say(`${step}: ${seconds}`)),
-    };
+    const step: Progress["step"] = (what, run) => timed(run, (seconds) => say(`${what}: ${seconds}`));
+    return { elapsed, say, beside, step };
   };
   return {
     elapsed,

@@ -3,31 +3,24 @@ import { join } from "node:path";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
 import { untilAborted } from "@klutch/kube-runtime";
 import { type OwnCluster, startCluster } from "@klutch/kube-testing";
-import { ensureCertificates } from "./certificates.ts";
-import { writeCliFiles, writeOwnCommands } from "./cli-files.ts";
-import type { SandboxConfig } from "./config.ts";
+import { report, writeCliFiles, writeOwnCommands } from "./cli-files.ts";
+import type { Config } from "./config.ts";
 import type { SandboxBase, SandboxContext } from "./context.ts";
 import { startCrossplane } from "./crossplane/install.ts";
-import { installPackages, packagesHealthy, startRegistry } from "./crossplane/packages.ts";
-import { runPackageRuntime } from "./crossplane/runtime.ts";
+import * as packages from "./crossplane/packages.ts";
+import { ensureCertificates, runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
 import { superviseKonnectors } from "./konnectors.ts";
 import { readMachineRoom, requireRoom, together } from "./machine.ts";
 import type { Progress } from "./progress.ts";
-import { report } from "./report.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
-import { brokerUser, type DataServers, obtainDataServers, startBroker } from "./services/broker.ts";
+import { brokerUser, obtainDataServers, startBroker } from "./services/broker.ts";
 import { startDex } from "./services/dex.ts";
-import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
-import { openState, postgresFolder, type SandboxState } from "./state.ts";
+import { openState, postgresFolder, type State } from "./state.ts";
 import { reportEnd } from "./supervise.ts";
 
 /** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
-export async function runSandbox(
-  config: SandboxConfig,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runSandbox(config: Config, progress: Progress, signal: AbortSignal): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const state = await openState(config.folder, config.reset, stack);
   const { folder } = state;
@@ -38,10 +31,10 @@ export async function runSandbox(
   const base: SandboxBase = { state, stack, progress, generations: config.generations };
   const [clusters, registry, issuer, broker] = await together([
     progress.step("two app clusters and a control plane cluster", () => startClusters(base)),
-    startRegistry(base),
+    packages.startRegistry(base),
     startDex(base),
     startBroker(base, servers),
-    startFunction(base, certificates),
+    packages.startFunction(base, certificates),
   ]);
   const stop = new AbortController();
   const context: SandboxContext = { ...base, clusters, signal: AbortSignal.any([signal, stop.signal]) };
@@ -49,9 +42,12 @@ export async function runSandbox(
   const tasks = [runPackageRuntime(context, certificates)];
   const [, backendUrl] = await together([
     progress.step("Configuration, Function and Provider from the local registry", async () => {
-      await installPackages(context, registry);
-      await Promise.all([startProvider(context), packagesHealthy(context, registry)]);
-      await configureBroker(context, ["postgresql", ...Object.keys(servers)]);
+      await packages.installPackages(context, registry);
+      await Promise.all([packages.startProvider(context), packages.packagesHealthy(context, registry)]);
+      const url = `http://127.0.0.1:${state.ports.broker}`;
+      const login = { username: brokerUser, password: state.secrets.brokerPassword };
+      const types = ["postgresql", ...Object.keys(servers)];
+      await packages.configureProvider(clusters.controlPlane.client, url, login, types, base.generations);
     }),
     progress.step("backend", () => startBackend(context, issuer)),
   ]);
@@ -60,12 +56,12 @@ export async function runSandbox(
   const cli = await writeCliFiles(folder, clusters, join(folder, "bin"));
   await writeOwnCommands(folder, cli.bin);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
-  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, broker });
+  if (config.demo && !signal.aborted) await runDemo({ ...context, cli }, backendUrl, broker);
   if (config.exit) {
     progress.say(`what it made is kept in ${folder}; npm run sandbox goes on from there`);
   } else {
     const next = "Ctrl-C ends every process; the next start takes up where this one ended.";
-    console.log(report({ folder, clusters, cli, backendUrl, issuer, next }));
+    console.log(report({ folder, clusters, cli, backendUrl, issuer, hasDatabase: config.demo, next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");
@@ -74,15 +70,11 @@ export async function runSandbox(
 }
 
 /** Obtains the programs of all servers; those of instances only if they are available. */
-function obtainServers(
-  { folder, secrets }: SandboxState,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<DataServers> {
+function obtainServers({ folder, secrets }: State, progress: Progress, signal: AbortSignal) {
   return progress.step(
     "servers, from the cache or obtained once (minutes, if they must be built)",
     async () => {
-      await preparePostgres({ dataDir: postgresFolder(folder), password: secrets.postgresPassword });
+      await preparePostgres(postgresFolder(folder), secrets.postgresPassword);
       await resolveEngines(engineNames, { progress: (line) => progress.say(line), signal });
       return obtainDataServers(progress, signal);
     },
@@ -104,17 +96,4 @@ async function startClusters(base: SandboxBase): Promise<SandboxContext["cluster
     start("app-b", ports.appBApi),
   ]);
   return { controlPlane, appA, appB };
-}
-
-async function configureBroker(
-  { clusters, state, generations }: SandboxContext,
-  types: readonly string[],
-): Promise<void> {
-  await configureProvider(clusters.controlPlane.client, {
-    url: `http://127.0.0.1:${state.ports.broker}`,
-    username: brokerUser,
-    password: state.secrets.brokerPassword,
-    types,
-    generations,
-  });
 }

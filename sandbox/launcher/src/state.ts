@@ -32,7 +32,7 @@ export type SandboxSecrets = Readonly<
 >;
 
 /** Folder and content of the state. The same folder gives the same ports and passwords. */
-export interface SandboxState {
+export interface State {
   readonly folder: string;
   readonly ports: Ports;
   readonly secrets: SandboxSecrets;
@@ -50,11 +50,7 @@ const portsFreeWithinMs = 8_000;
  * Loads the state, or makes a new one; `reset` throws the old one away. What an older version did not keep yet is added. The folder is
  * ours until the stack is disposed: throws when another sandbox uses it, or when another program took one of its ports.
  */
-export async function openState(
-  folder: string,
-  reset: boolean,
-  stack: AsyncDisposableStack,
-): Promise<SandboxState> {
+export async function openState(folder: string, reset: boolean, stack: AsyncDisposableStack): Promise<State> {
   await makeFolder(folder);
   const lock = await tryFileLock(join(folder, lockFile));
   if (lock === undefined)
@@ -95,10 +91,7 @@ export const postgresFolder = (folder: string): string => join(folder, "postgres
 export const serversFolder = (folder: string): string => join(folder, "servers");
 
 /** Returns all data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
-export const dataHomes = (folder: string): readonly string[] => [
-  postgresFolder(folder),
-  serversFolder(folder),
-];
+export const dataHomes = (of: string): readonly string[] => [postgresFolder(of), serversFolder(of)];
 
 async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
@@ -147,9 +140,7 @@ async function requireFreePorts(ports: Ports): Promise<void> {
   };
   const options = { timeoutMs: portsFreeWithinMs };
   await waitFor("the sandbox's ports to be free", areFree, options).catch((cause: unknown) => {
-    throw new Error(
-      `another program uses port ${taken.join(", ")} on loopback; stop it, or choose new ports with --reset`,
-      { cause },
-    );
+    const problem = `another program uses port ${taken.join(", ")} on loopback`;
+    throw new Error(`${problem}; stop it, or choose new ports with --reset`, { cause });
   });
 }

@@ -22,10 +22,8 @@ const restartDelayMs = 1_000;
  * Starts a server, resolves when it is ready, and starts it again whenever it ends until the stack is disposed. Throws when the first
  * start fails; later ones are tried again.
  */
-export async function keepProcess(
-  { stack, progress }: Supervision,
-  { ready, ...rest }: ServerOptions,
-): Promise<void> {
+export async function keepProcess({ stack, progress }: Supervision, server: ServerOptions): Promise<void> {
+  const { ready, ...rest } = server;
   const answers = typeof ready === "string" ? async () => (await fetch(ready)).ok : ready;
   const options: ProcessOptions = { ...rest, ready: answers };
   const stop = new AbortController();
@@ -75,10 +73,6 @@ export function reportEnd({ stack, progress }: Supervision, running: RunningProc
   });
 }
 
-function endOf(
-  { name, logFile }: Pick<RunningProcess, "name" | "logFile">,
-  code: number,
-  next: string,
-): string {
+function endOf({ name, logFile }: Pick<RunningProcess, "name" | "logFile">, code: number, next: string) {
   return `${name} ended with code ${code}, its log is ${logFile}${next}`;
 }

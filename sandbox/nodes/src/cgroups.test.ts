@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hierarchiesOf } from "./cgroups.ts";
-import { NodeError } from "./errors.ts";
+import { EngineError } from "@klutch/engines";
+import { hierarchiesOf } from "./needs.ts";
 
 const controllers = ["cpu,cpuacct", "cpuset", "devices", "freezer", "pids"];
 const mountOf = (options: string, root = "/"): string =>
@@ -31,6 +31,6 @@ test("a machine without a controller is refused by the controller's name", () =>
     assert.throws(
       () => hierarchiesOf(cgroup, mountinfo),
       (error) =>
-        error instanceof NodeError && error.code === "Unfit" && error.message.endsWith(`for ${missing}`),
+        error instanceof EngineError && error.code === "Unfit" && error.message.endsWith(`for ${missing}`),
     );
 });

@@ -2,31 +2,14 @@
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type ClusterConfig,
-  createKubeClient,
-  decodeObject,
-  discoverResource,
-  formatKubeconfig,
-  type KubeClient,
-  parseYamlDocuments,
-  systemClock,
-} from "@klutch/kube";
-import {
-  conditionsOf,
-  deployments,
-  type DynamicObject,
-  isTrue,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube-core";
+import * as kube from "@klutch/kube";
+import * as core from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { configFolder, nodeName } from "./facts.ts";
-import { requireFitness } from "./fitness.ts";
 import { startNamespaces } from "./namespaces.ts";
 import { connect, type NodeAddresses, type NodeNetwork } from "./network.ts";
 import { type ClusterPlan, prepare } from "./prepare.ts";
-import { resolveClusterPrograms } from "./programs.ts";
+import { requireFitness, resolveClusterPrograms } from "./needs.ts";
 import { startApi, startRuntime, startWorkers } from "./servers.ts";
 
 /** Options of `startNodeCluster`. */
@@ -43,21 +26,21 @@ export interface NodeClusterOptions {
 export interface NodeCluster extends AsyncDisposable {
   readonly name: string;
   /** Access of the administrator (system:masters). */
-  readonly config: ClusterConfig;
+  readonly config: kube.ClusterConfig;
   /** The same as YAML text. */
   readonly kubeconfig: string;
   /** A client of the administrator. */
-  readonly client: KubeClient;
+  readonly client: kube.KubeClient;
   /** The node's address, which this machine and other nodes of the network reach, and its name outside. */
   readonly node: NodeAddresses;
   /** Folder with logs in `logs`, readable for this user only. Removed in the end. */
   readonly folder: string;
 }
 
-const nodes: ResourceType = { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false };
-const dns: ObjectRef = { namespace: "kube-system", name: "coredns" };
+const nodes = { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false };
+const dns: core.ObjectRef = { namespace: "kube-system", name: "coredns" };
 
-/** Starts a cluster; it has a Ready node and answers names. Throws `NodeError` and `EngineError`. */
+/** Starts a cluster; it has a Ready node and answers names. Throws `EngineError`. */
 export async function startNodeCluster(options: NodeClusterOptions): Promise<NodeCluster> {
   await using stack = new AsyncDisposableStack();
   const { name = "cluster", network, registries = {} } = options;
@@ -71,27 +54,18 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Nod
     await startNamespaces({ name: node.name, folder, pause: programs.path("pause"), env }),
   );
   await connect(network, node, namespaces);
-  const now = new Date(systemClock.now());
+  const now = new Date(kube.systemClock.now());
   const plan: ClusterPlan = { name, node, folder, programs, registries, now };
   const config = await prepare(plan);
-  const client = stack.use(createKubeClient(config, { userAgent: "klutch-admin", flowControl: false }));
+  const client = stack.use(kube.createKubeClient(config, { userAgent: "klutch-admin", flowControl: false }));
   const context = { plan, namespaces, client };
   await Promise.all([startApi(context), startRuntime(context)]);
   await applySystemObjects(client);
   await startWorkers(context);
   await untilTrue(client, nodes, { name: nodeName }, "Ready");
-  await untilTrue(client, deployments, dns, "Available");
-  const kubeconfig = formatKubeconfig(config);
-  const owned = stack.move();
-  return {
-    name,
-    config,
-    kubeconfig,
-    client,
-    node,
-    folder,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  await untilTrue(client, core.deployments, dns, "Available");
+  const kubeconfig = kube.formatKubeconfig(config, name);
+  return Object.assign(stack.move(), { name, config, kubeconfig, client, node, folder });
 }
 
 /** Starts clusters of these names on one network, at the same time: all of them or, when one fails, none. */
@@ -109,26 +83,26 @@ export async function startNodeClusters(
   throw failure.reason;
 }
 
-async function applySystemObjects(client: KubeClient): Promise<void> {
+async function applySystemObjects(client: kube.KubeClient): Promise<void> {
   const text = await readFile(join(configFolder, "system-objects.yaml"), "utf8");
-  for (const document of parseYamlDocuments(text)) {
-    const object = decodeObject<DynamicObject>(document, "system-objects.yaml");
+  for (const document of kube.parseYamlDocuments(text)) {
+    const object = kube.decodeObject<core.DynamicObject>(document, "system-objects.yaml");
     const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
-    const type = await discoverResource(client, { group, version, kind: object.kind });
+    const type = await kube.discoverResource(client, { group, version, kind: object.kind });
     if (type === undefined) throw new Error(`the API server does not serve ${object.kind}`);
     await client.apply(type, object, { fieldManager: "klutch-nodes", force: true });
   }
 }
 
 async function untilTrue(
-  client: KubeClient,
-  type: ResourceType,
-  ref: ObjectRef,
+  client: kube.KubeClient,
+  type: core.ResourceType,
+  ref: core.ObjectRef,
   condition: string,
 ): Promise<void> {
   await waitFor(
     `${type.kind} ${ref.name} to be ${condition}`,
-    async () => isTrue(conditionsOf(await client.find<DynamicObject>(type, ref)), condition),
+    async () => core.isTrue(core.conditionsOf(await client.find<core.DynamicObject>(type, ref)), condition),
     { timeoutMs: 120_000 },
   );
 }

@@ -5,15 +5,7 @@ import { test } from "node:test";
 import { parseYaml } from "@klutch/kube";
 import { listAt } from "@klutch/kube-core";
 import { etcdAddress } from "@klutch/kube-testing";
-import {
-  apiPort,
-  clusterDomain,
-  configFolder,
-  home,
-  kubeletClientUser,
-  nodeName,
-  systemImages,
-} from "./facts.ts";
+import { apiPort, clusterDomain, configFolder, home, kubeletClientUser, nodeName, images } from "./facts.ts";
 import { hostsToml } from "./prepare.ts";
 
 const read = (name: string): Promise<string> => readFile(join(configFolder, name), "utf8");
@@ -53,8 +45,8 @@ test("the files of the configuration and the code name the same paths, names and
     ["containerd.toml", "kubelet.yaml", "kube-proxy.yaml", "system-objects.yaml"].map(read),
   );
   for (const text of [toml, kubelet, proxy]) assert.ok(text?.includes(`${home}/`));
-  assert.ok(toml?.includes(`"${systemImages.repository}/pause:${systemImages.tag}"`));
-  assert.ok(objects?.includes(`image: ${systemImages.repository}/coredns:${systemImages.tag}\n`));
+  assert.ok(toml?.includes(`"${images.repository}/pause:${images.tag}"`));
+  assert.ok(objects?.includes(`image: ${images.repository}/coredns:${images.tag}\n`));
   assert.ok(objects?.includes(`kubernetes ${clusterDomain} `) && kubelet?.includes(`: ${clusterDomain}\n`));
   assert.ok(objects?.includes(`name: ${kubeletClientUser} }`));
   assert.ok(proxy?.includes(`hostnameOverride: ${nodeName}\n`));

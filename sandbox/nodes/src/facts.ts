@@ -23,8 +23,4 @@ export const clusterDomain = "cluster.local";
 export const kubeletClientUser = "kube-apiserver-kubelet-client";
 
 /** Names an image that a node has before it can pull any. */
-export const systemImages = {
-  repository: "localhost/klutch",
-  tag: "node",
-  names: ["pause", "coredns"],
-} as const;
+export const images = { repository: "localhost/klutch", tag: "node", names: ["pause", "coredns"] } as const;

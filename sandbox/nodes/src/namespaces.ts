@@ -2,10 +2,10 @@
  * Namespaces of a node: mounts, network, processes, host name and cgroups of its own. Everything in them ends with their first process, and
  * that ends with this one; then the shell outside removes the cgroups and the node's folder.
  */
-import { ownHierarchies } from "./cgroups.ts";
-import type { Command } from "./command.ts";
+import { namespaceFlags } from "@klutch/engines";
+import { ownHierarchies } from "./needs.ts";
+import { type Command, startWatchdog } from "./command.ts";
 import { home, nodeName } from "./facts.ts";
-import { startWatchdog } from "./watchdog.ts";
 
 /** Parts of the machine that a node gets. */
 export interface NamespaceOptions {
@@ -126,19 +126,7 @@ cd ${home}
 exec "$@"
 `;
 
-const namespaceFlags = [
-  "--mount",
-  "--propagation=private",
-  "--net",
-  "--pid",
-  "--uts",
-  "--cgroup",
-  "--fork",
-  "--kill-child",
-  "--mount-proc",
-];
-
-/** Starts them. Throws `NodeError` with the system's words. */
+/** Starts them. Throws `EngineError` with the system's words. */
 export async function startNamespaces({ name, folder, pause, env }: NamespaceOptions): Promise<Namespaces> {
   const hierarchies = await ownHierarchies();
   const cgroups = hierarchies.map((each) => `${each.folder}/${name}`).join("\n");
@@ -148,11 +136,8 @@ export async function startNamespaces({ name, folder, pause, env }: NamespaceOpt
   try {
     const pid = Number(await watchdog.line());
     await watchdog.line();
-    return {
-      pid,
-      enter: (command) => entering(pid, command),
-      [Symbol.asyncDispose]: () => watchdog[Symbol.asyncDispose](),
-    };
+    const dispose = (): PromiseLike<void> => watchdog[Symbol.asyncDispose]();
+    return { pid, enter: (command) => enter(pid, command), [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await watchdog[Symbol.asyncDispose]();
     throw error;
@@ -160,10 +145,7 @@ export async function startNamespaces({ name, folder, pause, env }: NamespaceOpt
 }
 
 /** Enters by the process that started the namespaces: it is in all but that of processes, which it created for its children. */
-function entering(
-  pid: number,
-  { command, args, env, shown = [command, ...args].join(" ") }: Command,
-): Command {
+function enter(pid: number, { command, args, env, shown = [command, ...args].join(" ") }: Command): Command {
   const kinds = { mount: "mnt", net: "net", uts: "uts", cgroup: "cgroup", pid: "pid_for_children" };
   const targets = Object.entries(kinds).map(([flag, file]) => `--${flag}=/proc/${pid}/ns/${file}`);
   const shell = ["/bin/sh", "-c", entered, "node"];

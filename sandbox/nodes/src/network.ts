@@ -2,13 +2,14 @@
  * Bridges of this machine that nodes are on, so that they reach each other and the servers at the machine's own address there. All names and
  * addresses follow from two small numbers, so a name that is free gives a free address.
  */
+import { mkdtempDisposable } from "node:fs/promises";
 import { BlockList, isIPv4 } from "node:net";
-import { resolveNodePrograms } from "@klutch/engines";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EngineError, reservePorts, resolveEngine, resolveNodePrograms, startProcess } from "@klutch/engines";
 import { recordsAt, textAt } from "@klutch/kube-core";
-import { run } from "./command.ts";
-import { NodeError } from "./errors.ts";
+import { run, startWatchdog } from "./command.ts";
 import type { Namespaces } from "./namespaces.ts";
-import { startWatchdog, type Watchdog } from "./watchdog.ts";
 
 /** Number of networks that a machine can have. */
 export const networkCount = 256;
@@ -77,12 +78,11 @@ fi
 ip link delete "$1"
 `;
 
-/** Opens the first free network. The kernel gives a bridge's name once, so it decides who gets which. Throws `NodeError`. */
+/** Opens the first free network. The kernel gives a bridge's name once, so it decides who gets which. Throws `EngineError`. */
 export async function openNodeNetwork(): Promise<NodeNetwork> {
   const { env } = await resolveNodePrograms();
-  const printed: unknown = JSON.parse(
-    await run({ command: "ip", args: ["-4", "-json", "route", "show"], env }),
-  );
+  const routes = await run({ command: "ip", args: ["-4", "-json", "route", "show"], env });
+  const printed: unknown = JSON.parse(routes);
   const taken = recordsAt({ printed }, "printed").flatMap((route) => textAt(route, "dst") ?? []);
   for (let number = 0; number < networkCount; number++) {
     const addresses = networkAddresses(number);
@@ -90,32 +90,25 @@ export async function openNodeNetwork(): Promise<NodeNetwork> {
     const bridge = await openBridge(addresses, env);
     if (bridge === undefined) continue;
     let nodes = 0;
-    return {
-      addresses,
-      env,
-      nextNode: () => addresses.node(nodes++),
-      [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose](),
-    };
+    const dispose = (): PromiseLike<void> => bridge[Symbol.asyncDispose]();
+    return { addresses, env, nextNode: () => addresses.node(nodes++), [Symbol.asyncDispose]: dispose };
   }
-  throw new NodeError("Unfit", "all of 10.213.0.0/16 is in use on this machine: see ip route and ip link");
+  throw new EngineError("Unfit", "all of 10.213.0.0/16 is in use on this machine: see ip route and ip link");
 }
 
 /** Returns undefined when another process was first. */
-async function openBridge(
-  { bridge, host }: NetworkAddresses,
-  env: NodeNetwork["env"],
-): Promise<Watchdog | undefined> {
+async function openBridge({ bridge, host }: NetworkAddresses, env: NodeNetwork["env"]) {
   const watchdog = startWatchdog(bridge, script, [bridge, `${host}/24`], env);
   try {
     await watchdog.line();
     return watchdog;
   } catch (error) {
-    if (error instanceof NodeError && error.message.includes("File exists")) return undefined;
+    if (error instanceof EngineError && error.message.includes("File exists")) return undefined;
     throw error;
   }
 }
 
-/** Links a node to the bridge; both ends vanish with its namespaces. Its default route is this machine. Throws `NodeError`. */
+/** Links a node to the bridge; both ends vanish with its namespaces. Its default route is this machine. Throws `EngineError`. */
 export async function connect(
   { addresses, env }: NodeNetwork,
   { address, name }: NodeAddresses,
@@ -133,4 +126,31 @@ link set ${name} master ${addresses.bridge} up`,
 link set eth0 up
 route add default via ${addresses.host}`,
   );
+}
+
+/** A registry on this machine that nodes and their Pods reach, without TLS and without passwords. Disposing ends it and removes what was pushed. */
+export interface NodeRegistry extends AsyncDisposable {
+  /** First part of the images' names: `10.213.0.1:20000`. Of RFC 1918, so that Crossplane's package manager speaks HTTP to it. */
+  readonly host: string;
+  /** `http://` and the host. */
+  readonly url: string;
+}
+
+/** Starts one on the network's own address. It is for nodes of that network; nothing else routes there. */
+export async function startNodeRegistry({ addresses }: NodeNetwork): Promise<NodeRegistry> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-node-registry-"))).path;
+  const { ports } = stack.use(await reservePorts(1));
+  const host = `${addresses.host}:${ports[0]}`;
+  const url = `http://${host}`;
+  stack.use(
+    await startProcess({
+      name: "registry",
+      command: await resolveEngine("crane"),
+      args: ["registry", "serve", "--address", host, "--disk", folder],
+      logFile: join(folder, "registry.log"),
+      ready: async () => (await fetch(`${url}/v2/`)).ok,
+    }),
+  );
+  return Object.assign(stack.move(), { host, url });
 }

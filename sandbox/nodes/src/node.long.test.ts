@@ -10,11 +10,9 @@ import { resolveEngine } from "@klutch/engines";
 import { conditionsOf, deployments, type DynamicObject, isTrue, pods, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { pushImage } from "@klutch/oci";
-import { ownHierarchies } from "./cgroups.ts";
 import { type NodeCluster, startNodeClusters } from "./cluster.ts";
-import { whyUnfit } from "./fitness.ts";
-import { openNodeNetwork } from "./network.ts";
-import { startNodeRegistry } from "./registry.ts";
+import { ownHierarchies, whyUnfit } from "./needs.ts";
+import { openNodeNetwork, startNodeRegistry } from "./network.ts";
 import { greeting, webImage } from "./testing/images.ts";
 import { podThatRuns, services, webDeployment, webService } from "./testing/objects.ts";
 

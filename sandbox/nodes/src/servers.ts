@@ -7,7 +7,7 @@ import { listAt } from "@klutch/kube-core";
 import { askEtcd, etcdArguments } from "@klutch/kube-testing";
 import { buildImage, layoutArchive, plainLayerOf } from "@klutch/oci";
 import { type Command, run } from "./command.ts";
-import { configFolder, home, systemImages } from "./facts.ts";
+import { configFolder, home, images } from "./facts.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { ClusterPlan } from "./prepare.ts";
 
@@ -40,8 +40,8 @@ export async function startRuntime(context: ServerContext): Promise<void> {
     await ctr(["version"]);
     return true;
   });
-  for (const name of systemImages.names) {
-    const base = `${systemImages.repository}/${name}`;
+  for (const name of images.names) {
+    const base = `${images.repository}/${name}`;
     const args = ["--namespace", "k8s.io", "images", "import", "--base-name", base, "-"];
     await ctr(args, await systemImage(context.plan.programs.path(name), name));
   }
@@ -67,14 +67,10 @@ async function systemImage(program: string, name: string): Promise<Uint8Array> {
     layers: [layer],
     config: { Entrypoint: [`/${name}`], User: "65532:65532" },
   });
-  return layoutArchive([{ name: systemImages.tag, image }]);
+  return layoutArchive([{ name: images.tag, image }]);
 }
 
-function runInside(
-  { plan, namespaces }: ServerContext,
-  command: Command,
-  input?: Uint8Array,
-): Promise<string> {
+function runInside({ plan, namespaces }: ServerContext, command: Command, input?: Uint8Array) {
   return run(namespaces.enter({ ...command, env: plan.programs.env }), input);
 }
 

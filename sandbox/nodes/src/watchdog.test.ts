@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NodeError } from "./errors.ts";
-import { startWatchdog } from "./watchdog.ts";
+import { EngineError } from "@klutch/engines";
+import { startWatchdog } from "./command.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
 
@@ -16,7 +16,7 @@ test("a shell that ends before it spoke is an error with its complaint", async (
   const watchdog = startWatchdog("test", "echo complaint >&2; exit 3", [], env);
   await assert.rejects(
     watchdog.line(),
-    (error) => error instanceof NodeError && error.message === "test ended with code 3: complaint",
+    (error) => error instanceof EngineError && error.message === "test ended with code 3: complaint",
   );
 });
 

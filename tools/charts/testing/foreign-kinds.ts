@@ -27,59 +27,29 @@ const text = { type: "string" };
 const list = (items: object): object => ({ type: "array", items });
 const object = (properties: object): object => ({ type: "object", properties });
 
+/** A kind whose objects have just these fields in their `spec`. */
+function sketch(group: string, plural: string, kind: string, spec: object): KubeObject {
+  const crd = crdObject(
+    { group, version: "v1", plural, kind, namespaced: true },
+    { properties: { spec: object(spec) } },
+  );
+  return { ...crd, metadata: { ...crd.metadata, annotations: approved } };
+}
+
 const sketches: readonly KubeObject[] = [
-  crdObject(
-    {
-      group: "gateway.networking.k8s.io",
-      version: "v1",
-      plural: "httproutes",
-      kind: "HTTPRoute",
-      namespaced: true,
-    },
-    {
-      properties: {
-        spec: object({
-          parentRefs: list(object({ name: text, namespace: text })),
-          hostnames: list(text),
-          rules: list(object({ backendRefs: list(object({ name: text, port: { type: "integer" } })) })),
-        }),
-      },
-    },
-  ),
-  crdObject(
-    {
-      group: "cert-manager.io",
-      version: "v1",
-      plural: "certificates",
-      kind: "Certificate",
-      namespaced: true,
-    },
-    {
-      properties: {
-        spec: object({
-          secretName: text,
-          dnsNames: list(text),
-          privateKey: object({ rotationPolicy: text }),
-          issuerRef: object({ group: text, kind: text, name: text }),
-        }),
-      },
-    },
-  ),
-  crdObject(
-    {
-      group: "monitoring.coreos.com",
-      version: "v1",
-      plural: "servicemonitors",
-      kind: "ServiceMonitor",
-      namespaced: true,
-    },
-    {
-      properties: {
-        spec: object({
-          selector: object({ matchLabels: { type: "object", additionalProperties: text } }),
-          endpoints: list(object({ port: text, interval: text })),
-        }),
-      },
-    },
-  ),
-].map((crd) => ({ ...crd, metadata: { ...crd.metadata, annotations: approved } }));
+  sketch("gateway.networking.k8s.io", "httproutes", "HTTPRoute", {
+    parentRefs: list(object({ name: text, namespace: text })),
+    hostnames: list(text),
+    rules: list(object({ backendRefs: list(object({ name: text, port: { type: "integer" } })) })),
+  }),
+  sketch("cert-manager.io", "certificates", "Certificate", {
+    secretName: text,
+    dnsNames: list(text),
+    privateKey: object({ rotationPolicy: text }),
+    issuerRef: object({ group: text, kind: text, name: text }),
+  }),
+  sketch("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", {
+    selector: object({ matchLabels: { type: "object", additionalProperties: text } }),
+    endpoints: list(object({ port: text, interval: text })),
+  }),
+];

@@ -1,16 +1,12 @@
 /** Runs Helm in tests, with folders of its own. */
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { resolveEngine } from "@klutch/engines";
+import { resolveEngine, run } from "@klutch/engines";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, textAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../../root.ts";
 import { type ChartDefinition, chartsFolder } from "../chart.ts";
-
-const run = promisify(execFile);
 
 /** Helm, until it is disposed of. */
 export interface Helm extends AsyncDisposable {

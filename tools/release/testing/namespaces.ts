@@ -1,10 +1,8 @@
 /** Lets a script run beside the unpacked root of an image as in a Pod: own network, processes and mounts, and a read-only root. */
-import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 
-const run = promisify(execFile);
 const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
 const flags = ["--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"];
 

@@ -1,10 +1,7 @@
 /** Disks that are soon full. */
-import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import type { TestContext } from "node:test";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { run } from "@klutch/engines";
 
 /** Makes `folder` a disk of this size, such as `48k`, until the test ends. Undefined for whom is not root; the test is skipped then. */
 export async function smallDisk(t: TestContext, folder: string, size: string): Promise<string | undefined> {

@@ -1,11 +1,8 @@
 /** The files of an image in a folder, as a container runtime lays its layers one on the other. */
-import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { promisify } from "node:util";
+import { run } from "@klutch/engines";
 import { recordAt } from "@klutch/kube-core";
 import type { Image } from "@klutch/oci";
-
-const run = promisify(execFile);
 
 /** Unpacks into `root`, which is made. */
 export async function unpack(image: Image, root: string): Promise<void> {

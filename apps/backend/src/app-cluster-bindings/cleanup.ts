@@ -3,6 +3,7 @@
  * the root namespace with its content, then the finalizer. Every reconcile reads the live objects.
  */
 import {
+  appClusterBindingNameLabel,
   type APIServiceBinding,
   apiServiceBindings,
   appClusterBindingFinalizer,
@@ -28,9 +29,9 @@ import {
 } from "@klutch/kube-core";
 import type { ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import { healthOf } from "../cluster-bindings/reconciler.ts";
+import { healthOf } from "../cluster-bindings/heartbeats.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
-import { appClusterBindingNameLabel, type Owner } from "./names.ts";
+import { type Owner } from "./names.ts";
 import { isOurs } from "./root-namespace.ts";
 
 /** Time to wait for a konnector that does not run. */

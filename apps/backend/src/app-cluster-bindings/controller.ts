@@ -1,5 +1,6 @@
 /** Wires the control-plane mode: its caches, and which changes make the AppClusterBinding controller reconcile. */
 import {
+  appClusterBindingNameLabel,
   type APIServiceBinding,
   apiServiceBindings,
   type APIServiceExportTemplate,
@@ -15,7 +16,7 @@ import { createAppClusterBindingReconcile } from "./reconciler.ts";
 import type { Caches, ControllerContext } from "../controller-context.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import type { ControlPlaneCaches, ControlPlaneContext, KonnectorImages } from "./context.ts";
-import { appClusterBindingNameLabel, ownerKeyOf } from "./names.ts";
+import { ownerKeyOf } from "./names.ts";
 
 /** Parts of `createControlPlane`. */
 export interface ControlPlaneOptions {

@@ -1,13 +1,11 @@
 /** Names of what an AppClusterBinding makes. docs/reference/names.md lists them. */
 import { createHash } from "node:crypto";
-import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
+import { type AppClusterBinding, appClusterBindingAnnotation, appClusterBindingNameLabel } from "@klutch/api";
 import { boundedName, keyOf, type KubeObject, maxLabelLength } from "@klutch/kube-core";
 
 /** Annotation on a Secret: comma-separated namespaces whose AppClusterBindings may use it; `*` means all. */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
-/** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
-export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
-/** The other one of the two labels. */
+/** The second label of everything that an AppClusterBinding made, beside `appClusterBindingNameLabel`. */
 const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
 
 /** An AppClusterBinding with the names that follow from it. */

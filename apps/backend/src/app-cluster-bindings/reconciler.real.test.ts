@@ -97,7 +97,8 @@ test("the root namespace holds account, copy of the one key, ClusterBinding and 
   assert.equal(metadata.annotations?.["klutch.anynines.com/appclusterbinding"], "default/control-plane-test");
   await waitFor("the rest", () => client.find(roleBindings, inRoot("control-plane-connector")));
   assert.ok(await client.find(serviceAccounts, inRoot("klutch-binder")));
-  const { spec } = await client.get<ClusterBinding>(clusterBindings, inRoot("cluster"));
+  const { spec, metadata: own } = await client.get<ClusterBinding>(clusterBindings, inRoot("cluster"));
+  assert.equal(own.annotations?.["klutch.anynines.com/cluster-name"], "default/control-plane-test");
   assert.equal(spec.providerPrettyName, "control-plane-test");
   assert.equal(spec.kubeconfigSecretRef.name, credentials.name);
   const role = await client.get<DynamicObject>(roles, inRoot("control-plane-connector"));

@@ -4,6 +4,7 @@ import {
   binderName,
   clusterBindingName,
   clusterBindings,
+  clusterNameAnnotation,
   connectorRoleName,
   controlPlaneConnectorRules,
   kubeconfigKey,
@@ -78,7 +79,10 @@ export async function ensureNamespaceResources(client: KubeClient, owner: Owner,
     {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "ClusterBinding",
-      metadata: metadata(clusterBindingName),
+      metadata: {
+        ...metadata(clusterBindingName),
+        annotations: { ...annotations, [clusterNameAnnotation]: owner.key },
+      },
       spec: {
         kubeconfigSecretRef: { name: object.spec.kubeconfigSecretRef.name, key: kubeconfigKey },
         providerPrettyName: object.metadata.name ?? "",

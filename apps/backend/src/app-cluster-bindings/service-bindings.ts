@@ -1,5 +1,6 @@
 /** The APIServiceBindings, export requests and exports of an AppClusterBinding: one of each for every API it lists. */
 import {
+  appClusterBindingNameLabel,
   type APIServiceBinding,
   apiServiceBindings,
   type APIServiceExportRequest,
@@ -24,7 +25,7 @@ import { byNamespace } from "../controller-context.ts";
 import { ensureAnswers } from "../exports/answers.ts";
 import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
-import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";
+import { exportRequestName, type Owner } from "./names.ts";
 
 /** Condition that says whether all listed APIs are bound. */
 export const bindingsReady = "BindingsReady";

@@ -1,10 +1,10 @@
 /** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
-import { binderName, type ClusterBinding, clusterBindings } from "@klutch/api";
+import { binderName, type ClusterBinding, clusterBindings, renewalKeyAnnotation } from "@klutch/api";
 import {
   falseCondition,
   findCondition,
+  type KubeObject,
   type NewCondition,
-  parseDuration,
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
@@ -13,12 +13,14 @@ import { ensureStatus } from "../apply.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
+import { isRevoked } from "../provisioning/revocation.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { type Heartbeats, silentRequeueMs } from "./heartbeats.ts";
 import { ensureRights } from "./rights.ts";
 
 /** Keys are `namespace/name` of ClusterBindings. */
-export function createClusterBindingReconcile(context: ControllerContext): Reconcile {
+export function createClusterBindingReconcile(context: ControllerContext, heartbeats: Heartbeats): Reconcile {
   const { caches, client, clock, credentials } = context;
   return async (key, { signal }) => {
     const binding = caches.bindings.get(key);
@@ -26,15 +28,14 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
     await ensureRights(context, namespace, signal);
-    if (context.renewalUrl !== undefined) {
-      const own = caches.namespaces.get(namespace);
-      await keepRenewal(client, binding, own, context.renewalUrl, signal);
-    }
-    const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
-    const { condition, requeueMs } = healthOf(binding, clock.now());
+    const own = caches.namespaces.get(namespace);
+    if (context.renewalUrl !== undefined) await keepRenewal(client, binding, own, context.renewalUrl, signal);
+    const { renewInMs, revoked } = await keepFresh(credentials, namespace, own, signal);
+    const { condition, requeueMs } = heartbeats.judge(key, binding);
     const found = [revoked ?? condition, ...mappingLimit(context, binding)];
     const conditions = setConditions(binding.status?.conditions, found, clock.now());
-    await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
+    const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
+    await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs }, { signal });
     return { requeueAfterMs: Math.min(renewInMs, requeueMs) };
   };
 }
@@ -60,56 +61,26 @@ function mappingLimit(
   return wasTold ? [trueCondition(withinLimits)] : [];
 }
 
-/** An account that an operator deleted stays deleted until a person binds again; the binding says so. */
+/** An account that an operator deleted stays deleted until a person binds again; the binding says so, and what must happen before. */
 async function keepFresh(
   credentials: CredentialIssuer,
   namespace: string,
+  own: KubeObject | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly renewInMs: number; readonly revoked?: NewCondition }> {
   try {
     return await credentials.ensure(namespace, { signal });
   } catch (error) {
     if (!(error instanceof AccountMissingError)) throw error;
-    const revoked = falseCondition("Healthy", "AccountMissing", "Error", error.message);
+    const message = own !== undefined && isRevoked(own) ? revokedMessage(namespace) : error.message;
+    const revoked = falseCondition("Healthy", "AccountMissing", "Error", message);
     return { renewInMs: silentRequeueMs, revoked };
   }
 }
 
-const silentRequeueMs = 60_000;
-
-/** Judges whether the agent reports as often as it promised, and when to reconcile again, because silence causes no event. */
-export function healthOf(
-  binding: ClusterBinding,
-  now: number,
-): { readonly condition: NewCondition; readonly requeueMs: number } {
-  const { lastHeartbeatTime, heartbeatInterval } = binding.status ?? {};
-  const notHealthy = (reason: string, severity: "Info" | "Error", message: string): NewCondition =>
-    falseCondition("Healthy", reason, severity, message);
-  if (lastHeartbeatTime === undefined) {
-    const condition = notHealthy(
-      "FirstHeartbeatPending",
-      "Info",
-      "Waiting for the first heartbeat of the konnector",
-    );
-    return { condition, requeueMs: silentRequeueMs };
-  }
-  const intervalMs = heartbeatInterval === undefined ? undefined : parseDuration(heartbeatInterval);
-  if (intervalMs === undefined) {
-    const condition = notHealthy(
-      "HeartbeatIntervalMissing",
-      "Info",
-      "The konnector has not set status.heartbeatInterval",
-    );
-    return { condition, requeueMs: silentRequeueMs };
-  }
-  const silentMs = now - Date.parse(lastHeartbeatTime);
-  if (silentMs > 2 * intervalMs) {
-    const condition = notHealthy(
-      "HeartbeatTimeout",
-      "Error",
-      `No heartbeat of the konnector since ${lastHeartbeatTime}`,
-    );
-    return { condition, requeueMs: silentRequeueMs };
-  }
-  return { condition: trueCondition("Healthy"), requeueMs: 2 * intervalMs - silentMs + 1_000 };
+function revokedMessage(namespace: string): string {
+  return (
+    `The operator revoked the access of this app cluster: ServiceAccount ${namespace}/${binderName} does not exist, and kubectl bind is ` +
+    `refused. To allow it again, run kubectl annotate namespace ${namespace} ${renewalKeyAnnotation}-, then kubectl bind in that cluster`
+  );
 }

@@ -24,7 +24,7 @@ import {
   waitFor,
 } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
-import { databases, installProvider, ownClaim, templateObject } from "../testing/provider.ts";
+import { databases, installProvider, ownClaim, templateObject, offerDatabases } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
 import { conditionText, createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 
@@ -38,9 +38,7 @@ const things = { ...databases, plural: "things", kind: "Thing" };
 await installProvider(client, [crdObject(databases), crdObject(things)]);
 const templateRef = { namespace: "default", name: "databases" };
 const shipped = [ownClaim("secrets"), ownClaim("configmaps"), ownClaim("things", "example.org")];
-await waitFor("templates to be served", () =>
-  client.create(apiServiceExportTemplates, templateObject("example.org", "databases", shipped)),
-);
+await offerDatabases(client, shipped);
 const setTemplate = (...permissionClaims: readonly PermissionClaim[]): Promise<KubeObject> =>
   client.mergePatch(apiServiceExportTemplates, templateRef, { spec: { permissionClaims } });
 

@@ -11,6 +11,7 @@ import {
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
+import { scopeProblem } from "../offered-api.ts";
 import { generationsOf, snapshotOf } from "./export-plan.ts";
 
 /** Input of a new export. */
@@ -35,14 +36,8 @@ export function newExport(input: NewExportInput): APIServiceExport | { readonly 
     const { spec, hash } = snapshotOf(crd, template, types);
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
-    if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced")
-      return {
-        problem: `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`,
-      };
-    if ((spec.scope === "Cluster" || isLifted) && consumerScope !== "Cluster")
-      return {
-        problem: `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`,
-      };
+    const problem = scopeProblem(name, spec.scope, template, input);
+    if (problem !== undefined) return { problem };
     return {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "APIServiceExport",

@@ -1,8 +1,9 @@
 /** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
 import { textAt } from "@klutch/kube-core";
-import { klutchVersion } from "@klutch/api";
+import { displayName, klutchVersion } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import { type Context, Hono } from "hono";
+import { accepts } from "hono/accepts";
 import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
 import type { ExportTemplates } from "../export-templates.ts";
@@ -11,6 +12,8 @@ import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { LoginFlow, Session } from "./login-flow.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
+import type { Markup } from "./pages/layout.ts";
+import { startPage } from "./pages/start-page.ts";
 import { styleSheet } from "./pages/styles.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -20,6 +23,8 @@ export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
   readonly exportTemplates: Pick<ExportTemplates, "list">;
+  /** Throws `UserError` before a person who may not bind chooses an API. */
+  readonly admit?: ((session: Session) => void) | undefined;
   readonly bind: Bind;
   /** Public URL of /authorize; default: derived from the request. */
   readonly authorizeUrl: string | undefined;
@@ -35,7 +40,8 @@ export interface AppOptions {
 
 /** The application; `fetch` serves it. */
 export function createApp(options: AppOptions): Hono {
-  const app = new Hono();
+  // People type a slash at the end, too.
+  const app = new Hono({ strict: false });
   app.use(securityHeaders());
   app.use(bodyLimit({ maxSize: 64 * 1024 }));
   app.onError((error, context) => errorAnswer(options, error, context));
@@ -46,11 +52,27 @@ export function createApp(options: AppOptions): Hono {
     context.header("Cache-Control", "max-age=3600");
     return context.body(styleSheet, 200, { "content-type": "text/css; charset=utf-8" });
   });
-  app.get("/export", (context) => context.json(bindingProvider(options, context)));
+  app.get("/", (context) => context.html(startPageOf(options, context)));
+  app.get("/export", (context) => {
+    context.header("Vary", "Accept");
+    const wanted = accepts(context, { header: "Accept", supports: [json, page], default: json });
+    return wanted === page
+      ? context.html(startPageOf(options, context))
+      : context.json(bindingProvider(options, context));
+  });
   addLoginRoutes(app, options);
   addBindRoutes(app, options);
   options.extend?.(app);
   return app;
+}
+
+/** Types that /export has: the plugin reads JSON, and browsers ask for a page. */
+const [json, page] = ["application/json", "text/html"] as const;
+
+function startPageOf(options: AppOptions, context: Context): Markup {
+  const url = new URL(authorizeUrlOf(options, context));
+  url.pathname = url.pathname.replace(/\/authorize$/, "/export");
+  return startPage(options.prettyName, url.href);
 }
 
 function addLoginRoutes(app: Hono, options: AppOptions): void {
@@ -67,8 +89,9 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
       );
     }
     const clusterKey = await options.clusterKeyOf?.(query, { sessionId, clusterId });
+    const clusterName = displayName(query["n"]);
     return context.redirect(
-      await options.login.begin(context, { redirectUrl, sessionId, clusterId, clusterKey }),
+      await options.login.begin(context, { redirectUrl, sessionId, clusterId, clusterKey, clusterName }),
     );
   });
   app.get("/callback", async (context) => {
@@ -80,13 +103,13 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
 function addBindRoutes(app: Hono, options: AppOptions): void {
   app.get("/resources", async (context) => {
     const session = await options.login.session(context, context.req.query("s"));
+    options.admit?.(session);
     noStore(context);
     const { prettyName, exportTemplates } = options;
     return context.html(
       resourcesPage({
         prettyName,
-        sessionId: session.sessionId,
-        csrf: session.csrf,
+        session,
         offers: exportTemplates.list(),
       }),
     );
@@ -139,7 +162,7 @@ async function answerBind(
 }
 
 function bindingProvider(options: AppOptions, context: Context): unknown {
-  const authenticatedURL = options.authorizeUrl ?? derivedAuthorizeUrl(context, options.secure);
+  const authenticatedURL = authorizeUrlOf(options, context);
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
@@ -149,7 +172,9 @@ function bindingProvider(options: AppOptions, context: Context): unknown {
   };
 }
 
-function derivedAuthorizeUrl(context: Context, secure: boolean): string {
+/** Returns the configured URL, or that of the host that was asked. Throws `UserError` for a malformed one. */
+function authorizeUrlOf({ authorizeUrl, secure }: AppOptions, context: Context): string {
+  if (authorizeUrl !== undefined) return authorizeUrl;
   const host = context.req.header("host") ?? "";
   if (!/^[a-zA-Z0-9.:[\]-]+$/.test(host)) {
     throw new UserError(

@@ -16,7 +16,20 @@ const backup = {
   fields: [],
   permissionClaims: [],
 };
-const fixture = await startLoginFixture({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
+/** A field selector without a place to break a line, as those of the data services have. */
+const binding = {
+  ...backup,
+  resource: "servicebindings",
+  kind: "ServiceBinding",
+  permissionClaims: sampleOffer.permissionClaims.map((claim) => ({
+    ...claim,
+    selector: { owner: "Provider" as const, fieldSelectors: ["type=connection.crossplane.io/v1alpha1"] },
+  })),
+};
+const fixture = await startLoginFixture({
+  issuer: startIdentityProvider,
+  offers: [sampleOffer, backup, binding],
+});
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
@@ -115,6 +128,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
+    assert.equal(await focused.innerText(), "Bind Backup");
+    await page.keyboard.press("Tab");
     assert.equal(await focused.innerText(), "What a Database can be");
     await page.keyboard.press("Enter");
     assert.equal(await page.locator("details dd").innerText(), "The plan: small (1 GiB), big (<10 GiB>).");
@@ -141,6 +156,16 @@ test("the strict policy lets the form reach the plugin, and the page fits a phon
   await page.click("button.backups");
   await receiver.answer;
   assert.equal(fixture.bound.at(-1)?.resource, "backups");
+  await context.close();
+});
+
+test("a person who opens the address of the backend sees the command to type", async () => {
+  const context = await browser.newContext({ bypassCSP: true, viewport: { width: 390, height: 500 } });
+  const page = await context.newPage();
+  await page.goto(`${fixture.url}/export`);
+  assert.equal(await page.locator("pre").innerText(), `kubectl bind ${fixture.url}/export`);
+  await picture(page, "start");
+  assert.deepEqual(await violations(page), []);
   await context.close();
 });
 

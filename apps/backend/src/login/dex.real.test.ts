@@ -67,6 +67,7 @@ test("a login at a real Dex leads to the page", async () => {
   const page = await logIn();
   assert.equal(page.url.pathname, "/resources");
   assert.equal(page.status, 200);
+  assert.match(page.html, /developer@example\.com/);
 });
 
 test("while Dex is away a login says so; when it is back, with other keys, logins work again", async () => {

@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { apiServiceExportTemplates } from "@klutch/api";
 import {
   type BackendProcess,
   crdObject,
@@ -17,16 +16,14 @@ import {
 import { TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { oidcClient } from "../testing/login-fixture.ts";
-import { databases, installProvider, templateObject } from "../testing/provider.ts";
+import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await leaseCluster({ name: "handover" }));
 const crd = crdObject(databases, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
 await installProvider(cluster.client, [crd]);
-await waitFor("templates to be served", () =>
-  cluster.client.create(apiServiceExportTemplates, templateObject(databases.group, databases.plural)),
-);
+await offerDatabases(cluster.client);
 const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
 const callbackUrl = `${service.url}/callback`;
 const issuer = await startIdentityProvider(stack, { ...oidcClient, callbackUrl });

@@ -4,10 +4,11 @@
  */
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import type { Clock } from "@klutch/kube";
-import type { Identity } from "../identity.ts";
+import type { Person } from "../identity.ts";
+import { personNameOf } from "./person-name.ts";
 
 /** Verifies one provider's tokens. Throws when a token is not exactly what it should be. */
-export type IdTokenVerifier = (idToken: string) => Promise<Identity>;
+export type IdTokenVerifier = (idToken: string) => Promise<Person>;
 
 /** Only algorithms with a key pair: with HMAC a public key, or a secret that leaks, would be enough to make tokens. */
 const algorithms = ["RS", "PS", "ES"].flatMap((family) => ["256", "384", "512"].map((bits) => family + bits));
@@ -51,13 +52,15 @@ export function createIdTokenVerifier(options: {
       return verify(idToken);
     }
   };
-  return async (idToken) => identityOf(await verifyWithNewKeys(idToken));
+  return async (idToken) => personOf(await verifyWithNewKeys(idToken));
 }
 
-function identityOf({ iss = "", sub = "" }: JWTPayload): Identity {
+function personOf(claims: JWTPayload): Person {
+  const { iss = "", sub = "" } = claims;
   if (sub === "" || sub.length > maxSubjectLength) {
     const message = `"sub" claim has ${sub.length} characters, 1 to ${maxSubjectLength} are allowed`;
     throw new errors.JWTClaimValidationFailed(message, {}, "sub", "invalid");
   }
-  return { issuer: iss, subject: sub };
+  const displayName = personNameOf(claims);
+  return { issuer: iss, subject: sub, ...(displayName === undefined ? {} : { displayName }) };
 }

@@ -11,7 +11,7 @@ import {
   type Signing,
   startLyingIdentityProvider,
 } from "../testing/lying-identity-provider.ts";
-import type { Identity } from "../identity.ts";
+import type { Person } from "../identity.ts";
 import { IdentityProvider, type IdentityProviderOptions } from "./identity-provider.ts";
 
 const clientSecret = "a-client-secret-that-is-long-enough-for-hs256";
@@ -37,7 +37,7 @@ async function logIn(
   lying: LyingIdentityProvider,
   change: (claims: JWTPayload) => JWTPayload = (claims) => claims,
   signing: Signing = {},
-): Promise<Identity> {
+): Promise<Person> {
   const { secrets } = await provider.begin();
   await lying.answerWith(change(lying.claims(secrets.nonce)), signing);
   return provider.finish(`?code=c&state=${secrets.state}`, secrets);
@@ -56,6 +56,16 @@ const refused =
 test("an honest ID token logs its subject in", async () => {
   await using lying = await startLyingIdentityProvider();
   assert.deepEqual(await logIn(identityProvider(lying), lying), { issuer: lying.issuer, subject: "someone" });
+});
+
+test("a verified ID token also says how its person is called, and a hostile one does not get far with it", async () => {
+  await using lying = await startLyingIdentityProvider();
+  const provider = identityProvider(lying);
+  const named = async (more: JWTPayload): Promise<unknown> =>
+    (await logIn(provider, lying, (claims) => ({ ...claims, ...more }))).displayName;
+  assert.equal(await named({ email: "jane@example.org" }), "jane@example.org");
+  assert.equal(await named({ email: { evil: true }, name: "a\u001b[2Jb" }), "a [2Jb");
+  assert.equal(await named({ email: "x".repeat(10_240) }), `${"x".repeat(127)}…`);
 });
 
 test("an ID token that another key signed is refused, whatever key it names", async () => {

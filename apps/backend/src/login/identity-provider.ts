@@ -14,7 +14,7 @@ import {
 import type { Clock } from "@klutch/kube";
 import type { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
-import type { Identity } from "../identity.ts";
+import type { Person } from "../identity.ts";
 import { randomToken } from "../sealed-cookie.ts";
 import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
@@ -98,7 +98,7 @@ export class IdentityProvider {
   }
 
   /** Exchanges the code of the callback; `query` is the callback's query. Throws `UserError`. */
-  async finish(query: string, secrets: LoginSecrets): Promise<Identity> {
+  async finish(query: string, secrets: LoginSecrets): Promise<Person> {
     const { configuration, verifyIdToken } = await this.#discover();
     const url = new URL(this.#config.callbackUrl);
     url.search = query;

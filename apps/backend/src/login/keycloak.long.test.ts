@@ -5,12 +5,13 @@ import { systemClock } from "@klutch/kube";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
 import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
+import type { Person } from "../identity.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const [keycloakPort = 0, port = 0] = stack.use(await reservePorts(2)).ports;
-const first = stack.use(await startKeycloak({ port: keycloakPort }));
+const first = stack.use(await startKeycloak(keycloakPort));
 const redirectUri = `http://127.0.0.1:${port}/callback`;
 const realm = await createRealm(first, redirectUri);
 const fixture = stack.use(await startLoginFixture({ issuer: realm.issuer, port }));
@@ -28,8 +29,12 @@ async function logIn(
 async function identityAfter(page: Landed, browser: TestBrowser): Promise<unknown> {
   assert.equal(page.status, 200, page.html);
   await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
-  const { issuer, subject } = fixture.bound.at(-1)?.session ?? {};
-  return { issuer, subject };
+  const { issuer, subject, displayName } = fixture.bound.at(-1)?.session ?? {};
+  return { issuer, subject, displayName };
+}
+
+function identityOf({ id, username }: RealmUser): Person {
+  return { issuer: realm.issuer, subject: id, displayName: `${username}@example.org` };
 }
 
 test("a login at a real Keycloak is of its user, whatever roles and groups the user has", async () => {
@@ -40,7 +45,7 @@ test("a login at a real Keycloak is of its user, whatever roles and groups the u
   assert.match(claims, /"owns"/);
   assert.match(claims, /"reads"/);
   assert.match(claims, /"\/company\/platform\/databases"/);
-  assert.deepEqual(await identityAfter(page, browser), { issuer: realm.issuer, subject: developer.id });
+  assert.deepEqual(await identityAfter(page, browser), identityOf(developer));
 });
 
 test("a login whose tokens exceed 8 KB works, and its cookies stay small", async () => {
@@ -49,7 +54,7 @@ test("a login whose tokens exceed 8 KB works, and its cookies stay small", async
   const page = await logIn(manager, browser);
   const cookies = browser.cookies.get(new URL(fixture.url).host) ?? new Map<string, string>();
   assert.ok([...cookies.values()].join("").length < 2_048, [...cookies.values()].join("\n"));
-  assert.deepEqual(await identityAfter(page, browser), { issuer: realm.issuer, subject: manager.id });
+  assert.deepEqual(await identityAfter(page, browser), identityOf(manager));
 });
 
 test("a wrong password stays at Keycloak", async () => {
@@ -66,10 +71,10 @@ test("when the signing key was replaced logins work at once, and tokens of the r
     clock: systemClock,
   });
   const old = await realm.idToken(developer);
-  assert.deepEqual(await verify(old), { issuer: realm.issuer, subject: developer.id });
+  assert.deepEqual(await verify(old), identityOf(developer));
   await realm.rotateKey();
   assert.equal((await logIn(developer)).status, 200);
-  assert.deepEqual(await verify(await realm.idToken(manager)), { issuer: realm.issuer, subject: manager.id });
+  assert.deepEqual(await verify(await realm.idToken(manager)), identityOf(manager));
   await assert.rejects(verify(old), /no applicable key found/);
 });
 
@@ -81,10 +86,10 @@ test("while Keycloak is away a login says so with 503; when it is back logins wo
   assert.equal(away.status, 503);
   assert.match(away.html, /cannot be used at the moment/);
   assert.equal((await new TestBrowser().go(start)).status, 503);
-  const second = stack.use(await startKeycloak({ port: keycloakPort }));
+  const second = stack.use(await startKeycloak(keycloakPort));
   // It kept nothing, but the users are the same.
   await createRealm(second, redirectUri);
   const again = new TestBrowser();
   const page = await logIn(developer, again);
-  assert.deepEqual(await identityAfter(page, again), { issuer: realm.issuer, subject: developer.id });
+  assert.deepEqual(await identityAfter(page, again), identityOf(developer));
 });

@@ -3,7 +3,7 @@ import type { Clock } from "@klutch/kube";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { UserError } from "../errors.ts";
-import type { Identity } from "../identity.ts";
+import type { Person } from "../identity.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
 import { createUsedOnce, type UsedOnce } from "./used-once.ts";
@@ -15,10 +15,12 @@ export interface LoginRequest {
   readonly clusterId: string;
   /** Public key of the app cluster, when the plugin proved that it holds it. */
   readonly clusterKey?: string | undefined;
+  /** Name that the plugin gave the app cluster, for people. */
+  readonly clusterName?: string | undefined;
 }
 
 /** A person who logged in, and what for. */
-export interface Session extends LoginRequest, Identity {
+export interface Session extends LoginRequest, Person {
   readonly csrf: string;
 }
 
@@ -72,7 +74,12 @@ export class LoginFlow {
   async begin(context: Context, request: LoginRequest): Promise<string> {
     const { url, secrets } = await this.#options.identityProvider.begin();
     const sealed = await this.#options.loginSealer.seal(
-      { ...request, clusterKey: request.clusterKey ?? "", ...secrets },
+      {
+        ...request,
+        clusterKey: request.clusterKey ?? "",
+        clusterName: request.clusterName ?? "",
+        ...secrets,
+      },
       loginSeconds,
     );
     this.#setCookie(context, loginCookie, sealed, loginSeconds);
@@ -100,7 +107,8 @@ export class LoginFlow {
       throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
     }
     if (!this.#finished.take(state)) throw notStarted();
-    const { issuer, subject } = await this.#options.identityProvider.finish(url.search, {
+    const clusterName = optional(login, "clusterName");
+    const { issuer, subject, displayName } = await this.#options.identityProvider.finish(url.search, {
       state,
       nonce,
       verifier,
@@ -110,11 +118,16 @@ export class LoginFlow {
       sessionId,
       clusterId,
       clusterKey,
+      clusterName,
       issuer,
       subject,
+      displayName,
       csrf: randomToken(),
     };
-    const value = await this.#options.sessionSealer.seal({ ...session, clusterKey }, sessionSeconds);
+    const value = await this.#options.sessionSealer.seal(
+      { ...session, clusterKey, clusterName: clusterName ?? "", displayName: displayName ?? "" },
+      sessionSeconds,
+    );
     this.#forgetOldSessions(context, sessionId);
     this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
     return session;
@@ -129,7 +142,12 @@ export class LoginFlow {
     if (value === "expired") throw expired("Your login has expired.");
     const session = pick(value, sessionFields);
     if (session.sessionId !== sessionId) throw expired("You are not logged in.");
-    return { ...session, clusterKey: session.clusterKey === "" ? undefined : session.clusterKey };
+    return {
+      ...session,
+      clusterKey: optional(value, "clusterKey"),
+      clusterName: optional(value, "clusterName"),
+      displayName: optional(value, "displayName"),
+    };
   }
 
   #forgetOldSessions(context: Context, sessionId: string): void {
@@ -174,6 +192,11 @@ function notStarted(): UserError {
 
 function expired(message: string): UserError {
   return new UserError(401, message, again);
+}
+
+/** A field that replicas of an earlier release leave out. */
+function optional(value: Readonly<Record<string, string>>, field: string): string | undefined {
+  return value[field] === "" ? undefined : value[field];
 }
 
 /** Exactly the wanted fields. Throws when one is missing: a value sealed by another version. */

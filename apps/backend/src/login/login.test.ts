@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createLogger } from "@klutch/telemetry";
+import { createLogger, Secret } from "@klutch/telemetry";
+import { UserError } from "../errors.ts";
+import { createSealer } from "../sealed-cookie.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { type LoginFixture, sampleResponse, startLoginFixture } from "../testing/login-fixture.ts";
@@ -46,6 +48,46 @@ test("a login, a choice, and the answer arrives at the plugin intact", async () 
   );
   assert.equal(last?.session.issuer, fixture.issuer);
   assert.equal(last?.session.clusterId, "abc123");
+});
+
+test("the name of the app cluster and of the person arrive at the bind, and the page shows both as text", async () => {
+  const browser = new TestBrowser();
+  const name = encodeURIComponent('prod-eu <b>"\u001b[2J');
+  const page = await logIn(browser, `${started}&n=${name}`);
+  assert.match(page.html, /prod-eu &lt;b&gt;&quot; \[2J/);
+  assert.match(page.html, /someone@example\.org/);
+  await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
+  const { clusterName, displayName, subject } = fixture.bound.at(-1)?.session ?? {};
+  assert.deepEqual(
+    [clusterName, displayName, subject],
+    ['prod-eu <b>" [2J', "someone@example.org", "someone"],
+  );
+});
+
+test("an existing plugin sends no name, and one of 10 kB is cut: both log in", async () => {
+  for (const [query, length] of [
+    [started, undefined],
+    [`${started}&n=`, undefined],
+    [`${started}&n=%0a%1b&n=second`, undefined],
+    [`${started}&n=${"%F0%9F%8E%89".repeat(1_000)}`, 128],
+  ] as const) {
+    const browser = new TestBrowser();
+    const page = await logIn(browser, query);
+    assert.equal(page.status, 200, query.slice(0, 60));
+    await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
+    assert.equal(fixture.bound.at(-1)?.session.clusterName?.length, length);
+  }
+});
+
+test("a login that a replica of the previous release began is finished without names", async () => {
+  const keys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
+  const fields = { redirectUrl: "http://localhost:1/callback", clusterId: "abc123", clusterKey: "" };
+  const person = { issuer: fixture.issuer, subject: "someone", csrf: "x", sessionId: "old" };
+  const sealed = await createSealer("session", keys).seal({ ...fields, ...person }, 60);
+  const headers = { cookie: `klutch-bind-old=${sealed}` };
+  const page = await fetch(`${fixture.url}/resources?s=old`, { headers });
+  assert.equal(page.status, 200);
+  assert.match(await page.text(), /Bind Database/);
 });
 
 for (const target of [
@@ -171,6 +213,19 @@ test("a wrong issuer is one clear message, and the reason stays with the operato
   assert.match(page.html, /identity provider cannot be used/);
 });
 
+test("a person who may not bind is told so, and whom to ask, before any API is shown", async () => {
+  const admit = ({ subject }: { readonly subject: string }): void => {
+    if (subject === "someone") throw new UserError(403, "Revoked <b>here</b>.", "Ask the operator of Tests.");
+  };
+  await using shut = await startLoginFixture({ issuer: startIdentityProvider, admit });
+  const browser = new TestBrowser();
+  let page = await browser.go(authorize(started, shut));
+  page = await browser.submit(page, 'name="password"', { login: "someone", password: "x" });
+  assert.equal(page.status, 403);
+  assert.match(page.html, /Revoked &lt;b&gt;here&lt;\/b&gt;\..*Ask the operator of Tests\./s);
+  assert.doesNotMatch(page.html, /Database/);
+});
+
 test("without a login there is no page and nothing can be bound", async () => {
   const before = fixture.bound.length;
   const browser = new TestBrowser();
@@ -244,6 +299,30 @@ test("GET /export describes the login at the host that was asked, and refuses a 
       { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${fixture.url}/authorize` } },
     ],
   });
+});
+
+test("a browser gets a page with the command at / and /export, and a plugin the description whatever it accepts", async () => {
+  const ask = async (path: string, accept?: string): Promise<readonly [string, string]> => {
+    const response = await fetch(
+      `${fixture.url}${path}`,
+      accept === undefined ? {} : { headers: { accept } },
+    );
+    return [response.headers.get("content-type") ?? "", await response.text()];
+  };
+  const browsers = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+  for (const path of ["/", "/export", "/export/"]) {
+    const [type, text] = await ask(path, browsers);
+    assert.match(type, /^text\/html/);
+    assert.ok(text.includes(`kubectl bind ${fixture.url}/export<`), text);
+  }
+  for (const accept of [
+    undefined,
+    "*/*",
+    "application/json",
+    "application/json, text/html;q=0.5",
+    "text/plain",
+  ])
+    assert.match((await ask("/export", accept))[0], /^application\/json/, accept ?? "none");
 });
 
 test("no state, code, token or cookie is ever logged", () => {

@@ -1,12 +1,12 @@
 /** Credentials of an app cluster on a real API server: whatever was revoked or lost, binding again hands out one that works. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { apiServiceExportTemplates, binderName, kubeconfigKey } from "@klutch/api";
+import { binderName, kubeconfigKey } from "@klutch/api";
 import { type DynamicObject, secrets, serviceAccounts } from "@klutch/kube-core";
 import { parseForeignKubeconfig } from "@klutch/kube";
 import { answerTo, crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
-import { databases, installProvider, templateObject } from "../testing/provider.ts";
+import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
 import { startProvisioning } from "../testing/provisioning.ts";
 import { expiresAnnotation } from "./credentials.ts";
 
@@ -16,9 +16,7 @@ const cluster = stack.use(await leaseCluster({ name: "credentials", controllerMa
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client, [crdObject(databases)]);
-await waitFor("templates to be served", () =>
-  client.create(apiServiceExportTemplates, templateObject("example.org", "databases")),
-);
+await offerDatabases(client);
 const { bindDatabases, exportTemplates, issuer, signal } = await startProvisioning(stack, cluster, {
   client: confined,
 });

@@ -1,6 +1,6 @@
 /** Short-lived credentials of an app cluster: a kubeconfig in the Secret that the konnector copies. */
 import { binderName, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
+import { type DynamicObject, type KubeObject, secrets, secretText, serviceAccounts } from "@klutch/kube-core";
 import {
   type Clock,
   type ClusterConfig,
@@ -10,6 +10,7 @@ import {
   type ServiceAccountToken,
   serviceAccountToken,
 } from "@klutch/kube";
+import type { Informer } from "@klutch/kube-runtime";
 import type { Secret } from "@klutch/telemetry";
 import { backendFieldManager } from "../apply.ts";
 import { AccountMissingError } from "./account-missing.ts";
@@ -44,8 +45,10 @@ export function createCredentialIssuer(parts: {
   /** Lifetime of tokens; undefined means that they do not expire. */
   readonly lifetimeSeconds: number | undefined;
   readonly clock: Clock;
+  /** Accounts of app clusters. Without them `ensure` notices a deleted account when it renews, not before. */
+  readonly accounts?: Pick<Informer<KubeObject>, "get"> | undefined;
 }): CredentialIssuer {
-  const { client, external, lifetimeSeconds, clock } = parts;
+  const { client, external, lifetimeSeconds, clock, accounts } = parts;
   const kubeconfigFor = (namespace: string, token: Secret<string>): string =>
     formatKubeconfig({ ...external, name: "default", namespace, auth: { kind: "token", token } });
   const write = async (
@@ -100,9 +103,16 @@ export function createCredentialIssuer(parts: {
       throw isNotFound(cause) ? new AccountMissingError(namespace, { cause }) : cause;
     }
   };
+  /** The cache decides that an account exists; a new one may not be in it yet. */
+  const checkAccount = async (namespace: string, signal: AbortSignal): Promise<void> => {
+    if (accounts === undefined || accounts.get(`${namespace}/${binderName}`) !== undefined) return;
+    const live = await client.find(serviceAccounts, { namespace, name: binderName }, { signal });
+    if (live === undefined) throw new AccountMissingError(namespace);
+  };
   return {
     issue,
     async ensure(namespace, options) {
+      await checkAccount(namespace, options.signal);
       const secret = await present(namespace, options.signal);
       const text = secretText(secret, kubeconfigKey);
       const leftMs = Date.parse(secret?.metadata.annotations?.[expiresAnnotation] ?? "") - clock.now();

@@ -17,6 +17,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import type { CredentialIssuer } from "./credentials.ts";
+import { isRevoked } from "./revocation.ts";
 
 /** Reason why no new credential is issued. Strangers get the same answer for all of them. */
 export type RenewalRefusal =
@@ -68,10 +69,12 @@ export function createRenewal(parts: {
     async renew(request) {
       const opened = await sealer.open(request.challenge);
       const issuedAt = Number(typeof opened === "object" ? opened["issuedAt"] : Number.NaN);
-      const cached = keyOf(namespaceCache.get(request.namespace));
+      const tenant = namespaceCache.get(request.namespace);
+      const cached = keyOf(tenant);
       const isSigned = verifyText(cached ?? nobodysKey, renewalText(url, request), request.signature);
       if (!(clock.now() - issuedAt <= challengeSeconds * 1000)) return refused("challenge");
-      if (cached === undefined) return refused("unknown");
+      if (cached === undefined)
+        return refused(tenant !== undefined && isRevoked(tenant) ? "revoked" : "unknown");
       if (!isSigned) return refused("signature");
       // The caller holds the key. The live object decides, for the key may have been revoked a moment ago.
       const live = await client.find<KubeObject>(namespaces, { name: request.namespace }, { signal });

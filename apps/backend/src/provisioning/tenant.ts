@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import {
   binderName,
+  type ClusterBinding,
   clusterBindingName,
   clusterBindings,
   clusterKeyAnnotation,
@@ -16,7 +17,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import type { Identity } from "../identity.ts";
+import type { Person } from "../identity.ts";
 import {
   byClusterKey,
   byIdentity,
@@ -26,13 +27,17 @@ import {
   membersOf,
   mostMembers,
 } from "./members.ts";
+import { refuseRevokedPerson, refuseRevokedTenant } from "./revocation.ts";
 import { refuseTooMany } from "./tenant-limit.ts";
+import { rememberNames } from "./tenant-names.ts";
 
 /** User and the app cluster to bind. */
-export interface TenantIdentity extends Identity {
+export interface TenantIdentity extends Person {
   readonly clusterId: string;
   /** Public key of the app cluster that the plugin proved to hold. */
   readonly clusterKey?: string | undefined;
+  /** Name that the plugin gave the app cluster, for people. */
+  readonly clusterName?: string | undefined;
 }
 
 /** `<subject>#<cluster id>`, as the existing backend writes it. */
@@ -63,7 +68,18 @@ export interface TenantContext {
   readonly clock: Clock;
 }
 
-/** Creates missing objects; returns the cluster namespace. */
+/** Throws `UserError` if an operator revoked the tenant that a bind would lead to, as far as the cache knows. Makes nothing. */
+export function refuseAtLogin(
+  { namespaceCache, prettyName }: Pick<TenantContext, "namespaceCache" | "prettyName">,
+  identity: TenantIdentity,
+): void {
+  const { own, shared } = tenantsOf(namespaceCache, identity);
+  const tenant = own ?? shared;
+  if (tenant !== undefined) refuseRevokedTenant(tenant, prettyName);
+  if (own === undefined) refuseRevokedPerson(namespaceCache.list(), identity, prettyName);
+}
+
+/** Creates missing objects; returns the cluster namespace. Throws `UserError` if an operator revoked it. */
 export async function ensureTenant(
   context: TenantContext,
   identity: TenantIdentity,
@@ -77,7 +93,7 @@ export async function ensureTenant(
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: binderName } },
     options,
   );
-  await ensure(
+  const binding = await ensure<ClusterBinding>(
     client,
     clusterBindings,
     {
@@ -91,6 +107,7 @@ export async function ensureTenant(
     },
     options,
   );
+  await rememberNames(client, binding, identity, options);
   await ensureBinderRoleBinding(client, namespace, binderName, namespace, options);
   return namespace;
 }
@@ -118,22 +135,17 @@ async function ensureNamespace(
   identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
-  const { client, namespaceCache, prefix } = context;
+  const { client, namespaceCache, prefix, prettyName } = context;
   const { clusterKey } = identity;
-  const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
-  const mine = namespaceCache.byIndex(byIdentity, identityOf(identity)).filter(isThere);
-  const own =
-    mine.find((tenant) => isFounder(tenant, identityOf(identity), identity)) ??
-    mine.find((tenant) => isMember(tenant, identity));
+  const { own, shared } = tenantsOf(namespaceCache, identity);
   if (own !== undefined) {
-    if (clusterKey !== undefined) await rememberKey(client, nameOf(own), clusterKey, options);
+    const live = await client.get<KubeObject>(namespaces, { name: nameOf(own) }, options);
+    refuseRevokedTenant(live, prettyName);
+    if (clusterKey !== undefined) await rememberKey(client, live, clusterKey, options);
     return nameOf(own);
   }
-  const [shared] =
-    clusterKey === undefined
-      ? []
-      : namespaceCache.byIndex(byClusterKey, clusterKey).filter(isThere).toSorted(olderFirst);
   if (shared !== undefined) return join(context, nameOf(shared), identity, options);
+  refuseRevokedPerson(namespaceCache.list(), identity, prettyName);
   refuseTooMany(namespaceCache.list(), identity.subject, context.limits);
   const name = clusterNamespaceName(prefix, identity);
   const annotations = {
@@ -154,6 +166,24 @@ async function ensureNamespace(
   }
 }
 
+/** Finds the tenant that the person founded or joined from this app cluster, and the one whose key they proved. */
+function tenantsOf(
+  namespaceCache: TenantContext["namespaceCache"],
+  identity: TenantIdentity,
+): { readonly own: KubeObject | undefined; readonly shared: KubeObject | undefined } {
+  const { clusterKey } = identity;
+  const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
+  const mine = namespaceCache.byIndex(byIdentity, identityOf(identity)).filter(isThere);
+  const own =
+    mine.find((tenant) => isFounder(tenant, identityOf(identity), identity)) ??
+    mine.find((tenant) => isMember(tenant, identity));
+  const [shared] =
+    clusterKey === undefined
+      ? []
+      : namespaceCache.byIndex(byClusterKey, clusterKey).filter(isThere).toSorted(olderFirst);
+  return { own, shared };
+}
+
 /** Handles a namespace that existed before the cache showed it: made by a concurrent login, or foreign. */
 async function useExisting(
   context: TenantContext,
@@ -169,6 +199,7 @@ async function useExisting(
       "Try again in a minute.",
     );
   }
+  refuseRevokedTenant(live, context.prettyName);
   if (isFounder(live, identityOf(identity), identity)) return name;
   if (identity.clusterKey !== undefined) return join(context, name, identity, options);
   throw belongsToOthers(name);
@@ -176,13 +207,15 @@ async function useExisting(
 
 /** Makes the person a member of a tenant whose key they proved. The live object decides. */
 async function join(
-  { client, clock }: TenantContext,
+  { client, clock, namespaceCache, prettyName }: TenantContext,
   name: string,
   { issuer, subject, clusterKey }: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
   const live = await client.get<KubeObject>(namespaces, { name }, options);
   if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
+  refuseRevokedTenant(live, prettyName);
+  refuseRevokedPerson(namespaceCache.list(), { issuer, subject }, prettyName);
   if (isMember(live, { issuer, subject })) return name;
   const members = membersOf(live);
   if (members.length >= mostMembers) {
@@ -201,11 +234,10 @@ async function join(
 /** A member's proof counts also when the app cluster got a new key. */
 async function rememberKey(
   client: KubeClient,
-  name: string,
+  live: KubeObject,
   clusterKey: string,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const live = await client.get<KubeObject>(namespaces, { name }, options);
   if (live.metadata.annotations?.[clusterKeyAnnotation] === clusterKey) return;
   await annotate(client, live, { [clusterKeyAnnotation]: clusterKey }, options);
 }

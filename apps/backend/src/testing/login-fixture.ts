@@ -3,7 +3,7 @@ import { serve } from "@hono/node-server";
 import { systemClock } from "@klutch/kube";
 import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
 import type { Hono } from "hono";
-import { createApp } from "../login/app.ts";
+import { type AppOptions, createApp } from "../login/app.ts";
 import { LoginFlow } from "../login/login-flow.ts";
 import type { BindSession } from "../provisioning/bind.ts";
 import { createSealer } from "../sealed-cookie.ts";
@@ -32,6 +32,7 @@ export interface LoginFixtureOptions {
   /** Default: a free one. */
   readonly port?: number | undefined;
   readonly clusterKeyOf?: ClusterKeyOf | undefined;
+  readonly admit?: AppOptions["admit"];
 }
 
 /** The backend as its identity provider knows it. */
@@ -105,6 +106,7 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
       secure: false,
       logger: options.logger ?? silentLogger,
       clusterKeyOf: options.clusterKeyOf,
+      admit: options.admit,
     });
   served.app = replica();
   const otherReplica = async (request: Request): Promise<Response> => replica().fetch(request);

@@ -1,5 +1,11 @@
 /** A provider cluster as the shipped manifests leave it, for tests that run parts of the backend in their own process. */
-import { bindCrds, binderName, binderRules, type PermissionClaim } from "@klutch/api";
+import {
+  apiServiceExportTemplates,
+  bindCrds,
+  binderName,
+  binderRules,
+  type PermissionClaim,
+} from "@klutch/api";
 import {
   clusterRoles,
   customResourceDefinitions,
@@ -8,7 +14,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
-import { roleObject } from "@klutch/kube-testing";
+import { roleObject, waitFor } from "@klutch/kube-testing";
 
 /** The API that tests offer. */
 export const databases: ResourceType = {
@@ -37,6 +43,17 @@ export function templateObject(
     metadata: { namespace: "default", name: resource },
     spec: { APIServiceSelector: { group, resource }, permissionClaims },
   };
+}
+
+/** Offers `databases`, once the kind of templates is served. */
+export function offerDatabases(
+  client: KubeClient,
+  permissionClaims: readonly PermissionClaim[] = [],
+): Promise<DynamicObject> {
+  const template = templateObject(databases.group, databases.plural, permissionClaims);
+  return waitFor("templates to be served", () =>
+    client.create<DynamicObject>(apiServiceExportTemplates, template),
+  );
 }
 
 /** A permission claim on everything of a resource that the provider made. */

@@ -83,6 +83,7 @@ async function startCaches(
   );
   for (const informer of [templates, crds, namespaceCache]) informer.start({ signal });
   await Promise.all([templates.whenSynced(), crds.whenSynced(), namespaceCache.whenSynced()]);
-  const exportTemplates = new ExportTemplates({ templates, crds, consumerScope: "Namespaced" });
+  const scopes = { consumerScope: "Namespaced", clusterScopedIsolation: "Prefixed" } as const;
+  const exportTemplates = new ExportTemplates({ templates, crds, scopes });
   return { exportTemplates, namespaceCache };
 }

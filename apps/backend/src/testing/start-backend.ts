@@ -2,7 +2,7 @@
 import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
 import { Manager, systemRuntime } from "@klutch/kube-runtime";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 
@@ -12,6 +12,7 @@ export interface BackendOfTest {
   /** Client of the backend. Default: the cluster's administrator. */
   readonly client?: KubeClient | undefined;
   readonly clock?: Clock | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 /** A backend at work. */
@@ -25,12 +26,11 @@ export interface RunningBackend {
 export async function startBackend(
   stack: AsyncDisposableStack,
   cluster: TestCluster,
-  { flags, client = cluster.client, clock = systemClock }: BackendOfTest,
+  { flags, client = cluster.client, clock = systemClock, logger = silentLogger }: BackendOfTest,
 ): Promise<RunningBackend> {
   const abort = new AbortController();
   const { signal } = abort;
   const metrics = createMetrics();
-  const logger = silentLogger;
   const clients = { client, controllerClient: client };
   const config = await readConfig(flags, {});
   const backend = createBackend({

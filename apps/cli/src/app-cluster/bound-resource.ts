@@ -8,6 +8,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { isNotFound, resourceTypeOf } from "@klutch/kube";
+import { crdHashAnnotation } from "@klutch/sync";
 import type { Consumer } from "../clusters.ts";
 import { CliError } from "../errors.ts";
 
@@ -83,4 +84,20 @@ export function bindingOwner({
   metadata,
 }: KubeObject): { readonly name: string; readonly uid: string } | undefined {
   return metadata.ownerReferences?.find((owner) => isOwnerOfKind(owner, apiServiceBindings));
+}
+
+/** The APIs that bindings brought into the cluster and that are not bound now, by name; the resource is undefined if it is not served. */
+export async function leftApis(
+  consumer: Consumer,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, ResourceType | undefined>> {
+  const bound = new Set(((await listBindings(consumer, signal)) ?? []).map(({ metadata }) => metadata.name));
+  const left = new Map<string, ResourceType | undefined>();
+  const all = consumer.client.listAll(customResourceDefinitions, { metadataOnly: true, signal });
+  for await (const crd of all) {
+    const { name = "", annotations } = crd.metadata;
+    const isOurs = bindingOwner(crd) !== undefined || annotations?.[crdHashAnnotation] !== undefined;
+    if (isOurs && !bound.has(name)) left.set(name, await servedResource(consumer, name, signal));
+  }
+  return left;
 }

@@ -32,7 +32,9 @@ test("--downgrade-konnector has an effect, and without it a newer konnector stay
 
 test("an image whose version cannot be compared stays", () => {
   for (const image of ["example.test/own/konnector:v0.0.1", `${repository}:latest`, repository]) {
-    assert.equal(planKonnector(image, flags).kind, "keep", image);
+    const plan = planKonnector(image, flags);
+    assert.ok(plan.kind === "keep", image);
+    assert.match(plan.reason, /cannot be compared\. --registry or --konnector-image replaces it/);
   }
 });
 

@@ -1,9 +1,8 @@
 /** The konnector's rights in an app cluster, compared with what its bindings need. No I/O. */
 import {
   type APIServiceBinding,
-  bindingRoleManifests,
-  bindingRoleName,
   bindingRules,
+  boundApiRoleManifests,
   checkApiName,
   consumerNamespace,
   konnectorClusterRules,
@@ -42,11 +41,11 @@ export function expectedManifests(bindings: readonly APIServiceBinding[]): reado
   return [...bindings.flatMap(roleManifests), ...base];
 }
 
-/** Role and role binding for a binding, by its own answers; none for a name that no provider may offer. */
+/** The konnector's role and role binding for a binding, by its own answers, and the roles of people; none for a name that no provider may offer. */
 export function roleManifests(binding: APIServiceBinding): readonly Manifest[] {
   const { name = "" } = binding.metadata;
   const rules = rulesOf(binding);
-  return rules.length === 0 ? [] : bindingRoleManifests(bindingRoleName(name), rules);
+  return rules.length === 0 ? [] : boundApiRoleManifests(name, rules);
 }
 
 function rulesOf({ metadata, spec }: APIServiceBinding): readonly PolicyRule[] {

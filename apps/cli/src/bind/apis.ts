@@ -5,9 +5,8 @@
 import {
   type AnsweredPermissionClaim,
   type APIServiceBinding,
-  bindingRoleManifests,
-  bindingRoleName,
   bindingRules,
+  boundApiRoleManifests,
   crdNameOf,
   type ExportRequestResponse,
   judgeClaim,
@@ -232,8 +231,8 @@ async function carryOut(
   { api, claims, existing }: Decision,
   secretName: string,
 ): Promise<APIServiceBinding> {
-  const rules = bindingRules(api, claims);
-  await applyManifests(consumer, bindingRoleManifests(bindingRoleName(api.name), rules), context.signal);
+  const roles = boundApiRoleManifests(api.name, bindingRules(api, claims));
+  await applyManifests(consumer, roles, context.signal);
   if (existing !== undefined) return existing;
   const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
   context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);

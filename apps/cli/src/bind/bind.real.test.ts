@@ -230,6 +230,8 @@ test("kubectl bind <url> logs in, binds the chosen API and reuses the Secret of 
   assert.ok(isRecord(printed) && printed["kind"] === "APIServiceBinding");
   const namespace = await consumer.client.get(namespaces, { name: consumerNamespace });
   assert.deepEqual(backend.clusterIds, [clusterIdOf(namespace.metadata.uid ?? "")]);
+  assert.deepEqual(backend.clusterNames, ["app"], "the context of the app cluster");
+  assert.match(run.stderr(), /The provider sees this cluster as app; --cluster-name changes that\.\n/);
   const { items } = await consumer.client.list(secrets, { namespace: consumerNamespace });
   assert.equal(items.length, 1);
 });
@@ -239,8 +241,12 @@ test("a kubeconfig that would run a program is refused with the reason, and noth
   assert.notEqual(evil, tenantKubeconfig);
   await using backend = await startBackend(evil, [requestFor("gizmos")]);
   const earlier = await state();
-  const run = await kubectlBind([backend.url], { browser, answers: ["yes", "yes"] });
+  const run = await kubectlBind([backend.url, "--cluster-name=prod eu"], {
+    browser,
+    answers: ["yes", "yes"],
+  });
   assert.equal(run.code, 1);
+  assert.deepEqual(backend.clusterNames, ["prod eu"]);
   assert.match(
     run.stderr(),
     /error: The kubeconfig from Example cannot be used: .*exec is refused: it would run a program/,

@@ -1,7 +1,8 @@
 /** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
-import { clusterIdOf, type ClusterProof, printable } from "@klutch/api";
+import { clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
 import { bindApis } from "./apis.ts";
 import { proveCluster } from "./cluster-proof.ts";
+import { requireNamespacedBindings } from "../app-cluster/konnector.ts";
 import { connectConsumer, connectProvider } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
@@ -18,6 +19,11 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const { terminal } = context;
   const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
   await using consumer = await connectConsumer(options);
+  terminal.say(`App cluster: ${consumer.place}.`);
+  await requireNamespacedBindings(consumer, context.signal);
+  const clusterName = options.clusterName ?? displayName(consumer.name);
+  if (clusterName !== undefined)
+    terminal.say(`The provider sees this cluster as ${clusterName}; --cluster-name changes that.`);
   if (options.dryRun) {
     const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
     terminal.say(
@@ -36,7 +42,7 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const { timeoutMs, browser, requestTimeoutMs } = options;
   const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
     proveCluster(context, consumer, provider, { sessionId, clusterId });
-  const response = await login(context, provider, { clusterId, timeoutMs, browser, prove });
+  const response = await login(context, provider, { clusterId, clusterName, timeoutMs, browser, prove });
   const who = printable(provider.prettyName || url);
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");

@@ -16,7 +16,13 @@ const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const { client } = stack.use(await leaseCluster({ name: "app" }));
 await client.create(namespaces, namespaceManifest);
-const consumer: Consumer = { side: "consumer", client, [Symbol.asyncDispose]: () => Promise.resolve() };
+const consumer: Consumer = {
+  side: "consumer",
+  name: "a test",
+  place: "a test",
+  client,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
 const login = { sessionId: "session1", clusterId: "abc123" };
 const offered: { url: string; status: number } = { url: "", status: 200 };
 const server = createServer((request, response) => {

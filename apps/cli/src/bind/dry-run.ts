@@ -4,15 +4,14 @@
  */
 import {
   type AnsweredPermissionClaim,
-  bindingRoleManifests,
-  bindingRoleName,
   bindingRules,
+  boundApiRoleManifests,
   consumerNamespace,
   crdNameOf,
   type ExportRequestResponse,
   judgeClaim,
-  kubeconfigKey,
   konnectorManifests,
+  kubeconfigKey,
   type PermissionClaim,
   type RequestedResource,
 } from "@klutch/api";
@@ -78,7 +77,7 @@ export async function plannedApis(
     const existing = await existingBinding(consumer, name, secretName, context.signal);
     const claims = existing?.spec.permissionClaims ?? plannedClaims(resource, options.claims);
     answers.set(name, acceptedOf(claims));
-    later.push(...bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims)));
+    later.push(...boundApiRoleManifests(name, bindingRules(resource, claims)));
     if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
   }
   return [

@@ -108,6 +108,13 @@ test("the login address carries port, session and cluster, and keeps the provide
   assert.equal(url, "http://provider.test/authorize?keep=1&p=4711&s=sid&c=cid");
 });
 
+test("the login address carries the name of the cluster, whatever is in it", () => {
+  const query = { port: 4711, sessionId: "sid", clusterId: "cid", clusterName: "prod & eu/1#ü" };
+  const url = new URL(loginUrlOf(provider, query));
+  assert.equal(url.searchParams.get("n"), "prod & eu/1#ü");
+  assert.equal(url.searchParams.get("c"), "cid");
+});
+
 test("session ids hold 128 random bits in characters that every base64 alphabet leaves alone", () => {
   const ids = new Set(Array.from({ length: 1000 }, newSessionId));
   assert.equal(ids.size, 1000);

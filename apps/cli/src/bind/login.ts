@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import {
   type BindingResponse,
   type ClusterProof,
+  crdNameOf,
   decodeBindingResponse,
   printable,
   WireError,
@@ -35,6 +36,8 @@ export function loginUrlOf(
     readonly port: number;
     readonly sessionId: string;
     readonly clusterId: string;
+    /** For people only: it is not part of the proof. */
+    readonly clusterName?: string | undefined;
     readonly proof?: ClusterProof | undefined;
   },
 ): string {
@@ -42,6 +45,7 @@ export function loginUrlOf(
   url.searchParams.set("p", String(query.port));
   url.searchParams.set("s", query.sessionId);
   url.searchParams.set("c", query.clusterId);
+  if (query.clusterName !== undefined) url.searchParams.set("n", query.clusterName);
   if (query.proof !== undefined) {
     url.searchParams.set("k", query.proof.publicKey);
     url.searchParams.set("h", query.proof.challenge);
@@ -56,6 +60,7 @@ export async function login(
   provider: ProviderDescription,
   options: {
     readonly clusterId: string;
+    readonly clusterName?: string | undefined;
     readonly timeoutMs: number;
     readonly browser: boolean;
     /** Proves to the provider that this person holds the app cluster; undefined where it takes no proof. */
@@ -64,9 +69,9 @@ export async function login(
 ): Promise<BindingResponse> {
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(sessionId);
-  const { clusterId } = options;
+  const { clusterId, clusterName } = options;
   const proof = await options.prove?.(sessionId);
-  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId, proof });
+  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId, clusterName, proof });
   const { terminal } = context;
   terminal.say(
     `To log in to ${printable(provider.prettyName || provider.url)}, open this address in a browser:`,
@@ -121,6 +126,7 @@ export async function startCallbackServer(sessionId: string): Promise<CallbackSe
   const served = Promise.withResolvers<void>();
   accepted.promise.catch(() => {});
   let done = false;
+  let chosen = "the APIs that you chose";
   let problem: string | undefined;
   let port = 0;
   const onCallback = (query: URLSearchParams, response: ServerResponse): void => {
@@ -141,6 +147,7 @@ export async function startCallbackServer(sessionId: string): Promise<CallbackSe
     }
     done = true;
     if (verdict.kind === "accepted") {
+      chosen = namesIn(verdict.response) || chosen;
       accepted.resolve(verdict.response);
       response.writeHead(303, { ...plainHeaders, location: "/done" }).end();
     } else {
@@ -155,7 +162,7 @@ export async function startCallbackServer(sessionId: string): Promise<CallbackSe
     else if (pathname === "/callback") onCallback(searchParams, response);
     else if (pathname === "/done" && done) {
       response.on("close", () => served.resolve());
-      page(response, 200, "Logged in", "Go on in the terminal. You can close this page.");
+      page(response, 200, "Go on in the terminal", `It asks you about ${chosen}. You can close this page.`);
     } else page(response, 404, "Not found", "There is nothing here.");
   };
   const servers = await listen(handler);
@@ -167,6 +174,11 @@ export async function startCallbackServer(sessionId: string): Promise<CallbackSe
     lastProblem: () => problem,
     [Symbol.asyncDispose]: () => servers.close(),
   };
+}
+
+/** Names of the APIs in an answer: `databases.example.org, backups.example.org`. */
+function namesIn({ requests }: BindingResponse): string {
+  return requests.flatMap(({ spec }) => spec.resources.map((one) => printable(crdNameOf(one)))).join(", ");
 }
 
 type Verdict =
@@ -232,6 +244,15 @@ async function listen(
   };
 }
 
+/** Looks like the provider's pages before it (apps/backend/src/login/pages/styles.ts). */
+const style = `
+:root { color-scheme: light dark; --ink: #1c2330; --paper: #f5f6f9; --card: #ffffff; --line: #d5dae3; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf4; --paper: #12161e; --card: #1b212c; --line: #333c4c; } }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+main { max-width: 46rem; margin: 12vh auto; padding: 1.15rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .8rem; }
+h1 { font-size: 1.65rem; line-height: 1.25; margin: .25rem 0 .5rem; }
+p { margin: 0; }
+`;
 const plainHeaders = { "cache-control": "no-store", "referrer-policy": "no-referrer" } as const;
 
 function page(response: ServerResponse, status: number, title: string, text: string): void {
@@ -245,7 +266,7 @@ function page(response: ServerResponse, status: number, title: string, text: str
     })
     .end(
       `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escape(title)}</title>` +
-        "<style>body{font:1.1rem/1.5 system-ui;margin:15vh auto;max-width:32rem;padding:0 1rem;color-scheme:light dark}</style>" +
+        `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style>` +
         `<main><h1>${escape(title)}</h1><p>${escape(text)}</p></main></html>`,
     );
 }

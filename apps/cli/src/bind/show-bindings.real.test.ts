@@ -34,7 +34,13 @@ async function show(whileAsleep: () => Promise<void> = async () => {}): Promise<
     },
   };
   const run = scriptedRun();
-  const consumer = { side: "consumer", client, [Symbol.asyncDispose]: async () => {} } as const;
+  const consumer = {
+    side: "consumer",
+    name: "a test",
+    place: "a test",
+    client,
+    [Symbol.asyncDispose]: async () => {},
+  } as const;
   const options = { output: undefined, showManagedFields: false };
   await showBindings({ ...run.context, clock }, consumer, [created], options);
   return run;

@@ -31,6 +31,15 @@ export function printSections({ terminal }: CliContext, sections: readonly Secti
   }
 }
 
+/** Prints the sections as JSON on standard output: `{ "problems": <left>, "sections": [{ "title", "findings": [{ "level", "text", "advice" }] }] }`. */
+export function printJson({ terminal }: CliContext, sections: readonly Section[], problems: number): void {
+  const clean = sections.map(({ title, findings }) => ({
+    title,
+    findings: findings.map(({ level, text, advice }) => ({ level, text: printable(text), advice })),
+  }));
+  terminal.out(`${JSON.stringify({ problems, sections: clean }, null, 2)}\n`);
+}
+
 /** Counts the problems. */
 export function problemsIn(sections: readonly Section[]): number {
   return sections.flatMap(({ findings }) => findings).filter(({ level }) => level === "problem").length;

@@ -41,6 +41,61 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
   assert.match(healthy.stderr(), /No problems\.\n$/);
 });
 
+/** Writes the conditions of a claim, as a control plane would. */
+async function says(name: string, ...conditions: readonly (readonly [string, string, string, string])[]) {
+  const status = {
+    conditions: conditions.map(([type, value, reason, message]) => ({
+      type,
+      status: value,
+      reason,
+      message,
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    })),
+  };
+  const ref = { namespace: "app", name };
+  await consumer.client.mergePatch(widgets.type, ref, { status }, { subresource: "status" });
+}
+
+test("doctor says how many claims are not ready and why, in Klutch's words first, also as JSON; exit code 1", async () => {
+  const healthy = await fixture.run(["doctor"]);
+  assert.match(healthy.stdout(), /\nClaims\n +ok +2 claims, none unready\.\n/);
+  await says("one", ["Ready", "True", "Available", ""]);
+  await says(
+    "two",
+    ["Ready", "False", "Waiting", "Claim is waiting"],
+    ["klutch.anynines.com/Ready", "False", "NoBroker", "no broker makes widgets"],
+  );
+  const found = await fixture.run(["doctor"]);
+  assert.equal(found.code, 1);
+  assert.match(
+    found.stdout(),
+    /\n +note +1 of 2 claims is not ready\.\n +problem +widgets\.test\.klutch\.dev app\/two\n +NoBroker: no broker makes widgets\n/,
+  );
+  const json = await fixture.run(["doctor", "-o", "json"]);
+  assert.equal(json.code, 1);
+  const { problems, sections } = JSON.parse(json.stdout()) as {
+    problems: number;
+    sections: { title: string; findings: { level: string; text: string; advice?: string }[] }[];
+  };
+  assert.equal(problems, 1);
+  assert.deepEqual(sections.find(({ title }) => title === "Claims")?.findings[1], {
+    level: "problem",
+    text: "widgets.test.klutch.dev app/two",
+    advice: "NoBroker: no broker makes widgets",
+  });
+  await says("two", ["Ready", "True", "Available", ""]);
+  assert.equal((await fixture.run(["doctor", "--output=json"])).code, 0);
+});
+
+test("doctor that cannot look ends with exit code 2, and names a format that does not exist", async () => {
+  const away = await fixture.run(["doctor", "--server=https://127.0.0.1:1"]);
+  assert.equal(away.code, 2);
+  assert.match(away.stderr(), /^error: .*127\.0\.0\.1:1/m);
+  const table = await fixture.run(["doctor", "-o", "table"]);
+  assert.equal(table.code, 1);
+  assert.match(table.stderr(), /Unknown output format -o "table": use json/);
+});
+
 test("a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
   const { client } = consumer;
   const ref = { namespace: consumerNamespace, name: konnectorName };

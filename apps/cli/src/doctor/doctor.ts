@@ -1,65 +1,92 @@
 /** Implements `klutch doctor`: diagnoses Klutch in an app cluster and says how to repair it. */
 import { type APIServiceBinding, printable, syncerFinalizer } from "@klutch/api";
-import {
-  customResourceDefinitions,
-  type DynamicObject,
-  findCondition,
-  keyOfRef,
-  type KubeObject,
-} from "@klutch/kube-core";
-import { resourceTypeOf } from "@klutch/kube";
+import { customResourceDefinitions, findCondition, keyOfRef, type KubeObject } from "@klutch/kube-core";
 import { crdHashAnnotation } from "@klutch/sync";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import type { CommonOptions } from "../options.ts";
-import { bindingOwner, listBindings, listMetadata } from "../app-cluster/bound-resource.ts";
-import { type Finding, note, ok, printSections, problem, problemsIn, type Section } from "./diagnosis.ts";
+import { bindingOwner, listBindings, listMetadata, servedResource } from "../app-cluster/bound-resource.ts";
+import { hasLiveKonnector, type Home, needsKonnector, readHome } from "../app-cluster/home.ts";
+import { checkClaims } from "./claims.ts";
+import {
+  type Finding,
+  note,
+  ok,
+  printJson,
+  printSections,
+  problem,
+  problemsIn,
+  type Section,
+} from "./diagnosis.ts";
 import { checkKonnector } from "./konnector.ts";
 import { checkRights, fixRights } from "./rights.ts";
-import { CheckFailedError, counted } from "../findings.ts";
+import { CheckFailedError, CouldNotLookError, counted } from "../findings.ts";
 
 /** Flags of `doctor`. */
-export interface DoctorOptions extends CommonOptions {
+export interface DoctorOptions extends Omit<CommonOptions, "output"> {
   /** Write the konnector's roles as they must be. Nothing else is ever changed. */
   readonly fix: boolean;
+  /** Format of the findings. Default: text. */
+  readonly output: "json" | undefined;
 }
 
-/** Runs the command. Throws `CheckFailedError` when a problem is left. */
+/** Runs the command. Throws `CheckFailedError` when a problem is left, and `CouldNotLookError` when it cannot look. */
 export async function doctor(context: CliContext, options: DoctorOptions): Promise<void> {
+  try {
+    await diagnose(context, options);
+  } catch (error) {
+    throw error instanceof CheckFailedError ? error : new CouldNotLookError(error);
+  }
+}
+
+async function diagnose(context: CliContext, options: DoctorOptions): Promise<void> {
   await using consumer = await connectConsumer(options);
+  const { output } = options;
   const bindings = await listBindings(consumer, context.signal);
-  const rights = await checkRights(context, consumer, bindings);
+  const home = await readHome(context, consumer);
+  const rights = await checkRights(context, consumer, bindings, home);
   const sections = [
-    await checkKonnector(context, consumer),
-    checkBindings(bindings),
+    await checkKonnector(context, consumer, home, bindings ?? []),
+    checkBindings(bindings, home),
     rights.section,
+    await checkClaims(context, consumer, bindings ?? []),
     ...(await checkApis(context, consumer, bindings ?? [])),
   ];
-  printSections(context, sections);
+  if (output === undefined) printSections(context, sections);
   let left = problemsIn(sections);
   if (options.fix && (await fixRights(context, consumer, rights))) {
-    const again = await checkRights(context, consumer, await listBindings(consumer, context.signal));
-    printSections(context, [{ ...again.section, title: "Rights of the konnector, after the repair" }]);
+    const bound = await listBindings(consumer, context.signal);
+    const again = await checkRights(context, consumer, bound, home);
+    const repaired = { ...again.section, title: "Rights of the konnector, after the repair" };
+    sections.push(repaired);
+    if (output === undefined) printSections(context, [repaired]);
     left += problemsIn([again.section]) - problemsIn([rights.section]);
   }
+  if (output === "json") printJson(context, sections, left);
   if (left === 0) context.terminal.say("No problems.");
   else throw new CheckFailedError(`${counted(left, "problem")} found.`);
 }
 
-function checkBindings(bindings: readonly APIServiceBinding[] | undefined): Section {
+function checkBindings(bindings: readonly APIServiceBinding[] | undefined, home: Home): Section {
   const title = "Bindings";
   if (bindings === undefined) {
     const text = "The kind APIServiceBinding is not served: nothing has been bound in this cluster.";
     return { title, findings: [note(text)] };
   }
   if (bindings.length === 0) return { title, findings: [note("No API is bound.")] };
-  return { title, findings: bindings.map(bindingFinding) };
+  return { title, findings: bindings.map((binding) => bindingFinding(binding, home)) };
 }
 
-function bindingFinding({ metadata, status }: APIServiceBinding): Finding {
+function bindingFinding(binding: APIServiceBinding, home: Home): Finding {
+  const { metadata, status } = binding;
   const { name = "" } = metadata;
   const conditions = status?.conditions ?? [];
   if (metadata.deletionTimestamp !== undefined) {
+    if (needsKonnector(binding) && !hasLiveKonnector(home))
+      return problem(
+        `${name} is being unbound, and no konnector works that could do it.`,
+        `Without a konnector: klutch hand-back ${name} lets the binding go. Its claims and databases stay.`,
+      );
     const unbinding = findCondition(conditions, "Unbinding");
     const text = printable(unbinding?.message ?? "the konnector has not said what it waits for");
     return note(`${name} is being unbound: ${text}.`, `klutch unbind ${name}`);
@@ -124,8 +151,7 @@ async function objectsOf(
   name: string,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const crd = await consumer.client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
-  const type = crd === undefined ? undefined : resourceTypeOf(crd);
+  const type = await servedResource(consumer, name, signal);
   return type === undefined ? [] : listMetadata(consumer, type, signal);
 }
 

@@ -1,26 +1,53 @@
-/** Checks that a konnector works for an app cluster: its Deployment, and the lease that the leader renews. */
-import { consumerNamespace, konnectorName } from "@klutch/api";
-import { type Deployment, deployments, pods } from "@klutch/kube-core";
+/** Checks that a konnector works for an app cluster: its namespace, its Deployment, and the lease that the leader renews. */
+import { type APIServiceBinding, consumerNamespace, konnectorName } from "@klutch/api";
+import { pods } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
-import { konnectorLease, type LeaseState } from "../app-cluster/konnector-lease.ts";
+import { hasLiveKonnector, type Home, namesOf, needsKonnector } from "../app-cluster/home.ts";
+import type { LeaseState } from "../app-cluster/konnector-lease.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
+import { counted } from "../findings.ts";
 import { type Finding, note, ok, problem, type Section } from "./diagnosis.ts";
 
-/** Looks at both. */
-export async function checkKonnector({ signal, clock }: CliContext, consumer: Consumer): Promise<Section> {
-  const { client } = consumer;
-  const [deployment, lease, podNames] = await Promise.all([
-    client.find<Deployment>(deployments, { namespace: consumerNamespace, name: konnectorName }, { signal }),
-    konnectorLease(consumer, clock.now(), signal),
-    konnectorPods(consumer, signal),
-  ]);
-  const alive = leaseFinding(lease);
-  const outsider = alive.level === "ok" ? outsiderOf(lease, podNames) : undefined;
+const handBack =
+  "klutch hand-back lets the bindings go without one: claims and databases stay. Then klutch unbind --all removes the rest.";
+
+/** Looks at both, and at the namespace that holds them. */
+export async function checkKonnector(
+  { signal }: CliContext,
+  consumer: Consumer,
+  home: Home,
+  bindings: readonly APIServiceBinding[],
+): Promise<Section> {
+  const podNames = await konnectorPods(consumer, signal);
+  const alive = leaseFinding(home.lease, home.deployment !== undefined);
+  const outsider = hasLiveKonnector(home) ? outsiderOf(home.lease, podNames) : undefined;
+  const waiting = bindings.filter(needsKonnector);
   return {
     title: "Konnector",
-    findings: [deploymentFinding(deployment, alive.level === "ok", outsider), alive],
+    findings: [...namespaceFindings(home, waiting), deploymentFinding(home, outsider, waiting), alive],
   };
+}
+
+/** A namespace that is being deleted takes the konnector with it, and waits for bindings that only a konnector lets go. */
+function namespaceFindings(home: Home, waiting: readonly APIServiceBinding[]): readonly Finding[] {
+  if (home.namespace !== "terminating") return [];
+  const text = `Namespace ${consumerNamespace} is being deleted since ${home.terminatingSince}`;
+  if (waiting.length === 0)
+    return [
+      problem(
+        `${text}.`,
+        `When it is gone: klutch unbind --all removes the rest of Klutch. The objects that hold it: kubectl get namespace ${consumerNamespace} -o yaml`,
+      ),
+    ];
+  return [
+    problem(
+      `${text} and waits for ${counted(waiting.length, "APIServiceBinding")}: ${namesOf(waiting)}.`,
+      hasLiveKonnector(home)
+        ? "The konnector still works and unbinds them: klutch unbind --all waits for it."
+        : `No konnector works, and none can be installed there. ${handBack}`,
+    ),
+  ];
 }
 
 /** Names of Pods in the konnector's namespace; undefined when they may not be listed. */
@@ -48,15 +75,16 @@ function outsiderOf(
 }
 
 function deploymentFinding(
-  deployment: Deployment | undefined,
-  isLeading: boolean,
+  home: Home,
   outsider: string | undefined,
+  waiting: readonly APIServiceBinding[],
 ): Finding {
   const what = `Deployment ${consumerNamespace}/${konnectorName}`;
+  const { deployment } = home;
   if (deployment === undefined) {
-    return isLeading
+    return hasLiveKonnector(home)
       ? note(`${what} does not exist; a konnector outside of this cluster holds the lease.`)
-      : problem(`${what} does not exist.`, "Bind an API with kubectl bind; that installs the konnector.");
+      : missingDeployment(what, home, waiting);
   }
   const wanted = deployment.spec?.replicas ?? 1;
   const available = deployment.status?.availableReplicas ?? 0;
@@ -69,16 +97,31 @@ function deploymentFinding(
     : note(`${text} ${outsider} does the work, which is no Pod of this cluster.`, advice);
 }
 
-function leaseFinding(lease: LeaseState | undefined): Finding {
+function missingDeployment(what: string, home: Home, waiting: readonly APIServiceBinding[]): Finding {
+  if (home.namespace === "terminating") return problem(`${what} does not exist any more.`);
+  if (waiting.length > 0)
+    return problem(
+      `${what} does not exist, and ${namesOf(waiting)} ${waiting.length === 1 ? "needs" : "need"} it.`,
+      `To go on with Klutch: kubectl bind <URL of the provider> installs the konnector again.\nTo remove Klutch: ${handBack}`,
+    );
+  return problem(
+    `${what} does not exist.`,
+    home.namespace === "active"
+      ? "Bind an API with kubectl bind; that installs the konnector. Or remove the rest of Klutch: klutch unbind --all"
+      : "Bind an API with kubectl bind; that installs the konnector.",
+  );
+}
+
+function leaseFinding(lease: LeaseState | undefined, hasDeployment: boolean): Finding {
   const what = `Lease ${consumerNamespace}/${consumerNamespace}`;
   const logs = `kubectl --namespace ${consumerNamespace} logs deployment/${konnectorName}`;
   if (lease === undefined) {
-    return problem(`${what} does not exist: no konnector has ever led in this cluster.`, logs);
+    return problem(`${what} does not exist: no konnector works.`, hasDeployment ? logs : undefined);
   }
   const { holder, ageSeconds, durationSeconds, isLive } = lease;
   if (isLive) return ok(`${what} is held by ${holder}, renewed ${Math.max(0, ageSeconds)} s ago.`);
   return problem(
     `${what} was last renewed ${ageSeconds} s ago (by ${holder === "" ? "no one" : holder}); the limit is ${durationSeconds} s: no konnector works.`,
-    logs,
+    hasDeployment ? logs : undefined,
   );
 }

@@ -1,5 +1,12 @@
 /** The konnector's rights as the app cluster has them, and their repair. */
-import { type APIServiceBinding, bindingRoleName, konnectorPolicyName, type Manifest } from "@klutch/api";
+import {
+  type APIServiceBinding,
+  bindingRoleName,
+  consumerNamespace,
+  konnectorName,
+  konnectorPolicyName,
+  type Manifest,
+} from "@klutch/api";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -25,6 +32,8 @@ import {
   surplusOf,
   wildcardsIn,
 } from "../app-cluster/rights.ts";
+import { hasLiveKonnector, type Home } from "../app-cluster/home.ts";
+import { findLeftRoles } from "../app-cluster/left-roles.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
 
 /** Findings about the konnector's rights, and the repair. */
@@ -46,7 +55,9 @@ export async function checkRights(
   context: CliContext,
   consumer: Consumer,
   bindings: readonly APIServiceBinding[] | undefined,
+  home: Home,
 ): Promise<RightsReport> {
+  if (isRemoved(home, bindings ?? [])) return leftovers(context, consumer, home);
   const { grants, clusterRoleNames, allRoles } = await readGrants(context, consumer);
   const isInstalled = grants.length > 0 || (bindings ?? []).length > 0;
   if (!isInstalled) {
@@ -63,6 +74,7 @@ export async function checkRights(
   const drifted = expected.filter((manifest) => isDrifted(manifest, allRoles, grants));
   const policy = await policyState(consumer, context.signal);
   const findings = [
+    ...accountFindings(home),
     ...grants.flatMap((grant) => grantFindings(grant, present, gone, expected)),
     ...gapsOf(grants, present).map((text) => problem(`missing: ${text}`)),
     ...gone.map((name) => problem(`ClusterRole ${name} is left over: that API is not bound.`)),
@@ -84,6 +96,37 @@ export async function checkRights(
     drifted,
     policy,
   };
+}
+
+/** Returns true if no konnector is to be repaired here: its namespace goes or is gone, or nothing is bound and nothing of it runs. */
+function isRemoved(home: Home, bindings: readonly APIServiceBinding[]): boolean {
+  if (home.namespace !== "active") return true;
+  return bindings.length === 0 && home.deployment === undefined && !hasLiveKonnector(home);
+}
+
+/** Roles that cannot be compared with anything, because the konnector that they are for is not installed. */
+async function leftovers({ signal }: CliContext, consumer: Consumer, home: Home): Promise<RightsReport> {
+  const { names } = await findLeftRoles(consumer, signal);
+  const goes = home.namespace === "terminating";
+  const text = goes
+    ? `Roles of the konnector are not compared: namespace ${consumerNamespace} is being deleted.`
+    : `Roles and policy of a konnector that is not installed are left over: ${names.join(", ")}.`;
+  const findings = goes
+    ? [note(text, "klutch unbind --all removes them when no binding is left.")]
+    : names.length > 0
+      ? [problem(text, "klutch unbind --all removes them.")]
+      : [note("Nothing gives the konnector's account any rights: no konnector is installed here.")];
+  return { section: { title, findings }, gone: [], drifted: [], policy: "unserved" };
+}
+
+function accountFindings(home: Home): readonly Finding[] {
+  if (home.hasAccount) return [];
+  return [
+    problem(
+      `ServiceAccount ${consumerNamespace}/${konnectorName} does not exist, but roles are bound to it.`,
+      "To go on with Klutch: kubectl bind <URL of the provider> writes it again. To remove Klutch: klutch unbind --all",
+    ),
+  ];
 }
 
 function needsRepair(policy: RightsReport["policy"]): boolean {

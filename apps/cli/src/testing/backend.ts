@@ -9,6 +9,8 @@ export interface FakeBackend extends AsyncDisposable {
   readonly url: string;
   /** Cluster ids that browsers came with. */
   readonly clusterIds: readonly string[];
+  /** Cluster names that browsers came with. */
+  readonly clusterNames: readonly (string | null)[];
 }
 
 /** Starts it on loopback. */
@@ -17,6 +19,7 @@ export async function startBackend(
   requests: BindingResponse["requests"],
 ): Promise<FakeBackend> {
   const clusterIds: string[] = [];
+  const clusterNames: (string | null)[] = [];
   let base = "";
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", base);
@@ -24,6 +27,7 @@ export async function startBackend(
     else if (pathname !== "/authorize") response.writeHead(404).end();
     else {
       clusterIds.push(searchParams.get("c") ?? "");
+      clusterNames.push(searchParams.get("n"));
       const answer: BindingResponse = {
         kind: "BindingResponse",
         apiVersion: "klutch.anynines.com/v1alpha1",
@@ -43,6 +47,7 @@ export async function startBackend(
   return {
     url: `${base}/export`,
     clusterIds,
+    clusterNames,
     async [Symbol.asyncDispose]() {
       const closed = once(server, "close");
       server.close();

@@ -4,10 +4,9 @@ import {
   apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
-  bindingRoleManifests,
-  bindingRoleName,
   bindingRules,
   boundAnnotation,
+  boundApiRoleManifests,
   claimedFromLabel,
   consumerNamespace,
   fieldManager,
@@ -47,15 +46,16 @@ const claims: readonly PermissionClaim[] = [
 const claimNamespace = "app";
 const serviceNamespaceOf = (tenant: string): string => `${tenant}-${claimNamespace}`;
 
-/** Binds `<plural>`: both CRDs, export, binding with its finalizer, the konnector's role, the mapping of namespace `app`. */
+/** Binds `<plural>`, namespaced by default: both CRDs, export, binding with its finalizer, the konnector's role, the mapping of namespace `app`. */
 export async function bindApi(
   consumer: TestCluster,
   provider: TestCluster,
   tenantNamespace: string,
   plural: string,
+  namespaced = true,
 ): Promise<BoundPair> {
   const kind = `${plural.slice(0, 1).toUpperCase()}${plural.slice(1, -1)}`;
-  const type: ResourceType = { group, version: "v1", plural, kind, namespaced: true };
+  const type: ResourceType = { group, version: "v1", plural, kind, namespaced };
   const name = `${plural}.${group}`;
   const binding = await consumer.client.create<APIServiceBinding>(apiServiceBindings, bindingObject(name));
   const owner = {
@@ -69,7 +69,7 @@ export async function bindApi(
   const rules = bindingRules({ group, resource: plural }, binding.spec.permissionClaims ?? []);
   await applyManifests(
     asConsumer(consumer.client),
-    bindingRoleManifests(bindingRoleName(name), rules),
+    boundApiRoleManifests(name, rules),
     new AbortController().signal,
   );
   await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));
@@ -178,5 +178,6 @@ async function ensure(client: KubeClient, type: ResourceType, object: KubeObject
 
 /** The client as the commands hold it. Disposing it does nothing. */
 export function asConsumer(client: KubeClient): Consumer {
-  return { side: "consumer", client, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const dispose = { [Symbol.asyncDispose]: () => Promise.resolve() };
+  return { side: "consumer", name: "a test", place: "a test", client, ...dispose };
 }

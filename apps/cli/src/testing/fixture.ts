@@ -43,13 +43,14 @@ export interface KlutchFixture extends Pick<TwoClusters, "consumer" | "provider"
 }
 
 /** Starts it. */
-export async function startKlutchFixture(): Promise<KlutchFixture> {
+export async function startKlutchFixture(
+  options: Parameters<typeof startTwoClusters>[0] = {},
+): Promise<KlutchFixture> {
   await using stack = new AsyncDisposableStack();
-  const { consumer, provider, write } = stack.use(await startTwoClusters());
+  const { consumer, provider, write } = stack.use(await startTwoClusters(options));
   await prepareProvider(provider);
   await prepareConsumer(consumer);
-  const manifests = konnectorManifests({ image: "example.test/konnector:v1" });
-  await applyManifests(asConsumer(consumer.client), manifests, new AbortController().signal);
+  await installByHand(consumer.client);
   await waitFor("the bindings", () => consumer.client.list(apiServiceBindings));
   const paths = {
     app: await write("app", consumer.kubeconfig),
@@ -93,8 +94,14 @@ export async function startKlutchFixture(): Promise<KlutchFixture> {
   };
 }
 
+/** Writes what `kubectl bind` installs. No konnector starts. */
+export async function installByHand(client: KubeClient): Promise<void> {
+  const manifests = konnectorManifests({ image: "example.test/konnector:v1" });
+  await applyManifests(asConsumer(client), manifests, new AbortController().signal);
+}
+
 /** The Deployment is available, and a replica holds the lease for ten minutes. */
-async function reportReplicas(client: KubeClient): Promise<void> {
+export async function reportReplicas(client: KubeClient): Promise<void> {
   const status = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
   const ref = { namespace: consumerNamespace, name: konnectorName };
   await client.mergePatch(deployments, ref, status, { subresource: "status" });

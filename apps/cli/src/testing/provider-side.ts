@@ -12,8 +12,9 @@ import {
   type PermissionClaim,
 } from "@klutch/api";
 import { namespaces, roleBindings, roles, serviceAccounts } from "@klutch/kube-core";
-import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
+import { formatKubeconfig } from "@klutch/kube";
 import {
+  accountConfig,
   installKinds,
   namespaceObject,
   roleBindingObject,
@@ -40,8 +41,7 @@ export async function createTenant(provider: TestCluster, namespace: string): Pr
   await client.create(serviceAccounts, serviceAccountObject(account));
   await client.create(roles, roleObject(account, binderRules));
   await client.create(roleBindings, roleBindingObject(account, { kind: "Role", name: binderName }, account));
-  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
-  return formatKubeconfig({ ...provider.config, namespace, auth: { kind: "token", token } });
+  return formatKubeconfig({ ...(await accountConfig(provider, account)), namespace });
 }
 
 /** Permission claims in the template of every API of these tests. */

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { leaseClusters, type TestCluster } from "@klutch/kube-testing";
+import { leaseCluster, startCluster, type TestCluster } from "@klutch/kube-testing";
 
 /** Both, until disposed. */
 export interface TwoClusters extends AsyncDisposable {
@@ -14,11 +14,15 @@ export interface TwoClusters extends AsyncDisposable {
   readonly write: (name: string, text: string) => Promise<string>;
 }
 
-/** Starts both. */
-export async function startTwoClusters(): Promise<TwoClusters> {
+/** Starts both. `deletesNamespaces`: an app cluster of its own, in which a deleted namespace goes with its content. */
+export async function startTwoClusters(
+  options: { readonly deletesNamespaces?: boolean } = {},
+): Promise<TwoClusters> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await leaseClusters(2);
-  if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
+  const [consumer, provider] = await Promise.all([
+    options.deletesNamespaces === true ? startCluster({ controllerManager: true }) : leaseCluster(),
+    leaseCluster(),
+  ]);
   stack.use(consumer);
   stack.use(provider);
   const folder = await mkdtemp(join(tmpdir(), "klutch-cli-"));

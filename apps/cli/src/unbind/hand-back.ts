@@ -17,10 +17,11 @@ import {
 } from "@klutch/api";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
+import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { listBindings, noSuchBinding, parseApiName } from "../app-cluster/bound-resource.ts";
 import { liftConfinement } from "../app-cluster/confinement.ts";
+import { obstacleOfNames } from "./plain-names.ts";
 
 const ownAnnotations = [
   providerUidAnnotation,
@@ -45,11 +46,17 @@ export function marksOf({ metadata }: APIServiceBinding): Marks | undefined {
   return hasFinalizer || annotations.length > 0 ? { hasFinalizer, annotations } : undefined;
 }
 
+/** Flags of `hand-back`. */
+export interface HandBackOptions extends CommonOptions {
+  /** True if objects that a konnector in Go would make a second time are no obstacle. */
+  readonly acceptCopies: boolean;
+}
+
 /** Runs the command for these APIs, or for all that are bound. Running it again is harmless. */
 export async function handBack(
   context: CliContext,
   names: readonly string[],
-  options: CommonOptions,
+  options: HandBackOptions,
 ): Promise<void> {
   const { signal, terminal, clock } = context;
   for (const name of names) parseApiName(name);
@@ -60,6 +67,7 @@ export async function handBack(
     terminal.say("No APIServiceBinding has a finalizer or annotations of this konnector. Nothing to do.");
     return;
   }
+  if (!options.acceptCopies) await refuseCopies(consumer, marked, signal);
   for (const binding of marked) await removeMarks(context, consumer, binding, options.dryRun);
   if (!options.dryRun && (await liftConfinement(consumer, signal)))
     terminal.say(
@@ -82,7 +90,25 @@ export async function handBack(
     );
   }
   terminal.say(
-    "Done. Another konnector may take over now. Claims keep the finalizer that all konnectors share, so delete claims only while a konnector runs.",
+    "Done. Another konnector may take over now. Claims keep the finalizer that all konnectors share, so delete claims only while a konnector runs. To remove Klutch from this cluster instead: klutch unbind --all",
+  );
+}
+
+/** Throws when a konnector in Go would make second objects for claims that have one. */
+async function refuseCopies(
+  consumer: Consumer,
+  bindings: readonly APIServiceBinding[],
+  signal: AbortSignal,
+): Promise<void> {
+  const obstacles: string[] = [];
+  for (const binding of bindings) {
+    const obstacle = await obstacleOfNames(consumer, binding, signal);
+    if (obstacle !== undefined) obstacles.push(obstacle);
+  }
+  if (obstacles.length === 0) return;
+  throw new CliError(
+    "Conflict",
+    `A konnector in Go would make a second, empty object for each of these cluster-scoped claims, and serve that one: ${obstacles.join("; ")}. ${nothingChanged} Keep these APIs with this konnector and hand back others by their names. Pass --accept-copies if an earlier release of this konnector takes over, or if you move the data yourself.`,
   );
 }
 

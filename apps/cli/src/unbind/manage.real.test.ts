@@ -1,8 +1,10 @@
 /** release, unbind and hand-back on real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import {
   apiServiceBindings,
+  binderName,
   bindingRoleName,
   consumerNamespace,
   providerUidAnnotation,
@@ -12,8 +14,9 @@ import {
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import { clusterRoleBindings, clusterRoles, namespaces } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import type { KubeClient } from "@klutch/kube";
+import { clusterRoleBindings, clusterRoles, type KubeObject, namespaces, secrets } from "@klutch/kube-core";
+import { objectOfType, roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
 import { bindApi } from "../testing/bound-pair.ts";
@@ -254,6 +257,36 @@ test("hand-back notices a konnector of ours that puts its finalizer back, and sa
     run.stderr(),
     /put its finalizer back on dials\S+\. Stop it.*scale deployment konnector --replicas=0/,
   );
+});
+
+test("hand-back refuses cluster-scoped claims for which a konnector in Go makes second objects, and says which", async () => {
+  const pulleys = await bindApi(consumer, provider, "cluster-a", "pulleys", false);
+  const make = (client: KubeClient, name: string): Promise<KubeObject> =>
+    client.create(pulleys.type, objectOfType(pulleys.type, { name }));
+  for (const name of ["prefixed", "plain", "unseen"]) await make(consumer.client, name);
+  for (const name of ["cluster-a-prefixed", "plain"]) await make(provider.client, name);
+  const unread = await fixture.run(["hand-back", pulleys.name]);
+  assert.match(
+    unread.stderr(),
+    /pulleys\S+ the names of 3 objects in the control plane cannot be read: .*kubeconfig-x/,
+  );
+  const rules = [{ apiGroups: [pulleys.type.group], resources: ["pulleys"], verbs: ["list"] }];
+  const subject = { namespace: "cluster-a", name: binderName };
+  await provider.client.create(clusterRoles, roleObject({ name: "pulleys" }, rules));
+  const role = { kind: "ClusterRole", name: "pulleys" } as const;
+  await provider.client.create(clusterRoleBindings, roleBindingObject({ name: "pulleys" }, role, subject));
+  const kubeconfig = await readFile(fixture.paths.tenant, "utf8");
+  await consumer.client.create(secrets, secretObject(consumerNamespace, "kubeconfig-x", { kubeconfig }));
+  const refused = await fixture.run(["hand-back"]);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr(),
+    /second, empty object .*pulleys\S+ 1 object with the name of the claim: plain\. Nothing/,
+  );
+  assert.deepEqual((await fixture.findBinding(pulleys.name))?.metadata.finalizers, [unbindFinalizer]);
+  const accepted = await fixture.run(["hand-back", pulleys.name, "--accept-copies"]);
+  assert.equal(accepted.code, 0, accepted.stderr());
+  assert.equal((await fixture.findBinding(pulleys.name))?.metadata.finalizers, undefined);
 });
 
 test("the app cluster's namespace of Klutch and its finalizers were touched by no check", async () => {

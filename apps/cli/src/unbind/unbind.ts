@@ -6,7 +6,7 @@ import {
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import { findCondition } from "@klutch/kube-core";
+import { findCondition, keyOfRef } from "@klutch/kube-core";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -31,7 +31,8 @@ export interface UnbindOptions extends CommonOptions {
   readonly yes: boolean;
 }
 
-type Policy = "Orphan" | "Delete";
+/** Effect on claims and upstream objects. */
+export type Policy = "Orphan" | "Delete";
 
 /** Runs the command. It can be interrupted at any point: the next run completes the rest. */
 export async function unbind(context: CliContext, name: string, options: UnbindOptions): Promise<void> {
@@ -54,14 +55,26 @@ export async function unbind(context: CliContext, name: string, options: UnbindO
   }
   if (binding.metadata.finalizers?.includes(unbindFinalizer) !== true) refuseOrWarn(context, name, policy);
   if (policy === "Delete" && !options.yes && !isDeletingAll(binding)) await confirmName(context, name);
+  await endBinding(context, consumer, binding, policy, options.timeoutMs);
+}
+
+/** Deletes the binding, waits until the konnector has unbound it, and removes the rights on its API. */
+export async function endBinding(
+  context: CliContext,
+  consumer: Consumer,
+  binding: APIServiceBinding,
+  policy: Policy,
+  timeoutMs: number,
+): Promise<void> {
+  const { namespace, name = "" } = binding.metadata;
   await deleteBinding(context, consumer, binding, policy);
-  await waitUntilGone(context, consumer, binding, options.timeoutMs);
-  context.terminal.say(`APIServiceBinding ${binding.metadata.namespace}/${name} is gone.`);
+  await waitUntilGone(context, consumer, binding, timeoutMs);
+  context.terminal.say(`APIServiceBinding ${keyOfRef({ namespace, name })} is gone.`);
   await removeRole(context, consumer, name);
 }
 
 /** Keeps the policy of a binding that is already being deleted, unless `--delete` asks for more. */
-function policyOf(binding: APIServiceBinding, options: UnbindOptions): Policy {
+export function policyOf(binding: APIServiceBinding, options: Pick<UnbindOptions, "delete">): Policy {
   return options.delete || isDeletingAll(binding) ? "Delete" : "Orphan";
 }
 
@@ -168,7 +181,7 @@ async function waitUntilGone(
   const { signal, terminal } = context;
   let told = "";
   const problem = (): string =>
-    `${told === "" ? "The konnector has reported nothing. klutch doctor shows whether it runs" : told}. Unbinding continues in the cluster. Run the command again to see its end.`;
+    `${told === "" ? `The konnector has reported nothing. klutch doctor shows whether it runs; klutch hand-back ${name} lets the binding go without one` : told}. Unbinding continues in the cluster. Run the command again to see its end.`;
   try {
     await waitFor(
       context,

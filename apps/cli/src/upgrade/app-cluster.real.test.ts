@@ -1,5 +1,8 @@
 /** The check of an app cluster, and of one whose konnector is in Go, on a real API server by an account that may only read. */
 import assert from "node:assert/strict";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import {
   apiServiceBindingCrd,
@@ -33,6 +36,7 @@ import {
   untilServed,
   waitFor,
 } from "@klutch/kube-testing";
+import { startRun } from "../testing/run.ts";
 import { startAuditedCluster, verbsOf } from "./testing/audited-cluster.ts";
 import { deploy, holdLease } from "./testing/objects.ts";
 
@@ -124,6 +128,26 @@ test("an installation in Go is recognised, and each of its parts has an outcome"
   assert.equal(accepted.code, 0, accepted.stdout());
   const now = await client.list<DynamicObject>(widgets, {});
   assert.deepEqual(now.items, before.items);
+});
+
+test("kubectl bind says before any question that it adds no binding to a cluster-scoped kind", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "klutch-bind-"));
+  const KUBECONFIG = join(folder.path, "kubeconfig");
+  await writeFile(KUBECONFIG, audited.cluster.kubeconfig);
+  const request = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportRequest",
+    metadata: { name },
+    spec: { resources: [{ group: widgets.group, resource: widgets.plural }] },
+  };
+  const args = ["apiservice", "-f", "-", "--remote-kubeconfig=not-read"];
+  const run = await startRun("kubectl-bind", args, { env: { KUBECONFIG }, stdin: JSON.stringify(request) })
+    .done;
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /No API can be bound here: .*apiservicebindings\S+ of an .* is cluster-scoped.*Nothing was/,
+  );
 });
 
 test("a CRD of an earlier binding stands against the take-over", async () => {

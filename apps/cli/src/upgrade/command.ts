@@ -2,8 +2,7 @@
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
-import { commonOptions } from "../options.ts";
+import { commonOptions, jsonOption } from "../options.ts";
 import { acceptFlag } from "./take-over-app-cluster.ts";
 import { upgrade } from "./upgrade.ts";
 
@@ -19,16 +18,11 @@ export function upgradeCommand(context: CliContext, tools: CommandTools): Comman
     .option("-o, --output <format>", "output format: json")
     .action(async () => {
       const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
-      if (output !== undefined && output !== "json")
-        throw new CliError(
-          "Usage",
-          `Unknown output format -o ${JSON.stringify(output)}: use json, or omit the flag for text.`,
-        );
       await upgrade(context, {
         ...commonOptions(values, context.env),
         check: values["check"] === true,
         acceptsTakeOver: values["acceptTakeOver"] === true,
-        output,
+        output: jsonOption(output),
       });
     });
   tools.addConnectionFlags(command);

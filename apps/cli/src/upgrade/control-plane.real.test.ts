@@ -4,7 +4,10 @@ import { after, test } from "node:test";
 import {
   apiServiceExports,
   bindCrds,
+  boundByAnnotation,
+  clusterBindingName,
   clusterBindings,
+  clusterNameAnnotation,
   identityAnnotation,
   issuerAnnotation,
   klutchVersion,
@@ -243,6 +246,21 @@ test("a stored version that the release does not know stands against an older ar
   const status = { status: { storedVersions: ["v1alpha1"] } };
   await client.mergePatch(customResourceDefinitions, { name }, status, { subresource: "status" });
   await installChanged(name, (schema) => schema);
+});
+
+test("a tenant whose removal is suggested is called by its names, which are printed as text and cut", async () => {
+  const ref = { namespace: "cluster-a", name: clusterBindingName };
+  const named = (cluster: string, who: string): Promise<unknown> => {
+    const annotations = { [clusterNameAnnotation]: cluster, [boundByAnnotation]: who };
+    return client.mergePatch(clusterBindings, ref, { metadata: { annotations } });
+  };
+  const silent = async (): Promise<string | undefined> => (await obstacles())[0]?.object;
+  await heard(client, "cluster-a", { lastHeartbeatTime: "2026-01-01T00:00:00Z" });
+  await named("prod-eu", "jane@example.org");
+  assert.equal(await silent(), "ClusterBinding cluster-a/cluster (prod-eu, jane@example.org)");
+  await named("a\u001b[2J\u202e\nb", "x".repeat(5_000));
+  assert.match((await silent()) ?? "", /^ClusterBinding cluster-a\/cluster \(a \[2J b, x{127}…\)$/);
+  await heard(client, "cluster-a");
 });
 
 test("what a cluster says of itself is printed as text and cut", async () => {

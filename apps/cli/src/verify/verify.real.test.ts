@@ -1,5 +1,6 @@
 /** `klutch verify` on two real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import {
   apiServiceBindings,
@@ -35,6 +36,21 @@ test("verify: all invariants hold, and the counts are shown", async () => {
   assert.match(run.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
   assert.match(run.stdout(), /\nsecrets +claimed +2 +2\n/);
   assert.match(run.stdout(), /\nAll 8 invariants hold\.\n$/);
+});
+
+test("verify finds the cluster namespace in the app cluster's own credentials", async (t) => {
+  const ref = { namespace: consumerNamespace, name: "kubeconfig-tenant" };
+  const kubeconfig = await readFile(fixture.paths.tenant);
+  await consumer.client.create<DynamicObject>(secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: ref,
+    data: { kubeconfig: kubeconfig.toString("base64") },
+  });
+  t.after(() => consumer.client.delete(secrets, ref));
+  const run = await fixture.run(["verify", fixture.paths.app, fixture.paths.controlPlane]);
+  assert.equal(run.code, 0, run.stdout() + run.stderr());
+  assert.match(run.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
 });
 
 /** The annotation that the konnector puts on a binding at its first contact with this provider. */
@@ -201,7 +217,7 @@ test("verify: wrong arguments are named with what would be right", async () => {
   const missing = await fixture.run([...args, "-n", "cluster-z"]);
   assert.match(missing.stderr(), /error: The control plane has no namespace cluster-z\. Pass --namespace/);
   const none = await fixture.run(args);
-  assert.match(none.stderr(), /has no namespace\. Pass --namespace/);
+  assert.match(none.stderr(), /no kubeconfig of a provider\. Pass --namespace/);
   const format = await fixture.run([...args, "-n", "cluster-a", "-o", "yaml"]);
   assert.match(format.stderr(), /-o "yaml".*\bjson\b/);
   const gone = await fixture.run(["verify", fixture.paths.app]);

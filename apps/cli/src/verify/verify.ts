@@ -1,8 +1,9 @@
 /** `klutch verify`: whether what Klutch promises holds between two live clusters. Reads only. */
-import { printable } from "@klutch/api";
-import { createKubeClient, loadKubeconfig, type LoadKubeconfigOptions } from "@klutch/kube";
+import { consumerNamespace, kubeconfigKey, printable } from "@klutch/api";
+import { createKubeClient, loadKubeconfig, parseForeignKubeconfig } from "@klutch/kube";
+import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { checkInvariants, countCompared, invariantNames, type Violation } from "@klutch/sync";
-import type { Consumer } from "../clusters.ts";
+import { type Consumer, consumerOf } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
@@ -15,7 +16,7 @@ export interface VerifyOptions {
   /** Paths. */
   readonly consumerKubeconfig: string;
   readonly providerKubeconfig: string;
-  /** Cluster namespace; default: the one of the control plane's kubeconfig. */
+  /** Cluster namespace; default: the one of the control plane's kubeconfig, else the one that the app cluster's own credentials name. */
   readonly namespace: string | undefined;
   readonly output: "json" | undefined;
 }
@@ -27,7 +28,7 @@ const secondReadingAfterMs = 2000;
 export async function verify(context: CliContext, options: VerifyOptions): Promise<void> {
   const { terminal } = context;
   await using consumer = await connectApp(context, options.consumerKubeconfig);
-  await using provider = await connectControlPlane(context, options);
+  await using provider = await connectControlPlane(context, consumer, options);
   const { reading, violations } = await lookTwice(context, consumer, provider);
   terminal.out(
     options.output === "json"
@@ -78,27 +79,48 @@ async function lookTwice(
 }
 
 async function connectApp({ env }: CliContext, path: string): Promise<Consumer> {
-  const client = createKubeClient(await loadKubeconfig({ path, env }), { userAgent: "klutch" });
-  return { side: "consumer", client, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+  const config = await loadKubeconfig({ path, env });
+  return consumerOf(config, createKubeClient(config, { userAgent: "klutch" }));
 }
 
-async function connectControlPlane(context: CliContext, options: VerifyOptions): Promise<ControlPlane> {
-  const { providerKubeconfig: path, namespace } = options;
-  const load: LoadKubeconfigOptions = { path, namespace, env: context.env };
-  const config = await loadKubeconfig(load);
-  if (config.namespace === undefined || config.namespace === "") {
-    throw new CliError(
-      "Usage",
-      `The context of ${path} has no namespace. Pass --namespace with the cluster namespace of this app cluster.`,
-    );
+async function connectControlPlane(
+  context: CliContext,
+  consumer: Consumer,
+  options: VerifyOptions,
+): Promise<ControlPlane> {
+  const { providerKubeconfig: path } = options;
+  const config = await loadKubeconfig({ path, env: context.env });
+  const named = options.namespace ?? config.namespace ?? "";
+  const namespace = named === "" ? await ownNamespace(context, consumer) : named;
+  const client = createKubeClient({ ...config, namespace }, { userAgent: "klutch" });
+  return { side: "provider", client, namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+/** Returns the cluster namespace that the app cluster's kubeconfigs of its providers name. Throws `CliError` unless it is one. */
+async function ownNamespace({ signal }: CliContext, { client }: Consumer): Promise<string> {
+  const all = client.listAll<DynamicObject>(secrets, { namespace: consumerNamespace, signal });
+  const found = new Set<string>();
+  for await (const secret of all) {
+    const text = secretText(secret, kubeconfigKey);
+    const namespace = text === undefined ? undefined : namespaceIn(text);
+    if (namespace !== undefined) found.add(namespace);
   }
-  const client = createKubeClient(config, { userAgent: "klutch" });
-  return {
-    side: "provider",
-    client,
-    namespace: config.namespace,
-    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
-  };
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  const which = only === undefined ? "no kubeconfig of a provider" : `providers of ${[...found].join(", ")}`;
+  throw new CliError(
+    "Usage",
+    `The app cluster has ${which}. Pass --namespace with the cluster namespace of this app cluster in the control plane.`,
+  );
+}
+
+/** A provider's kubeconfig that cannot be read names none. */
+function namespaceIn(text: string): string | undefined {
+  try {
+    return parseForeignKubeconfig(text).namespace;
+  } catch {
+    return undefined;
+  }
 }
 
 interface Row {

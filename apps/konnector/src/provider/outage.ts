@@ -27,12 +27,23 @@ export function reportOutage(
     ? `${reason} ${pending} changes wait since ${since}`
     : `the provider has not been reached since ${since}; ${pending} changes wait: ${reason}`;
   logger.warn("the provider cannot be reached", { server: connection.address, since, pending, reason });
-  status.report(falseCondition("Heartbeating", "ProviderUnreachable", "Warning", message));
+  status.report(
+    isUnauthorized(error)
+      ? falseCondition("Heartbeating", "CredentialRefused", "Error", message)
+      : falseCondition("Heartbeating", "ProviderUnreachable", "Warning", message),
+  );
+}
+
+/** Returns since when the bindings say that the provider cannot be reached, also those of an earlier process; undefined when none does. */
+export function sinceOf(keys: readonly string[], bindings: ReadYourWritesCache): string | undefined {
+  return keys
+    .map((key) => bindings.get(key)?.metadata.annotations?.[unreachableSinceAnnotation])
+    .find((since) => since !== undefined && !Number.isNaN(Date.parse(since)));
 }
 
 /** Writes since when the provider cannot be reached on its bindings, where it does not stand there. Does not wait. */
 export function annotateOutage(
-  outage: Outage | undefined,
+  outage: Pick<Outage, "since"> | undefined,
   keys: readonly string[],
   { client, bindingType }: BindingCluster,
   bindings: ReadYourWritesCache,

@@ -30,6 +30,11 @@ export class ProviderStatus {
     for (const key of this.#bindings) this.#status.report(key, condition);
   }
 
+  /** The provider took a heartbeat at this time, in milliseconds since the epoch. */
+  reportHeartbeat(nowMs: number): void {
+    for (const key of this.#bindings) this.#status.reportHeartbeat(key, nowMs);
+  }
+
   /** Name that the provider gives itself. */
   reportPrettyName(prettyName: string): void {
     this.#prettyName = prettyName;

@@ -1,6 +1,6 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
+import { falseCondition, type NewCondition, trueCondition, wholeSeconds } from "@klutch/kube-core";
 import {
   Backoff,
   createEventRecorder,
@@ -9,6 +9,7 @@ import {
 } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+import { UnsentClaims } from "../controllers/object/unsent-claims.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
@@ -17,7 +18,7 @@ import type { ProviderParts } from "../controllers/service-namespace/provider-pa
 import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
 import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
-import { type Part, type Startable, startAll } from "../lifecycle.ts";
+import { type Part, Running, type Startable, startAll } from "../lifecycle.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -27,7 +28,8 @@ import {
 } from "../provider-connection/identity.ts";
 import { type CredentialStore, ProviderConnection } from "../provider-connection/provider-connection.ts";
 import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
-import { annotateOutage, reportOutage } from "./outage.ts";
+import { type Away, awayFor, awayReason } from "./away.ts";
+import { annotateOutage, reportOutage, sinceOf } from "./outage.ts";
 import { openProviderCaches, type ProviderCaches } from "./provider-caches.ts";
 import { ProviderStatus } from "./provider-status.ts";
 
@@ -57,6 +59,9 @@ export class Provider implements Part {
   #limit: string | undefined;
   /** True while the provider cannot be reached and the bindings say so. */
   #isOut = false;
+  #away: Away | undefined;
+  /** Present from the first failure until the provider is served. */
+  #unsent: Running<UnsentClaims> | undefined;
 
   constructor(options: ProviderOptions) {
     const { config, createClient, credentials, consumer, runtime, status } = options;
@@ -86,6 +91,7 @@ export class Provider implements Part {
   /** The bindings to this provider, as keys. */
   setBindings(keys: readonly string[]): void {
     this.#bindings?.setBindings(keys);
+    this.#unsent?.part.setBindings(keys);
     this.#status.setBindings(keys);
   }
 
@@ -100,6 +106,7 @@ export class Provider implements Part {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#unsent?.[Symbol.asyncDispose]();
     await this.#connection[Symbol.asyncDispose]();
   }
 
@@ -121,13 +128,15 @@ export class Provider implements Part {
 
   /** Works until the signal aborts; throws when the provider cannot be reached or its caches do not fill. */
   async #serve(signal: AbortSignal): Promise<void> {
-    const { consumer, runtime } = this.#options;
+    const { consumer, bindingCluster, runtime } = this.#options;
     const { client, pool, namespace } = this.#connection;
     const identity = await this.#connection.readIdentity(signal);
     this.#assertPinned(identity);
     const tenant = { namespace, namespaceUid: identity.namespaceUid };
     const provider: ProviderCluster = { side: "provider", client, pool, tenant };
     await using caches = await openProviderCaches(this.#connection, consumer, runtime, signal);
+    await this.#unsent?.[Symbol.asyncDispose]();
+    this.#unsent = undefined;
     const { mappings, consumerNamespaces } = caches;
     const { clock, logger } = runtime;
     const proofOf = (name: string): Promise<string | undefined> => readOwner(client, name, signal);
@@ -140,7 +149,10 @@ export class Provider implements Part {
       logger,
     });
     const confirmProvider = createProviderGuard(client, tenant, clock);
-    const shared = { consumer, provider, confirmProvider, namespaces, events: this.#events, runtime };
+    this.#away = undefined;
+    annotateOutage(undefined, this.#status.bindings, bindingCluster, this.#options.bindings, runtime.logger);
+    const away = (): string | undefined => this.#away?.words;
+    const shared = { consumer, provider, confirmProvider, namespaces, away, events: this.#events, runtime };
     await using bindings = this.#createBindings(shared, identity, caches);
     await using clusterBinding = this.#createClusterBinding(shared, caches);
     const parts = [
@@ -210,12 +222,23 @@ export class Provider implements Part {
 
   /** An outage says since when and how much waits: more than each heartbeat that fails meanwhile. */
   #reportHeartbeat(condition: NewCondition): void {
-    if (!this.#isOut || condition.status === "True") this.#status.report(condition);
+    const isTrue = condition.status === "True";
+    if (this.#isOut && !isTrue) return;
+    // Watches outlive the credential, so a heartbeat may be the first to find a refusal out.
+    if (isTrue) {
+      this.#away = undefined;
+      // In control-plane mode the ClusterBinding stands beside the bindings.
+      if (this.#options.credentials !== undefined)
+        this.#status.reportHeartbeat(this.#options.runtime.clock.now());
+    }
+    if (condition.reason === "CredentialRefused") this.#away ??= awayFor(condition.reason, this.#since());
+    this.#status.report(condition);
   }
 
   #reportOutage(outage: Outage | undefined): void {
     const { bindingCluster, bindings, runtime } = this.#options;
     this.#isOut = outage !== undefined;
+    this.#away = outage === undefined ? undefined : awayFor(awayReason(outage.error), outage.since);
     reportOutage(outage, this.#status, this.#connection, runtime.logger);
     annotateOutage(outage, this.#status.bindings, bindingCluster, bindings, runtime.logger);
   }
@@ -225,6 +248,29 @@ export class Provider implements Part {
       this.#status.report(falseCondition("Connected", "WrongProvider", "Error", error.message));
     const why = error instanceof NotFilledError ? error.message : this.#connection.describe(error);
     this.#status.report(falseCondition("InformersSynced", "InformerSyncTimeout", "Error", why));
+    this.#reportAway(awayFor(awayReason(error), this.#away?.since ?? this.#since()), why);
+  }
+
+  /** Tells bindings and claims that the provider could not be used since the konnector started, or not any more. */
+  #reportAway(away: Away, why: string): void {
+    const { consumer, bindingCluster, bindings, runtime } = this.#options;
+    const isNews = this.#away?.words !== away.words;
+    this.#away = away;
+    if (away.reason !== undefined) {
+      this.#status.report(falseCondition("Heartbeating", away.reason, "Error", why));
+      annotateOutage(away, this.#status.bindings, bindingCluster, bindings, runtime.logger);
+    }
+    this.#unsent ??= new Running(
+      new UnsentClaims({ consumer, bindings, away: () => this.#away?.words, runtime }),
+    );
+    this.#unsent.part.setBindings(this.#status.bindings);
+    if (isNews) this.#unsent.part.said();
+  }
+
+  /** When this absence began: an earlier process may have seen it begin. */
+  #since(): string {
+    const { bindings, runtime } = this.#options;
+    return sinceOf(this.#status.bindings, bindings) ?? wholeSeconds(runtime.clock.now());
   }
 
   /** A provider that has too much of something is served in part, and its bindings say so. */

@@ -8,27 +8,23 @@ import {
   consumerNamespace,
   konnectorManifests,
   konnectorName,
-  type Manifest,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
-  clusterRoles,
   type DynamicObject,
   type KubeObject,
   namespaces,
   type ResourceType,
-  roleBindings,
-  roles,
   secrets,
-  serviceAccounts,
 } from "@klutch/kube-core";
-import { type ClusterConfig, createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { systemRuntime } from "@klutch/kube-runtime";
 import {
+  accountConfig,
   anyObject,
   crdObject,
+  installRights,
+  leaseCluster,
   secretObject,
-  leaseClusters,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -46,8 +42,7 @@ export interface Fixture extends AsyncDisposable {
 /** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
 export async function startFixture(options: { readonly backend?: boolean } = {}): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await leaseClusters(2);
-  if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
+  const [consumer, provider] = await Promise.all([leaseCluster(), leaseCluster()]);
   stack.use(consumer);
   stack.use(provider);
   await installBindCrds(provider);
@@ -60,7 +55,7 @@ export async function startFixture(options: { readonly backend?: boolean } = {})
     kind: "Namespace",
     metadata: { name: "app" },
   });
-  await install(consumer, konnectorManifests({ image: "none" }));
+  await installRights(consumer.client, konnectorManifests({ image: "none" }));
   const owned = stack.move();
   return { consumer, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -154,20 +149,8 @@ function counting(
 }
 
 /** The agent's own account, with just the rights of the shipped manifests and of the bindings. */
-export async function agentConfig({ client, config }: TestCluster): Promise<ClusterConfig> {
-  const account = { namespace: consumerNamespace, name: konnectorName };
-  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
-  return { ...config, auth: { kind: "token", token } };
-}
-
-const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
-
-async function install({ client }: TestCluster, manifests: readonly Manifest[]): Promise<void> {
-  for (const manifest of manifests) {
-    const type = installable.find(({ kind }) => kind === manifest.kind);
-    // Of the Deployment the tests play the part themselves.
-    if (type !== undefined) await client.apply(type, manifest, { fieldManager: "test", force: true });
-  }
+export function agentConfig(cluster: TestCluster): Promise<ClusterConfig> {
+  return accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
 }
 
 /** Does what the plugin does in the app cluster: Secret, rights and binding. */
@@ -194,7 +177,7 @@ export async function grantApi(
 ): Promise<void> {
   const [resource = "", ...group] = name.split(".");
   const rules = bindingRules({ group: group.join("."), resource }, claims);
-  await install(consumer, bindingRoleManifests(bindingRoleName(name), rules));
+  await installRights(consumer.client, bindingRoleManifests(bindingRoleName(name), rules));
 }
 
 /** Creates just the binding. */

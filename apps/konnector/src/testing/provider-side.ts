@@ -25,8 +25,9 @@ import {
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { formatKubeconfig, parseYaml, serviceAccountToken } from "@klutch/kube";
+import { formatKubeconfig, parseYaml } from "@klutch/kube";
 import {
+  accountConfig,
   roleBindingObject,
   roleObject,
   secretObject,
@@ -94,17 +95,11 @@ export async function prepareTenant(
 
 /** A kubeconfig of the tenant with a new token. */
 export async function freshKubeconfig(
-  { client, config }: TestCluster,
-  tenant: string = tenantNamespace,
+  provider: TestCluster,
+  namespace: string = tenantNamespace,
 ): Promise<string> {
-  const account = { namespace: tenant, name: binderName };
-  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
-  return formatKubeconfig({
-    ...config,
-    name: "provider",
-    namespace: tenant,
-    auth: { kind: "token", token },
-  });
+  const config = await accountConfig(provider, { namespace, name: binderName });
+  return formatKubeconfig({ ...config, name: "provider", namespace });
 }
 
 /** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does: never on kinds of Kubernetes itself. */

@@ -53,7 +53,7 @@ test("a refused credential is told with the cluster that refused it, whose it is
   await revoke(first);
   // The broken connections may be reported first.
   const message = await waitFor("the refusal to be reported", async () => {
-    const reported = await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
+    const reported = await untilReason(widgets.name, "Heartbeating", "CredentialRefused");
     return /^the provider at https:\/\/127\.0\.0\.1:\d+ refused the credential/.test(reported) && reported;
   });
   assert.match(message, /Secret klutch-bind\/kubeconfig-test/);
@@ -63,7 +63,7 @@ test("a refused credential is told with the cluster that refused it, whose it is
     konnector.writes.filter((write) => write === "provider merge status clusterbindings").length;
   const tried = heartbeats();
   await waitFor("two more heartbeats to fail", () => heartbeats() >= tried + 2);
-  assert.equal(await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable"), message);
+  assert.equal(await untilReason(widgets.name, "Heartbeating", "CredentialRefused"), message);
 });
 
 test("a fresh credential is not replaced by the revoked one that the provider still hands out", async () => {
@@ -80,7 +80,7 @@ test("a fresh credential is not replaced by the one that a cache without connect
   await putKubeconfig(provider, providerSecret, second);
   await untilReady(widgets.name);
   await revoke(second);
-  await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
+  await untilReason(widgets.name, "Heartbeating", "CredentialRefused");
   const third = gated(await freshKubeconfig(provider));
   await putKubeconfig(provider, providerSecret, third);
   await bindAgain(third);

@@ -55,7 +55,7 @@ test("a backup waits with words for its instance, and begins at once when that i
   await fixture.clock.advance(minute);
   assert.equal(
     await fixture.condition(backups, "b", "Synced"),
-    "False WaitingForInstance create failed: there is no instance db in namespace team",
+    "False WaitingForInstance create failed: there is no instance db in the namespace of this Backup",
   );
   await fixture.addInstance();
   await fixture.clock.advance(minute);
@@ -75,7 +75,7 @@ test("of two instances of one name none is backed up", async () => {
   await fixture.clock.advance(minute);
   assert.match(
     await fixture.condition(backups, "b", "Synced"),
-    /there is more than one instance db in namespace team/,
+    /there is more than one instance db in the namespace of this Backup/,
   );
   assert.equal(fixture.manager.backups.size, 0);
 });

@@ -4,7 +4,7 @@ import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
 import { timeText } from "../backup-manager/errors.ts";
-import { shownName, shownNamespace } from "../claims/names.ts";
+import { shownName } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
 import { bareConfigName } from "../provider-config/reference.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
@@ -73,7 +73,7 @@ export function onlyOne<M extends Managed>(
   found: readonly M[],
 ): M {
   const [one, other] = found;
-  const where = `${kind} ${name} in namespace ${shownNamespace(from)}`;
+  const where = `${kind} ${name} in the namespace of this ${from.kind}`;
   const waitingFor = kind === "backup" ? "Backup" : "Instance";
   if (one === undefined) throw notYet(`there is no ${where}`, waitingFor);
   if (other !== undefined) throw notYet(`there is more than one ${where}`, waitingFor);

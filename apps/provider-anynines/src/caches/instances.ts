@@ -2,7 +2,7 @@
 import type { Backup, ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
 import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtime";
-import { claimKeys, keysBeside, shownName } from "../claims/names.ts";
+import { claimKeys, claimNamespaceOf, keysBeside, shownName } from "../claims/names.ts";
 import { acceptLossAnnotation, type Losses } from "../operations/loss.ts";
 import { missingOf, wasNeverBound, wasNeverProvisioned } from "../records/annotations.ts";
 import { ConfigCaches } from "../provider-config/clients.ts";
@@ -19,6 +19,7 @@ export interface ProviderCaches {
 }
 
 const byClaim = "claim";
+const byNamespace = "namespace";
 const byConfig = "config";
 const missingByConfig = "missing";
 
@@ -39,6 +40,7 @@ export function createCaches({ scope = clusterScoped, ...options }: CacheOptions
       type: scope.instances,
       indexes: {
         [byClaim]: claimKeys,
+        [byNamespace]: (instance) => [claimNamespaceOf(instance) ?? ""],
         [usersIndex]: usedConfigs,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
         [missingByConfig]: (instance) =>
@@ -84,6 +86,15 @@ export function instancesOf(
   user: ManagedServiceBinding | Backup,
 ): readonly ServiceInstance[] {
   return instanceKeys(user).flatMap((key) => instances.byIndex(byClaim, key));
+}
+
+/** Names of the claims of instances beside the claim of a binding. */
+export function namesBeside(
+  { instances }: ProviderCaches,
+  binding: ManagedServiceBinding,
+): readonly string[] {
+  const namespace = claimNamespaceOf(binding);
+  return namespace === undefined ? [] : instances.byIndex(byNamespace, namespace).map(shownName);
 }
 
 /** Reports whether the instance of a backup no longer exists, here or at its broker, so that no request can succeed. */

@@ -30,8 +30,3 @@ export function claimNamespaceOf({ metadata }: OfClaim): string | undefined {
 export function shownName({ metadata }: OfClaim): string {
   return metadata.labels?.[claimNameLabel] ?? metadata.name ?? "";
 }
-
-/** For people: the namespace of its claim. */
-export function shownNamespace(managed: OfClaim): string {
-  return claimNamespaceOf(managed) ?? "";
-}

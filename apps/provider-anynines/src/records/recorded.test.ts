@@ -159,6 +159,7 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
         broker: at,
         instance: () => ({ ...managed, spec: {}, ...instance }) as unknown as ServiceInstance,
         notice: () => undefined,
+        beside: none,
         restores: none,
         pollIntervalMs: 60_000,
         secretIsMissing: async () => false,

@@ -49,7 +49,10 @@ test("a restore waits for its backup with words, and begins at once when that is
   fixture.manager.takesMs = 10 * minute;
   await fixture.addRestore("r");
   await fixture.clock.advance(minute);
-  assert.match(await fixture.condition(restores, "r", "Synced"), /there is no backup b in namespace team/);
+  assert.match(
+    await fixture.condition(restores, "r", "Synced"),
+    /there is no backup b in the namespace of this Restore/,
+  );
   await fixture.addBackup("b");
   await fixture.clock.advance(minute);
   assert.match(await fixture.condition(restores, "r", "Synced"), /the backup b is not ready: it is queued/);

@@ -9,7 +9,7 @@ import {
   type OsbClient,
   OsbTransportError,
 } from "@klutch/osb";
-import { shownNamespace } from "../claims/names.ts";
+import { similarName } from "../claims/similar-name.ts";
 import { notYet } from "../claims/waiting.ts";
 import type { BindingRef } from "./state.ts";
 
@@ -59,16 +59,20 @@ function bindResourceOf({ spec }: ManagedServiceBinding): BindResource | undefin
   return appGuid === undefined && route === undefined ? undefined : { appGuid, route };
 }
 
-/** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
+/**
+ * The instance's ids at the broker. `beside`: names of the instances in the namespace of the binding's claim. Throws `NotYetError` until it is
+ * provisioned, and once it is deleted.
+ */
 export function bindableInstance(
   binding: ManagedServiceBinding,
   instance: ServiceInstance | undefined,
+  beside: readonly string[],
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
   const { instanceName } = binding.spec.forProvider;
   if (instance === undefined) {
-    throw notYet(
-      `data service instance was not found: no instance ${instanceName} in namespace ${shownNamespace(binding)}`,
-    );
+    // Not by its name: the developer knows the namespace by another one.
+    const problem = `data service instance was not found: no instance ${instanceName} in the namespace of this binding`;
+    throw notYet(problem + hintFor(instanceName, beside));
   }
   if (instance.metadata.deletionTimestamp !== undefined)
     throw notYet(`the instance ${instanceName} is being deleted`);
@@ -76,4 +80,12 @@ export function bindableInstance(
   const known = instanceId !== undefined && serviceId !== undefined && planId !== undefined;
   if (!known || state !== "provisioned") throw notYet(`service instance is not ready: ${instanceName}`);
   return { instanceId, serviceID: serviceId, planID: planId };
+}
+
+function hintFor(instanceName: string, beside: readonly string[]): string {
+  const meant = similarName(instanceName, beside);
+  if (meant !== undefined)
+    return `; there is ${meant}. If that is meant, delete this binding and create it again with instanceRef ${meant}`;
+  const some = beside.slice(0, 5).join(", ");
+  return some === "" ? "" : `; instances there: ${some}${beside.length > 5 ? ", …" : ""}`;
 }

@@ -27,6 +27,8 @@ export interface BindingClientOptions extends Omit<BindingObserverOptions, "stat
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   /** Says that where its service is reached is not understood. */
   readonly notice: (message: string) => void;
+  /** Names of the instances in the namespace of its claim. */
+  readonly beside: () => readonly string[];
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
   /** Content of the Secret; undefined when none exists. */
@@ -73,7 +75,7 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   async create(options: CallOptions): Promise<void> {
-    const { instance, managed, restores } = this.#options;
+    const { instance, beside, managed, restores } = this.#options;
     const state = this.#state;
     checkNotRestored(restores(), "it is bound");
     if (state.hasLeftovers) {
@@ -82,7 +84,7 @@ export class ServiceBindingClient implements ExternalClient {
       // The broker still works on it, or what failed waits for another spec.
       if (state.operation !== undefined) return;
     }
-    state.updateAtProvider(bindableInstance(managed, instance()));
+    state.updateAtProvider(bindableInstance(managed, instance(), beside()));
     const target = targetOf(state.ref);
     const also = {
       before: this.#answersRequest(),
@@ -104,9 +106,9 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   #bindablePlan(): BoundPlan {
-    const { instance, managed, restores } = this.#options;
+    const { instance, beside, managed, restores } = this.#options;
     checkNotRestored(restores(), "it is rotated");
-    const { serviceID = "", planID = "" } = bindableInstance(managed, instance());
+    const { serviceID = "", planID = "" } = bindableInstance(managed, instance(), beside());
     return { serviceId: serviceID, planId: planID };
   }
 

@@ -143,6 +143,24 @@ test("Secrets are written in namespaces of tenants only, and none that makes a c
   await refused(create(secrets, { namespace: "kube-system", name: "planted" }), elsewhere);
 });
 
+test("the status of an object is written in namespaces of tenants only, and nothing else of it", async () => {
+  const quotas: ResourceType = {
+    group: "",
+    version: "v1",
+    plural: "resourcequotas",
+    kind: "ResourceQuota",
+    namespaced: true,
+  };
+  const [own, others] = ["tenant-team", "foreign"].map((namespace) => ({ namespace, name: "any" }));
+  assert.ok(own !== undefined && others !== undefined);
+  for (const ref of [own, others]) await admin.create(quotas, object(quotas, ref, { spec: {} }));
+  const note = { status: { used: { pods: "1" } } };
+  await backend.mergePatch(quotas, own, note, { subresource: "status" });
+  const reason = /may write only objects of Klutch and what belongs to tenants/;
+  await refused(backend.mergePatch(quotas, others, note, { subresource: "status" }), reason);
+  await refused(backend.mergePatch(quotas, own, { metadata: { labels: { a: "b" } } }), reason);
+});
+
 const allVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
 const exported = { apiGroups: ["anynines.com"], resources: ["postgresqlinstances"], verbs: allVerbs };
 const payload = { apiGroups: [""], resources: ["secrets", "events"], verbs: allVerbs };
@@ -302,6 +320,8 @@ test("a Deployment is a konnector's, without a door to the node", async () => {
   await backend.delete(deployments, place);
 });
 
+const claimsAll = { spec: { permissionClaims: [{ resource: "secrets", version: "v1" }] } };
+
 test("Klutch's kinds, events and its own lease are written; nothing else is", async () => {
   const cluster = { namespace: "tenant", name: "cluster" };
   const spec = { kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" }, providerPrettyName: "Test" };
@@ -336,6 +356,23 @@ test("Klutch's kinds, events and its own lease are written; nothing else is", as
     ),
     only,
   );
+  // Of a template only the status is the backend's: else it could offer APIs by itself, with permission claims.
+  const template = { namespace: "tenant", name: "offered" };
+  const selects = { spec: { APIServiceSelector: { group: "example.org", resource: "widgets" } } };
+  await admin.create(
+    resources.apiServiceExportTemplates,
+    object(resources.apiServiceExportTemplates, template, selects),
+  );
+  const state = { status: { kind: "Widget", boundClusters: 1 }, ...claimsAll };
+  const written = await backend.mergePatch<DynamicObject>(
+    resources.apiServiceExportTemplates,
+    template,
+    state,
+    { subresource: "status" },
+  );
+  assert.deepEqual(written["spec"], selects.spec);
+  await refused(backend.mergePatch(resources.apiServiceExportTemplates, template, claimsAll), only);
+  await refused(backend.delete(resources.apiServiceExportTemplates, template), only);
   const names = { plural: "widgets", kind: "Widget" };
   const versions = [
     { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },

@@ -11,6 +11,7 @@ import {
   identityAnnotation,
   konnectorName,
   serviceNamespaceAnnotation,
+  templateGroup,
 } from "../names.ts";
 import { accountPolicyManifests } from "./policy.ts";
 
@@ -48,7 +49,7 @@ export const backendPolicyManifests: readonly Manifest[] = accountPolicyManifest
     isCreation: "request.operation == 'CREATE'",
     isRemoval: "request.operation == 'DELETE'",
     named: "variables.isMain ? variables.written.metadata.name : request.name",
-    isKlutch: `request.resource.group == '${bindGroup}' && variables.part in ['', 'status']`,
+    isKlutch: `(request.resource.group == '${bindGroup}' && variables.part in ['', 'status']) || (request.resource.group == '${templateGroup}' && variables.part == 'status')`,
     isNamespace: "variables.resource == 'namespaces' && variables.isMain",
     isTenants: `variables.place != '' && ${isOpen("variables.place")} && namespaceObject != null && ${isMarked("namespaceObject")}`,
     isAccount: "variables.resource == 'serviceaccounts' && variables.part in ['', 'token']",
@@ -64,6 +65,7 @@ export const backendPolicyManifests: readonly Manifest[] = accountPolicyManifest
     isLease: `variables.resource == 'leases.coordination.k8s.io' && variables.isMain && variables.place == '${backendPolicyName}'`,
     isEvent:
       "variables.resource in ['events', 'events.events.k8s.io'] && variables.isMain && !variables.isRemoval",
+    isNote: "variables.part == 'status' && variables.isTenants",
     subjects: "has(object.subjects) ? object.subjects : []",
     rules: "has(object.rules) && object.rules != null ? object.rules : []",
     pod: "object.spec.template.spec",
@@ -71,7 +73,7 @@ export const backendPolicyManifests: readonly Manifest[] = accountPolicyManifest
   rules: [
     {
       expression:
-        "variables.isKlutch || variables.isNamespace || variables.isInhabitant || variables.isWideRole || variables.isWideBinding || variables.isLease || variables.isEvent",
+        "variables.isKlutch || variables.isNamespace || variables.isInhabitant || variables.isWideRole || variables.isWideBinding || variables.isLease || variables.isEvent || variables.isNote",
       message: "the backend may write only objects of Klutch and what belongs to tenants",
     },
     {

@@ -16,6 +16,7 @@ import {
   clusterSecretKeyRef,
   conditions,
   readyColumn,
+  readyMessageColumn,
 } from "./common.ts";
 import { type AnsweredPermissionClaim, answeredPermissionClaim } from "./permission-claim.ts";
 
@@ -25,6 +26,8 @@ export interface APIServiceBindingSpec {
 }
 
 export interface APIServiceBindingStatus {
+  /** RFC 3339. */
+  readonly lastHeartbeatTime?: string | undefined;
   readonly providerPrettyName?: string | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
@@ -52,6 +55,11 @@ const status: Schema<APIServiceBindingStatus> = object(
     providerPrettyName: string({
       description: "What the provider calls itself, copied from its ClusterBinding.",
     }),
+    lastHeartbeatTime: string({
+      format: "date-time",
+      description:
+        "When the konnector last reached the provider, at most two minutes ago while both are well. Conditions are not newer than it: no one updates them while no konnector runs. Absent in control-plane mode.",
+    }),
     conditions,
   },
   { description: "How the binding is doing. Written by the konnector." },
@@ -76,7 +84,8 @@ export const apiServiceBindingCrd: CustomResourceDefinition = customResourceDefi
       priority: 1,
     },
     readyColumn,
-    { name: "Message", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].message' },
+    { name: "Last Heartbeat", type: "date", jsonPath: ".status.lastHeartbeatTime" },
+    readyMessageColumn,
     ageColumn,
   ],
 });

@@ -1,15 +1,24 @@
 /** APIServiceExportTemplate: makes a CRD of the provider available for binding. */
-import type { KubeObject } from "@klutch/kube-core";
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
+  integer,
   list,
   object,
+  type PrinterColumn,
   type Schema,
   string,
 } from "@klutch/schema";
 import { templateGroup } from "../names.ts";
-import { ageColumn, bindCategories, groupField, resourceField } from "./common.ts";
+import {
+  ageColumn,
+  bindCategories,
+  conditions,
+  groupField,
+  readyMessageColumn,
+  resourceField,
+} from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** The API that is offered. The capital A of its field is on the wire. */
@@ -24,9 +33,17 @@ export interface APIServiceExportTemplateSpec {
   readonly permissionClaims?: readonly PermissionClaim[] | undefined;
 }
 
+export interface APIServiceExportTemplateStatus {
+  /** Kind of the API; absent while there is none. */
+  readonly kind?: string | undefined;
+  /** Number of app clusters that have bound the API. */
+  readonly boundClusters?: number | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
 export interface APIServiceExportTemplate extends KubeObject {
   readonly spec: APIServiceExportTemplateSpec;
-  readonly status?: Readonly<Record<string, never>> | undefined;
+  readonly status?: APIServiceExportTemplateStatus | undefined;
 }
 
 const spec: Schema<APIServiceExportTemplateSpec> = object(
@@ -49,6 +66,23 @@ const spec: Schema<APIServiceExportTemplateSpec> = object(
   { description: "The API that is offered, and what the provider needs for it. Written by operators." },
 );
 
+const status: Schema<APIServiceExportTemplateStatus> = object(
+  {},
+  {
+    kind: string({ description: "Kind of the API; absent while there is none." }),
+    boundClusters: integer({ description: "How many app clusters have bound the API." }),
+    conditions,
+  },
+  { description: "Whether the API exists and is offered. Written by the backend." },
+);
+
+/** The status of one condition. */
+const conditionColumn = (type: string): PrinterColumn => ({
+  name: type,
+  type: "string",
+  jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+});
+
 export const apiServiceExportTemplateCrd: CustomResourceDefinition = customResourceDefinition({
   group: templateGroup,
   version: "v1alpha1",
@@ -57,9 +91,14 @@ export const apiServiceExportTemplateCrd: CustomResourceDefinition = customResou
   scope: "Namespaced",
   categories: bindCategories,
   description: "Offers an API of this cluster to app clusters.",
-  fields: { spec, status: object({}, {}, { description: "Has no fields." }) },
+  fields: { spec, status },
   required: ["spec"],
   columns: [
+    { name: "Kind", type: "string", jsonPath: ".status.kind" },
+    conditionColumn("Valid"),
+    conditionColumn("Offered"),
+    { name: "Bound", type: "integer", jsonPath: ".status.boundClusters" },
+    readyMessageColumn,
     {
       name: "Established",
       type: "string",

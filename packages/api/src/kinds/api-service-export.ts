@@ -14,7 +14,7 @@ import {
   string,
 } from "@klutch/schema";
 import { bindGroup } from "../names.ts";
-import { ageColumn, bindCategories, conditions } from "./common.ts";
+import { ageColumn, bindCategories, conditions, readyColumn, readyMessageColumn } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** Names of a CRD. */
@@ -260,6 +260,8 @@ export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefin
     },
   ],
   columns: [
+    readyColumn,
+    readyMessageColumn,
     {
       name: "Established",
       type: "string",

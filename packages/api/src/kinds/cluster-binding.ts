@@ -4,11 +4,12 @@ import {
   anyObject,
   type CustomResourceDefinition,
   customResourceDefinition,
+  integer,
   object,
   type Schema,
   string,
 } from "@klutch/schema";
-import { bindGroup } from "../names.ts";
+import { bindGroup, boundByAnnotation, clusterNameAnnotation } from "../names.ts";
 import {
   ageColumn,
   bindCategories,
@@ -32,6 +33,8 @@ export interface ClusterBindingStatus {
   readonly konnectorVersion?: string | undefined;
   /** Public key with which the agent can come back after its credential has expired. */
   readonly renewalKey?: string | undefined;
+  /** Number of APIs that the app cluster has bound. */
+  readonly boundAPIs?: number | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -74,12 +77,17 @@ const status: Schema<ClusterBindingStatus> = object(
       description:
         "Public key of the app cluster, with which the konnector can get a new credential after its own has expired.",
     }),
+    boundAPIs: integer({ description: "How many APIs the app cluster has bound. Written by the backend." }),
     conditions,
   },
   {
     description: "Whether the konnector is alive. Written by the konnector; some conditions by the backend.",
   },
 );
+
+/** Path of an annotation, for a column. */
+const annotationPath = (name: string): string =>
+  `.metadata.annotations.${name.replaceAll(".", String.raw`\.`)}`;
 
 export const clusterBindingCrd: CustomResourceDefinition = customResourceDefinition({
   group: bindGroup,
@@ -93,6 +101,9 @@ export const clusterBindingCrd: CustomResourceDefinition = customResourceDefinit
   required: ["spec"],
   rules: [{ rule: 'self.metadata.name == "cluster"', message: "the name must be cluster" }],
   columns: [
+    { name: "Cluster", type: "string", jsonPath: annotationPath(clusterNameAnnotation) },
+    { name: "Who", type: "string", jsonPath: annotationPath(boundByAnnotation) },
+    { name: "APIs", type: "integer", jsonPath: ".status.boundAPIs" },
     { name: "Konnector Version", type: "string", jsonPath: ".status.konnectorVersion" },
     { name: "Last Heartbeat", type: "date", jsonPath: ".status.lastHeartbeatTime" },
     readyColumn,

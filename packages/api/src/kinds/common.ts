@@ -88,6 +88,12 @@ export const readyColumn = {
   type: "string",
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
 } as const;
+/** The message of `Ready`, while it is bad news. */
+export const readyMessageColumn = {
+  name: "Message",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+} as const;
 export const ageColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
 /** Category of all bind kinds. */
 export const bindCategories: readonly string[] = ["kube-bindings"];

@@ -35,7 +35,16 @@ export interface HealthRules {
 }
 
 /** A broker that cannot be reached is not among them: it is retried automatically. */
-const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "NoOrganization", "Refused"];
+const failed = [
+  "BackupNotUsable",
+  "CannotCompose",
+  "Failed",
+  "Lost",
+  "NameTaken",
+  "NoBroker",
+  "NoOrganization",
+  "Refused",
+];
 const gone = "Deleted";
 
 /** Retention deletes backups as requested: such a backup is over. A restore that the manager no longer knows has failed. */

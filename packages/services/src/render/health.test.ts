@@ -29,10 +29,14 @@ const waiting = [
   "WaitingForRestore",
 ];
 
+/** Reasons of `Ready` that the konnector gives instead of the provider's. */
+const fromKonnector = ["NameTaken"];
+
 test("every reason of a claim that is not ready has a meaning for GitOps tools, and no other has", () => {
   for (const rules of generations.flatMap(xrdsOf).map(healthRulesOf)) {
     const known = [...rules.failed, ...rules.over, ...waiting, "Available", "Paused"];
-    assert.deepEqual(known.toSorted(), documented("Ready").toSorted(), rules.kind);
+    const expected = [...documented("Ready"), ...documented("Composed"), ...fromKonnector];
+    assert.deepEqual(known.toSorted(), expected.toSorted(), rules.kind);
     assert.ok(rules.paused.includes("Paused"));
   }
 });

@@ -12,7 +12,7 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { leaseCluster, waitFor } from "@klutch/kube-testing";
+import { leaseCluster, namespaceObject, waitFor } from "@klutch/kube-testing";
 import { claimResource } from "../data-service.ts";
 import { specIn } from "../examples.ts";
 import { type Generation, generations } from "../generation.ts";
@@ -35,7 +35,7 @@ interface Options {
 /** Actions of the tests on the server. Types and specs are those of legacy claims; each action repeats the same for a v2 claim. */
 export interface ClaimServer {
   readonly client: KubeClient;
-  /** Creates it in the namespace `a`; rejects if it is refused, and if the generations differ. */
+  /** Creates it; rejects if it is refused, and if the generations differ. */
   create(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
   /** A merge patch of the spec, otherwise as `create`. */
   patch(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
@@ -45,17 +45,28 @@ export interface ClaimServer {
   change(type: ResourceType, name: string, change: ChangeCase): Promise<void>;
 }
 
-/** Starts it with the shipped kinds and `more`; it ends with the test file. */
+/** The server of this process, once its first file needs one. Test files of one process share it: its kinds take seconds to come up. */
+let starting: Promise<KubeClient> | undefined;
+
+async function startServer(): Promise<KubeClient> {
+  const cluster = await leaseCluster({ name: "claims" });
+  after(() => cluster[Symbol.asyncDispose]());
+  await createKinds(cluster.client, generations.flatMap(xrdsOf));
+  return cluster.client;
+}
+
+async function createKinds(client: KubeClient, xrds: readonly CompositeResourceDefinition[]): Promise<void> {
+  for (const crd of xrds.map(claimCrd)) await client.create<KubeObject>(customResourceDefinitions, crd);
+}
+
+/** Starts it with the shipped kinds and `more`; it ends with the process. Claims are made in the namespace, which no other file may name. */
 export async function startClaimServer(
-  name: string,
+  namespace: string,
   more: readonly CompositeResourceDefinition[] = [],
 ): Promise<ClaimServer> {
-  const cluster = await leaseCluster({ name });
-  after(() => cluster[Symbol.asyncDispose]());
-  const { client } = cluster;
-  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-  for (const crd of [...generations.flatMap(xrdsOf), ...more].map(claimCrd))
-    await client.create<KubeObject>(customResourceDefinitions, crd);
+  const client = await (starting ??= startServer());
+  await client.create(namespaces, namespaceObject(namespace));
+  await createKinds(client, more);
   const create: ClaimServer["create"] = (legacyType, claimName, spec, options = {}) =>
     inBoth(async (generation) => {
       const type = claimResource(legacyType.kind, generation);
@@ -64,7 +75,7 @@ export async function startClaimServer(
       const claim = {
         apiVersion: `${type.group}/${type.version}`,
         kind: type.kind,
-        metadata: { name: claimName, namespace: "a" },
+        metadata: { name: claimName, namespace },
         spec: specIn(generation, record(spec)),
       };
       await client.create<DynamicObject>(type, claim, options);
@@ -72,7 +83,7 @@ export async function startClaimServer(
   const patch: ClaimServer["patch"] = (type, claimName, spec, options = {}) =>
     inBoth((generation) => {
       const body = { spec: specIn(generation, record(spec)) };
-      const ref = { namespace: "a", name: claimName };
+      const ref = { namespace, name: claimName };
       return client.mergePatch(claimResource(type.kind, generation), ref, body, options);
     });
   return {

@@ -13,109 +13,64 @@ const claimTimeoutMs = 600_000;
 const keepMs = 3_000;
 
 /** Runs one chain. Resolves even if something is lost, and lists it in the result. */
-export async function runChain(fixture: Fixture, plan: ChainPlan): Promise<ChainResult> {
+export async function runChain(fixture: Fixture, { name, rows, kills }: ChainPlan): Promise<ChainResult> {
   const began = performance.now();
-  const chain = new Chain(fixture, plan);
-  try {
-    await chain.run();
-  } catch (error) {
-    chain.lost.push(error instanceof Error ? error.message : String(error));
-  } finally {
-    await chain.end();
-  }
-  const { lost, database } = chain;
-  const formerIds = formerIdsOf(fixture, plan.name);
-  return { name: plan.name, database, formerIds, lost, seconds: (performance.now() - began) / 1000 };
-}
-
-class Chain {
-  readonly lost: string[] = [];
-  database: string | undefined;
-  readonly #fixture: Fixture;
-  readonly #plan: ChainPlan;
-  readonly #claims: Claims;
-  readonly #secretName: string;
-  readonly #strikes: Promise<void>[] = [];
-
-  constructor(fixture: Fixture, plan: ChainPlan) {
-    this.#fixture = fixture;
-    this.#plan = plan;
-    this.#claims = new Claims(fixture.client, claimNamespace, claimTimeoutMs);
-    this.#secretName = `${plan.name}-creds`;
-  }
-
-  async run(): Promise<void> {
-    const { rows } = this.#plan;
-    await this.#make("create");
-    await this.#make("bind");
-    const uri = await this.#uri();
-    this.#lookAtSecrets();
-    await sql(uri, "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i", [
-      rows,
-    ]);
-    const written = await content(uri);
-    await this.#make("backup");
-    await sql(uri, "drop table t");
-    await this.#make("restore");
-    this.#expect("the rows of before the backup", await content(uri), written);
-    await sql(uri, "insert into t values (0, 'after')");
-    const later = await content(uri);
-    this.#strike("keep");
-    await sleep(keepMs);
-    await this.end();
-    this.#expect("the rows of after the restore", await content(uri), later);
-    await this.#delete();
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.#strikes);
-  }
-
-  /** Creates the claim and waits until it is Ready; the chain relies on that condition from then on. */
-  async #make(step: keyof typeof made): Promise<void> {
-    const { name } = this.#plan;
-    const [type, specOf] = made[step];
-    await this.#claims.create(type, name, specOf(name));
-    this.#strike(step);
-    await this.#claims.ready(type, name);
-  }
-
-  async #delete(): Promise<void> {
-    const { name } = this.#plan;
-    const types = Object.values(made).map(([type]) => type);
-    // All are deleted at once and in the wrong order: the provider has to know which object needs which.
-    for (const type of types) await this.#fixture.client.delete(type, { namespace: claimNamespace, name });
-    this.#strike("delete");
-    for (const type of types) await this.#claims.gone(type, name);
-  }
-
-  #strike(step: Step): void {
-    for (const kill of this.#plan.kills.filter((one) => one.step === step)) {
-      const struck = sleep(kill.afterMs).then(() => this.#fixture.killer.strike(kill));
+  const claims = new Claims(fixture.client, claimNamespace, claimTimeoutMs);
+  const secretName = `${name}-creds`;
+  const lost: string[] = [];
+  const strikes: Promise<void>[] = [];
+  let database: string | undefined;
+  const strike = (step: Step): void => {
+    for (const kill of kills.filter((one) => one.step === step)) {
+      const struck = sleep(kill.afterMs).then(() => fixture.killer.strike(kill));
       // It is awaited at the end, and may fail before that.
       struck.catch(() => undefined);
-      this.#strikes.push(struck);
+      strikes.push(struck);
     }
-  }
-
-  async #uri(): Promise<string> {
-    const secret = await this.#claims.find(secrets, this.#secretName);
-    const uri = secretText(secret, "uri");
-    if (uri === undefined) throw new Error(`Secret ${this.#secretName} has no key uri`);
-    this.database = new URL(uri).pathname.slice(1);
-    return uri;
-  }
-
-  /** Checks every state of the Secret, because a pod that mounts it does not wait for Ready. */
-  #lookAtSecrets(): void {
-    const uris = this.#fixture.secrets.of(this.#secretName).map((secret) => secretText(secret, "uri"));
-    const strange = uris.filter((uri) => !leadsTo(uri, this.database)).length;
-    if (strange > 0) this.lost.push(`${strange} of ${uris.length} states of the Secret led elsewhere`);
-  }
-
-  #expect(what: string, seen: string, wanted: string): void {
-    if (seen !== wanted) this.lost.push(`${what}: ${seen} instead of ${wanted}`);
-  }
+  };
+  /** Creates the claim and waits until it is Ready; the chain relies on that condition from then on. */
+  const make = async (step: keyof typeof made): Promise<void> => {
+    const [type, specOf] = made[step];
+    await claims.create(type, name, specOf(name));
+    strike(step);
+    await claims.ready(type, name);
+  };
+  const expect = (what: string, seen: string, wanted: string): void => {
+    if (seen !== wanted) lost.push(`${what}: ${seen} instead of ${wanted}`);
+  };
+  const run = async (): Promise<void> => {
+    await make("create");
+    await make("bind");
+    const uri = secretText(await claims.find(secrets, secretName), "uri");
+    if (uri === undefined) throw new Error(`Secret ${secretName} has no key uri`);
+    database = new URL(uri).pathname.slice(1);
+    // Every state of the Secret counts, because a pod that mounts it does not wait for Ready.
+    const uris = fixture.secrets.of(secretName).map((secret) => secretText(secret, "uri"));
+    const strange = uris.filter((one) => !leadsTo(one, database)).length;
+    if (strange > 0) lost.push(`${strange} of ${uris.length} states of the Secret led elsewhere`);
+    const table = "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i";
+    await sql(uri, table, [rows]);
+    const written = await content(uri);
+    await make("backup");
+    await sql(uri, "drop table t");
+    await make("restore");
+    expect("the rows of before the backup", await content(uri), written);
+    await sql(uri, "insert into t values (0, 'after')");
+    const later = await content(uri);
+    strike("keep");
+    await sleep(keepMs);
+    await Promise.all(strikes);
+    expect("the rows of after the restore", await content(uri), later);
+    const types = Object.values(made).map(([type]) => type);
+    // All are deleted at once and in the wrong order: the provider has to know which object needs which.
+    for (const type of types) await fixture.client.delete(type, { namespace: claimNamespace, name });
+    strike("delete");
+    for (const type of types) await claims.gone(type, name);
+  };
+  await run().catch((error: unknown) => lost.push(error instanceof Error ? error.message : String(error)));
+  await Promise.all(strikes);
+  const seconds = (performance.now() - began) / 1000;
+  return { name, database, formerIds: formerIdsOf(fixture, name), lost, seconds };
 }
 
 const ofInstance = (name: string): object => ({ instanceRef: name, serviceInstanceType: "postgresql" });

@@ -1,15 +1,14 @@
 /** A sandbox as `npm run sandbox` starts it: real Crossplane, function, provider, broker and PostgreSQL, each a process. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serviceInstances } from "@klutch/api";
 import { logTail } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
-import { isRecord, namespaces, numberAt, secrets, textAt } from "@klutch/kube-core";
+import { namespaces, secrets } from "@klutch/kube-core";
 import { namespaceObject } from "@klutch/kube-testing";
 import { type History, recordHistory } from "../../history.ts";
 import { startOwnSandbox } from "../../own-sandbox.ts";
 import { Killer } from "./killer.ts";
-import { Ledger } from "./ledger.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
 import type { Program } from "./plan.ts";
 
 /** Namespace of the claims. */
@@ -42,31 +41,15 @@ export async function startFixture(): Promise<Fixture> {
   const { folder } = sandbox;
   const client = await sandbox.client("control-plane", { flowControl: false });
   await client.create(namespaces, namespaceObject(claimNamespace));
-  const ledger = stack.use(
-    await Ledger.open({
-      postgresUrl: await postgresUrl(folder),
-      backupFolder: join(folder, "backups"),
-    }),
-  );
+  const ledger = stack.use(await openLedger(folder));
   const history = stack.use(await recordHistory(client, secrets, claimNamespace));
   const instances = stack.use(await recordHistory(client, serviceInstances));
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     client,
     killer: new Killer(sandbox.pid),
     ledger,
     secrets: history,
     instances,
-    log: (program) => logTail(join(folder, logFiles[program]), 30),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-/** Returns the URL of the superuser of a sandbox's PostgreSQL. */
-export async function postgresUrl(folder: string): Promise<string> {
-  const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
-  const port = isRecord(state) ? numberAt(state, "ports", "postgres") : undefined;
-  const password = isRecord(state) ? textAt(state, "secrets", "postgresPassword") : undefined;
-  if (port === undefined || password === undefined) throw new Error("the sandbox kept no port or password");
-  return `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+    log: (program: Program) => logTail(join(folder, logFiles[program]), 30),
+  });
 }

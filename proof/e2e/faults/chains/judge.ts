@@ -1,5 +1,5 @@
 /** Judges a run from the results that applications saw and from the ledger. */
-import { databaseOf, type Entry, type Table } from "./ledger.ts";
+import { databaseOf, type Entry, tables } from "./ledger.ts";
 
 /** One chain, as its user saw it. */
 export interface ChainResult {
@@ -23,8 +23,6 @@ export interface Verdict {
   readonly undone: readonly string[];
 }
 
-const madeOnce: readonly Table[] = ["instances", "bindings", "backups", "restores"];
-
 /** Each chain has one instance, one binding, one backup and one restore; nothing else was ever made. */
 export function judge(chains: readonly ChainResult[], entries: readonly Entry[]): Verdict {
   const lost = chains.flatMap(({ name, lost: missing }) => missing.map((what) => `${name}: ${what}`));
@@ -43,7 +41,7 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       continue;
     }
     if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
-    for (const table of madeOnce) {
+    for (const table of tables) {
       const rows = made.filter((entry) => entry.table === table && entry.instanceId === instanceId);
       const what = `${name ?? instanceId}: ${rows.length} ${table}`;
       if (rows.length > 1) double.push(`${what} (${rows.map(({ id }) => id).join(", ")})`);

@@ -3,13 +3,15 @@
  * contents of its server and its folder. The broker's names of databases and logins are hashes of its ids.
  */
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { numberAt, textAt } from "@klutch/kube-core";
 import { Client } from "pg";
 
-const tables = ["instances", "bindings", "backups", "restores"] as const;
+/** The broker's tables. A chain makes one row in each. */
+export const tables = ["instances", "bindings", "backups", "restores"] as const;
 
-/** One of the broker's tables. */
+/** One of them. */
 export type Table = (typeof tables)[number];
 
 /** A row that came or went. */
@@ -18,22 +20,6 @@ export interface Entry {
   readonly did: "INSERT" | "DELETE";
   readonly id: string;
   readonly instanceId: string;
-}
-
-/** Databases, roles, rows and files that were not there when the ledger was opened. */
-export interface Holdings {
-  readonly databases: readonly string[];
-  readonly roles: readonly string[];
-  /** Rows of the broker's tables, as `table id`. */
-  readonly rows: readonly string[];
-  readonly files: readonly string[];
-}
-
-/** Locates the broker's store and its backups. */
-export interface BrokerPlaces {
-  /** URL of the superuser. */
-  readonly postgresUrl: string;
-  readonly backupFolder: string;
 }
 
 const setUp = `
@@ -50,67 +36,49 @@ const setUp = `
 `;
 
 /** Reads and judges nothing. */
-export class Ledger implements AsyncDisposable {
-  readonly #places: BrokerPlaces;
-  readonly #client: Client;
-  #first: Holdings = { databases: [], roles: [], rows: [], files: [] };
-
-  private constructor(places: BrokerPlaces) {
-    this.#places = places;
-    const url = new URL(places.postgresUrl);
-    url.pathname = "/klutch_broker";
-    this.#client = new Client({ connectionString: url.href });
-  }
-
-  /** Starts to record. No later write is missed. */
-  static async open(places: BrokerPlaces): Promise<Ledger> {
-    await using stack = new AsyncDisposableStack();
-    const ledger = stack.use(new Ledger(places));
-    const client = ledger.#client;
-    await client.connect();
-    await client.query(setUp);
-    for (const table of tables)
-      await client.query(
-        `create trigger ledger after insert or delete on public.${table} for each row execute function ledger.note()`,
-      );
-    ledger.#first = await ledger.#holdings();
-    stack.move();
-    return ledger;
-  }
-
-  async entries(): Promise<readonly Entry[]> {
-    const text = `select tab as "table", did, id, instance_id as "instanceId" from ledger.entries order by seq`;
-    return (await this.#client.query<Entry>(text)).rows;
-  }
-
-  /** Returns the databases, roles, rows and files that were not there when the ledger was opened. */
-  async holdings(): Promise<Holdings> {
-    const now = await this.#holdings();
-    const news = (key: keyof Holdings): readonly string[] =>
-      now[key].filter((one) => !this.#first[key].includes(one));
-    return { databases: news("databases"), roles: news("roles"), rows: news("rows"), files: news("files") };
-  }
-
-  async #holdings(): Promise<Holdings> {
-    const names = async (text: string): Promise<readonly string[]> =>
-      (await this.#client.query<{ name: string }>(text)).rows.map(({ name }) => name);
-    const rows = tables.map((table) => `select '${table} ' || id as name from public.${table}`);
-    return {
-      databases: await names("select datname as name from pg_database"),
-      roles: await names("select rolname as name from pg_roles"),
-      rows: await names(rows.join(" union all ")),
-      files: await filesBelow(this.#places.backupFolder),
-    };
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#client.end();
-  }
+export interface Ledger extends AsyncDisposable {
+  entries(): Promise<readonly Entry[]>;
+  /** Returns the databases, roles, rows and files that were not there when the ledger was opened, as words. */
+  holdings(): Promise<readonly string[]>;
 }
 
-async function filesBelow(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+/** Starts to record in a sandbox, which is up, by its folder. No later write is missed. */
+export async function openLedger(folder: string): Promise<Ledger> {
+  await using stack = new AsyncDisposableStack();
+  const client = new Client({ connectionString: await storeUrl(folder) });
+  stack.defer(() => client.end());
+  await client.connect();
+  await client.query(setUp);
+  for (const table of tables)
+    await client.query(
+      `create trigger ledger after insert or delete on public.${table} for each row execute function ledger.note()`,
+    );
+  const holdings = async (): Promise<readonly string[]> => {
+    const rows = tables.map((table) => `union all select '${table} ' || id from public.${table}`);
+    const text = `select 'database ' || datname as name from pg_database
+      union all select 'role ' || rolname from pg_roles ${rows.join(" ")}`;
+    const held = await client.query<{ name: string }>(text);
+    const files = await readdir(join(folder, "backups"), { recursive: true, withFileTypes: true });
+    const paths = files.filter((one) => one.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    return [...held.rows.map(({ name }) => name), ...paths];
+  };
+  const first = await holdings();
+  return Object.assign(stack.move(), {
+    async entries() {
+      const text = `select tab as "table", did, id, instance_id as "instanceId" from ledger.entries order by seq`;
+      return (await client.query<Entry>(text)).rows;
+    },
+    holdings: async () => (await holdings()).filter((one) => !first.includes(one)),
+  });
+}
+
+/** Returns the URL of the broker's database, for the superuser of the sandbox's PostgreSQL. */
+async function storeUrl(folder: string): Promise<string> {
+  const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
+  const port = numberAt(state, "ports", "postgres");
+  const password = textAt(state, "secrets", "postgresPassword");
+  if (port === undefined || password === undefined) throw new Error("the sandbox kept no port or password");
+  return `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/klutch_broker`;
 }
 
 /** Name of an instance's database. */

@@ -1,11 +1,18 @@
 /** The people of the app cluster and the controllers of the provider, without any fault between them and their own API server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
-import { type DynamicObject, type ObjectRef, secrets, secretText, textAt } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  isDeleting,
+  type ObjectRef,
+  secrets,
+  secretText,
+  textAt,
+} from "@klutch/kube-core";
 import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
 import type { Ledger, Outcome } from "./ledger.ts";
-import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
+import { type Action, isOperation, type Operation, type Plan } from "./plan.ts";
 import { databaseObject, databases, tenants } from "../../security/bound-fixture.ts";
 
 /** Holds the plan and ledger of a seed and the clients that its actions use. */
@@ -17,7 +24,7 @@ export interface Actors {
   readonly say: (text: string) => void;
 }
 
-type Operation = (actors: Actors, action: Action, ref: Place) => Promise<string>;
+type Deed = (actors: Actors, action: Action, ref: Place) => Promise<string>;
 type Place = ObjectRef & { readonly namespace: string };
 
 /** The provider's finalizer, for deletions that take their time. */
@@ -36,15 +43,12 @@ export async function operate(actors: Actors, action: Action): Promise<void> {
   actors.say(`${action.do} ${ref.namespace}/${ref.name}: ${result}`);
 }
 
-/** Returns true if the action is an operation, not a fault. */
-export const isOperation = (name: string): name is UserAction | ProviderAction => name in operations;
-
 /** Deletes a claim as its user does. */
 export async function deleteClaim(
   { ledger, consumer }: Pick<Actors, "ledger" | "consumer">,
   claim: DynamicObject,
 ): Promise<Outcome> {
-  const incarnation = ledger.find(textAt(claim, "spec", "incarnation"));
+  const incarnation = ledger.incarnationOf(claim);
   const { namespace, name = "", uid } = claim.metadata;
   const before = incarnation?.deletion;
   // Noted before it is sent: the agent may be faster than the answer.
@@ -71,15 +75,9 @@ async function attempt(send: () => Promise<unknown>): Promise<Outcome> {
 async function create({ ledger, consumer }: Actors, place: Place): Promise<string> {
   const revision = ledger.next();
   const incarnation = ledger.open(`${place.namespace}/${place.name}`);
+  const spec = { incarnation: incarnation.id, revision, list: [revision] };
   const outcome = await attempt(() =>
-    consumer.create(
-      databases,
-      databaseObject(place.namespace, place.name, {
-        incarnation: incarnation.id,
-        revision,
-        list: [revision],
-      }),
-    ),
+    consumer.create(databases, databaseObject(place.namespace, place.name, spec)),
   );
   if (outcome === "acknowledged") {
     incarnation.isCreated = true;
@@ -91,40 +89,46 @@ async function create({ ledger, consumer }: Actors, place: Place): Promise<strin
 async function patchClaim(
   actors: Actors,
   place: Place,
-  patch: (revision: number) => { readonly metadata?: object; readonly spec: object },
+  patch: (revision: number) => { readonly metadata?: object; readonly spec?: object },
 ): Promise<string> {
   const claim = await actors.consumer.find<DynamicObject>(databases, place);
   // A user who wants to change a missing claim creates it.
   if (claim === undefined) return `created instead: ${await create(actors, place)}`;
-  if (claim.metadata.deletionTimestamp !== undefined) return "is being deleted";
+  if (isDeleting(claim)) return "is being deleted";
   const { ledger, consumer } = actors;
   const revision = ledger.next();
   const { spec, metadata } = patch(revision);
-  const { uid } = claim.metadata;
-  const outcome = await attempt(() =>
-    consumer.mergePatch(databases, place, {
-      metadata: { ...metadata, uid },
-      spec: { ...spec, revision },
-    }),
-  );
-  const incarnation = ledger.find(textAt(claim, "spec", "incarnation"));
+  const change = { metadata: { ...metadata, uid: claim.metadata.uid }, spec: { ...spec, revision } };
+  const outcome = await attempt(() => consumer.mergePatch(databases, place, change));
+  const incarnation = ledger.incarnationOf(claim);
   if (outcome === "acknowledged" && incarnation !== undefined) incarnation.acknowledgedRevision = revision;
   return `${outcome}, revision ${revision}`;
 }
 
-/** Changes the provider's object of a claim, which must still be the object that was read. */
-async function onUpstream(
-  { provider }: Actors,
-  { namespace, name }: Place,
-  change: (upstream: DynamicObject, ref: ObjectRef) => Promise<Outcome | undefined>,
-): Promise<string> {
-  const ref = { namespace: serviceNamespaceName(tenants.a, namespace), name };
-  const upstream = await provider.find<DynamicObject>(databases, ref);
-  if (upstream === undefined) return "nothing on the provider";
-  return (await change(upstream, ref)) ?? "nothing to do";
+/** A change of the provider's object of a claim: a merge patch, and what to note once it was acknowledged. */
+interface Change {
+  readonly patch: { readonly metadata?: object; readonly spec?: object; readonly status?: object };
+  readonly noted?: () => void;
 }
 
-const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
+/** Changes the provider's object of a claim, which must still be the object that was read. */
+function onUpstream(change: (upstream: DynamicObject, ledger: Ledger) => Change | undefined): Deed {
+  return async ({ provider, ledger }, _action, { namespace, name }) => {
+    const ref = { namespace: serviceNamespaceName(tenants.a, namespace), name };
+    const upstream = await provider.find<DynamicObject>(databases, ref);
+    if (upstream === undefined) return "nothing on the provider";
+    const wanted = change(upstream, ledger);
+    if (wanted === undefined) return "nothing to do";
+    const { patch, noted } = wanted;
+    const own = { ...patch, metadata: { uid: upstream.metadata.uid, ...patch.metadata } };
+    const options = patch.status === undefined ? {} : ({ subresource: "status" } as const);
+    const outcome = await attempt(() => provider.mergePatch(databases, ref, own, options));
+    if (outcome === "acknowledged") noted?.();
+    return outcome;
+  };
+}
+
+const operations: Readonly<Record<Operation, Deed>> = {
   async create(actors, _action, place) {
     const found = await actors.consumer.find(databases, place);
     return found === undefined ? create(actors, place) : "is there already";
@@ -140,7 +144,6 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
   label: (actors, { dice }, place) =>
     patchClaim(actors, place, (revision) => ({
       metadata: { labels: { colour: dice < 0.4 ? null : `c${revision}` } },
-      spec: {},
     })),
   async delete(actors, _action, place) {
     const claim = await actors.consumer.find<DynamicObject>(databases, place);
@@ -155,30 +158,21 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
     }
     return "deleted, and it is still there";
   },
-  status: (actors, _action, place) =>
-    onUpstream(actors, place, (upstream, ref) => {
-      const { uid } = upstream.metadata;
-      const counter = actors.ledger.next();
-      const patch = { metadata: { uid }, status: { counter, phase: `phase-${counter % 3}` } };
-      return attempt(() => actors.provider.mergePatch(databases, ref, patch, { subresource: "status" }));
-    }),
-  lateInit: (actors, _action, place) =>
-    onUpstream(actors, place, async (upstream, ref) => {
-      const { uid = "" } = upstream.metadata;
-      if (textAt(upstream, "spec", "late") !== undefined) return undefined;
-      const late = `late-${actors.ledger.next()}`;
-      const patch = { metadata: { uid }, spec: { late } };
-      const outcome = await attempt(() => actors.provider.mergePatch(databases, ref, patch));
-      if (outcome === "acknowledged") actors.ledger.lateInitialised.set(uid, late);
-      return outcome;
-    }),
-  slow: (actors, _action, place) =>
-    onUpstream(actors, place, async (upstream, ref) => {
-      const { uid, resourceVersion, finalizers = [], deletionTimestamp } = upstream.metadata;
-      if (finalizers.includes(slowFinalizer) || deletionTimestamp !== undefined) return undefined;
-      const metadata = { uid, resourceVersion, finalizers: [...finalizers, slowFinalizer] };
-      return attempt(() => actors.provider.mergePatch(databases, ref, { metadata }));
-    }),
+  status: onUpstream((_upstream, ledger) => {
+    const counter = ledger.next();
+    return { patch: { status: { counter, phase: `phase-${counter % 3}` } } };
+  }),
+  lateInit: onUpstream((upstream, ledger) => {
+    const { uid = "" } = upstream.metadata;
+    if (textAt(upstream, "spec", "late") !== undefined) return undefined;
+    const late = `late-${ledger.next()}`;
+    return { patch: { spec: { late } }, noted: () => ledger.lateInitialised.set(uid, late) };
+  }),
+  slow: onUpstream((upstream) => {
+    const { resourceVersion, finalizers = [] } = upstream.metadata;
+    if (finalizers.includes(slowFinalizer) || isDeleting(upstream)) return undefined;
+    return { patch: { metadata: { resourceVersion, finalizers: [...finalizers, slowFinalizer] } } };
+  }),
   async finish({ provider }) {
     return `${await finishDeletions(provider)} finished`;
   },
@@ -220,8 +214,7 @@ function secretOf({ namespace, name: claim }: Place): { readonly key: string; re
 export async function finishDeletions(provider: KubeClient): Promise<number> {
   const { items } = await provider.list<DynamicObject>(databases);
   const waiting = items.filter(
-    ({ metadata: { deletionTimestamp, finalizers = [] } }) =>
-      deletionTimestamp !== undefined && finalizers.includes(slowFinalizer),
+    (object) => isDeleting(object) && object.metadata.finalizers?.includes(slowFinalizer),
   );
   for (const { metadata } of waiting) {
     const { namespace, name = "", resourceVersion, uid, finalizers = [] } = metadata;

@@ -1,9 +1,10 @@
 /** An agent as a process of its own, that is started again when it ends by itself, as a kubelet does. */
 import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { logTail, type ReservedPorts, reservePorts, type RunningProcess } from "@klutch/engines";
+import { logTail, type ReservedPorts, type RunningProcess } from "@klutch/engines";
 import type { ConnectionOrigin } from "@klutch/kube-testing";
-import { startKonnector } from "../../security/konnector-process.ts";
+import { startKonnector } from "../../security/bound-fixture.ts";
 
 /** One start of one agent. Its identity is the holder that it writes into the lease. */
 export interface AgentRun extends ConnectionOrigin {
@@ -56,60 +57,55 @@ async function holds(pid: number, socket: string): Promise<boolean> {
 
 const restartAfterMs = 400;
 
-/** Options of an agent. */
-export interface AgentOptions {
-  readonly identity: string;
-  readonly kubeconfig: string;
-  readonly logFile: string;
-  readonly runs: AgentRuns;
-}
-
 /** Keeps the port and the name of one agent over its restarts. */
 export class AgentSlot implements AsyncDisposable {
   /** Is the lease's holder while this agent leads. */
   readonly identity: string;
   /** Counts the times that it ended without being asked. */
   ends = 0;
-  readonly #options: AgentOptions;
+  readonly #kubeconfig: string;
+  readonly #logFile: string;
+  readonly #runs: AgentRuns;
   readonly #ports: ReservedPorts;
   #running: RunningProcess | undefined;
 
-  private constructor(options: AgentOptions, ports: ReservedPorts) {
-    this.identity = options.identity;
-    this.#options = options;
+  /** `folder` has its kubeconfig and gets its log; the port is given back with the agent. */
+  constructor(identity: string, folder: string, runs: AgentRuns, ports: ReservedPorts) {
+    this.identity = identity;
+    this.#kubeconfig = join(folder, "consumer.kubeconfig");
+    this.#logFile = join(folder, `${identity}.log`);
+    this.#runs = runs;
     this.#ports = ports;
   }
 
-  static async prepare(options: AgentOptions): Promise<AgentSlot> {
-    return new AgentSlot(options, await reservePorts(1));
-  }
-
-  get #port(): number {
-    return this.#ports.ports[0] ?? 0;
-  }
-
-  /** The last lines of its log, without stacks. */
-  log(lines: number): string {
-    return logTail(this.#options.logFile, lines).replaceAll(/,"stack":"(\\.|[^"\\])*"/g, "");
-  }
-
-  /** Returns its own report of its health. */
-  async health(): Promise<string> {
-    return fetch(`http://127.0.0.1:${this.#port}/readyz?verbose`).then(
+  /** Returns its own report of its health, and the last lines of its log, without stacks. */
+  async lastWords(lines: number): Promise<string> {
+    const health = await fetch(`http://127.0.0.1:${this.#port}/readyz?verbose`).then(
       (answer) => answer.text(),
       (error: unknown) => `no answer: ${String(error)}`,
     );
+    const log = logTail(this.#logFile, lines).replaceAll(/,"stack":"(\\.|[^"\\])*"/g, "");
+    return `${this.identity}: ${health}\n${log}`;
   }
 
   /** Returns as soon as the process exists. Does nothing when it runs. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
-    const { identity: name, kubeconfig, logFile, runs } = this.#options;
-    const flags = ["--log-level=debug"];
-    const running = await startKonnector({ name, kubeconfig, logFile, port: this.#port, flags });
-    runs.add(name, running.pid);
+    const running = await startKonnector({
+      name: this.identity,
+      kubeconfig: this.#kubeconfig,
+      logFile: this.#logFile,
+      port: this.#port,
+      // The plan deletes most of its few claims, on purpose and within a minute.
+      flags: ["--log-level=debug", "--mass-deletion-limit=0"],
+    });
+    this.#runs.add(this.identity, running.pid);
     this.#running = running;
     void this.#watchOver(running);
+  }
+
+  get #port(): number {
+    return this.#ports.ports[0] ?? 0;
   }
 
   async #watchOver(running: RunningProcess): Promise<void> {

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { numberAt, textAt, valueAt } from "@klutch/kube-core";
+import { listAt, numberAt, textAt } from "@klutch/kube-core";
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
 import type { AgentRun } from "./agent-slot.ts";
 import { tenants } from "../../security/bound-fixture.ts";
@@ -53,10 +53,7 @@ export interface AuditedWrite {
 
 /** Returns the current end of the log, to read only later lines. */
 export async function auditPosition(logFile: string): Promise<number> {
-  return stat(logFile).then(
-    ({ size }) => size,
-    () => 0,
-  );
+  return (await stat(logFile).catch(() => ({ size: 0 }))).size;
 }
 
 /** Returns the writes after the position, by time of arrival. */
@@ -66,13 +63,11 @@ export async function readAudit(logFile: string, from: number): Promise<readonly
   for await (const line of lines) {
     const event = parseLine(line);
     if (event === undefined) continue;
-    const sources = valueAt(event, "sourceIPs");
-    const address: unknown = Array.isArray(sources) ? sources[0] : undefined;
     writes.push({
       verb: textAt(event, "verb") ?? "",
       resource: textAt(event, "objectRef", "resource") ?? "",
       name: textAt(event, "objectRef", "name") ?? "",
-      address: typeof address === "string" ? address : "",
+      address: listAt(event, "sourceIPs").find((one) => typeof one === "string") ?? "",
       receivedAt: Date.parse(textAt(event, "requestReceivedTimestamp") ?? ""),
       completedAt: Date.parse(textAt(event, "stageTimestamp") ?? ""),
       code: numberAt(event, "responseStatus", "code") ?? 0,
@@ -108,13 +103,12 @@ export function writesWithoutLease(
   const terms = consumer
     .filter(({ resource, code }) => resource === "leases" && code < 300)
     .toSorted((left, right) => left.completedAt - right.completedAt);
-  const others = [
-    ...consumer.map((write) => ({ ...write, cluster: "consumer" })),
-    ...provider.map((write) => ({ ...write, cluster: "provider" })),
-  ].filter(({ resource }) => resource !== "leases");
+  const others = Object.entries({ consumer, provider }).flatMap(([cluster, writes]) =>
+    writes.map((write) => ({ ...write, cluster })),
+  );
   return others.flatMap(({ cluster, verb, resource, name, address, receivedAt }) => {
     const run = runs.find((one) => one.address === address);
-    if (run === undefined) return [];
+    if (run === undefined || resource === "leases") return [];
     const holders = possibleHolders(terms, receivedAt);
     if (holders.includes(run.identity)) return [];
     const at = new Date(receivedAt).toISOString();

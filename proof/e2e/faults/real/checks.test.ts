@@ -6,7 +6,7 @@ import type { DynamicObject } from "@klutch/kube-core";
 import { tenants } from "../../security/bound-fixture.ts";
 import { type AuditedWrite, thief, writesWithoutLease } from "./audit.ts";
 import { Ledger } from "./ledger.ts";
-import { ClaimWatch, UpstreamWatch } from "./observer.ts";
+import { claimWatch, upstreamWatch } from "./observer.ts";
 import { formatPlan, planOf } from "./plan.ts";
 
 const runs = [
@@ -73,7 +73,7 @@ function widget(uid: string, id: string, spec: object = {}, more: object = {}): 
 test("an upstream object that goes without its claim's deletion, a second one and an old spec are seen", () => {
   const ledger = new Ledger(1);
   const { id } = ledger.open("app/w");
-  const watch = new UpstreamWatch(ledger);
+  const watch = upstreamWatch(ledger);
   watch.seen(widget("1", id, { revision: 5 }));
   assert.equal(ledger.problems.length, 0);
   watch.seen(widget("1", id, { revision: 4 }));
@@ -95,7 +95,7 @@ test("a deletion that its user asked for is no problem", () => {
   const incarnation = ledger.open("app/w");
   incarnation.deletion = "sent";
   const deleting = widget("1", incarnation.id, {}, { deletionTimestamp: "2026-01-01T00:00:00Z" });
-  for (const watch of [new UpstreamWatch(ledger), new ClaimWatch(ledger)]) {
+  for (const watch of [upstreamWatch(ledger), claimWatch(ledger)]) {
     watch.seen(deleting);
     watch.gone(deleting);
   }
@@ -105,7 +105,7 @@ test("a deletion that its user asked for is no problem", () => {
 test("a status that goes back and a claim that vanishes are seen", () => {
   const ledger = new Ledger(1);
   const { id } = ledger.open("app/w");
-  const watch = new ClaimWatch(ledger);
+  const watch = claimWatch(ledger);
   for (const counter of [1, 3, 2]) watch.seen({ ...widget("1", id), status: { counter } });
   watch.gone(widget("1", id));
   assert.equal(ledger.problems.length, 2);

@@ -1,25 +1,14 @@
 /** Two real clusters that keep what they acknowledge, with a bound API, wires with faults in front of them, and agents as processes. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { apiServiceBindingCrd, consumerNamespace, konnectorName } from "@klutch/api";
+import { leases, namespaces } from "@klutch/kube-core";
+import { createKubeClient, formatKubeconfig, type KubeClient } from "@klutch/kube";
+import { reservePorts } from "@klutch/engines";
 import {
-  apiServiceBindings,
-  bindCrds,
-  consumerNamespace,
-  crdNameOf,
-  konnectorName,
-  serviceNamespaceName,
-} from "@klutch/api";
-import { type KubeObject, leases, namespaces } from "@klutch/kube-core";
-import {
-  type ClusterConfig,
-  createKubeClient,
-  formatKubeconfig,
-  type KubeClient,
-  serviceAccountToken,
-} from "@klutch/kube";
-import {
+  accountConfig,
   type FaultProxy,
   installKinds,
   namespaceObject,
@@ -35,8 +24,7 @@ import {
   databaseObject,
   databases,
   databasesName,
-  startBoundFixtureIn,
-  tenants,
+  startBoundFixture,
 } from "../../security/bound-fixture.ts";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
@@ -66,7 +54,6 @@ export interface Fixture extends AsyncDisposable {
   readonly runs: AgentRuns;
   /** The agent that always runs, and an agent that comes and goes. */
   readonly agents: readonly [AgentSlot, AgentSlot];
-  readonly folder: string;
   /** Chooses the way between agents and clusters. */
   route(plan: Plan): void;
 }
@@ -76,49 +63,40 @@ const apiReadyMs = 20_000;
 /** Starts everything; the API is bound and served, and the namespaces of claims are known upstream. The agents are stopped again. */
 export async function startFixture(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-faults-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-faults-")));
   const logOf = (cluster: string): string => join(folder, `${cluster}-audit.log`);
   const fixture = stack.use(
-    await startBoundFixtureIn(
-      async ({ name = "" }) =>
-        startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, logOf(name)) }),
-      "Namespaced",
+    await startBoundFixture(async ({ name = "" }) =>
+      startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, logOf(name)) }),
     ),
   );
   const runs = new AgentRuns();
   const consumer = stack.use(await startSide(fixture.appCluster, logOf("app-cluster"), runs));
   const provider = stack.use(await startSide(fixture.controlPlane, logOf("control-plane"), runs));
   // The plugin waits for this kind, which a konnector installs; the first one starts after the plugin, whose connections are of no agent.
-  await installKinds(consumer.cluster.client, bindCrds.filter(isOfBindings));
+  await installKinds(consumer.cluster.client, [apiServiceBindingCrd]);
   await bindDatabases(fixture, provider.wire.url);
   const agents = await startAgents(stack, consumer, folder, runs);
   await agents[0].start();
-  await useNamespaces(consumer.client, provider.client).catch((error: unknown) => {
-    throw new Error(`the agent does not get going:\n${agents[0].log(30)}`, { cause: error });
+  await useNamespaces(consumer.client, provider.client).catch(async (error: unknown) => {
+    throw new Error(`the agent does not get going:\n${await agents[0].lastWords(30)}`, { cause: error });
   });
   await agents[0].stop();
   // The backend has nothing left to do, and the objects that it made stay.
   await fixture.backend.stop();
   const sides = { consumer, provider };
-  const owned = stack.move();
-  return {
+  return Object.assign(stack.move(), {
     sides,
     runs,
     agents,
-    folder,
-    route(plan) {
+    route(plan: Plan) {
       for (const name of ["consumer", "provider"] as const) {
         const { wire, watchProxy, cluster } = sides[name];
         wire.route(plan.route[name] === "http" ? watchProxy.config.server : cluster.config.server);
       }
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  });
 }
-
-const isOfBindings = ({ metadata }: KubeObject): boolean =>
-  metadata.name === crdNameOf({ group: apiServiceBindings.group, resource: apiServiceBindings.plural });
 
 /** Makes the namespaces of claims, and claims there until the provider has them; then they go again. */
 async function useNamespaces(consumer: KubeClient, provider: KubeClient): Promise<void> {
@@ -126,14 +104,10 @@ async function useNamespaces(consumer: KubeClient, provider: KubeClient): Promis
   await untilServed(consumer, databasesName);
   for (const namespace of claimNamespaces)
     await consumer.create(databases, databaseObject(namespace, "first"));
-  for (const namespace of claimNamespaces) {
-    const upstream = { namespace: serviceNamespaceName(tenants.a, namespace), name: "first" };
-    await waitFor("the first claim", () => provider.find(databases, upstream));
-    const ref = { namespace, name: "first" };
-    await consumer.delete(databases, ref);
-    const isGone = async (): Promise<boolean> => (await consumer.find(databases, ref)) === undefined;
-    await waitFor("the first claim to be gone", isGone);
-  }
+  const count = async (client: KubeClient): Promise<number> => (await client.list(databases)).items.length;
+  await waitFor("the first claims", async () => (await count(provider)) === claimNamespaces.length);
+  for (const namespace of claimNamespaces) await consumer.delete(databases, { namespace, name: "first" });
+  await waitFor("the first claims to be gone", async () => (await count(consumer)) === 0);
 }
 
 async function startSide(cluster: OwnCluster, auditLog: string, runs: AgentRuns): Promise<Side> {
@@ -146,44 +120,31 @@ async function startSide(cluster: OwnCluster, auditLog: string, runs: AgentRuns)
     await TcpProxy.start(cluster.url, { originOf: (clientPort, port) => runs.originOf(clientPort, port) }),
   );
   let up: Promise<void> = Promise.resolve();
-  const owned = stack.move();
-  return {
+  const isReady = async (): Promise<boolean> =>
+    !cluster.apiServer.hasExited && (await client.request({ method: "GET", path: "/readyz" })) !== undefined;
+  const comeBack = async (server: Server): Promise<void> => {
+    await cluster.restart(server);
+    // An API server may give up without its etcd; a kubelet would start it again.
+    await waitFor("the API server", isReady, { timeoutMs: apiReadyMs }).catch(() =>
+      cluster.restart("apiserver"),
+    );
+  };
+  stack.defer(() => up.catch(() => undefined));
+  return Object.assign(stack.move(), {
     cluster,
     client,
     wire,
     watchProxy,
     auditLog,
-    async crash(server, downMs) {
+    async crash(server: Server, downMs: number) {
       await up;
       await cluster.kill(server);
-      up = comeBack(cluster, client, server, downMs);
+      up = sleep(downMs).then(() => comeBack(server));
       // Callers that wait for `untilUp` get the error.
       up.catch(() => undefined);
     },
     untilUp: () => up,
-    async [Symbol.asyncDispose]() {
-      await up.catch(() => undefined);
-      await owned.disposeAsync();
-    },
-  };
-}
-
-async function comeBack(
-  cluster: OwnCluster,
-  client: KubeClient,
-  server: Server,
-  downMs: number,
-): Promise<void> {
-  await sleep(downMs);
-  await cluster.restart(server);
-  const isReady = async (): Promise<boolean> =>
-    !cluster.apiServer.hasExited && (await client.request({ method: "GET", path: "/readyz" })) !== undefined;
-  try {
-    await waitFor("the API server", isReady, { timeoutMs: apiReadyMs });
-  } catch {
-    // An API server may give up without its etcd; a kubelet would start it again.
-    await cluster.restart("apiserver");
-  }
+  });
 }
 
 async function startAgents(
@@ -193,16 +154,12 @@ async function startAgents(
   runs: AgentRuns,
 ): Promise<readonly [AgentSlot, AgentSlot]> {
   const account = { namespace: consumerNamespace, name: konnectorName };
-  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 24 * 3600 });
-  const kubeconfig = join(folder, "consumer.kubeconfig");
   // The certificate is valid for 127.0.0.1 at any port.
-  const config: ClusterConfig = { ...cluster.config, server: wire.url, auth: { kind: "token", token } };
-  await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
-  const prepare = async (identity: string): Promise<AgentSlot> => {
-    const logFile = join(folder, `${identity}.log`);
-    return stack.use(await AgentSlot.prepare({ identity, kubeconfig, logFile, runs }));
-  };
-  return [await prepare("agent-a"), await prepare("agent-b")];
+  const config = { ...(await accountConfig(cluster, account)), server: wire.url };
+  await writeFile(join(folder, "consumer.kubeconfig"), formatKubeconfig(config), { mode: 0o600 });
+  const slot = async (identity: string): Promise<AgentSlot> =>
+    stack.use(new AgentSlot(identity, folder, runs, await reservePorts(1)));
+  return [await slot("agent-a"), await slot("agent-b")];
 }
 
 /** Lets the next agent lead at once. */

@@ -84,12 +84,10 @@ export function judge(reading: Reading, ledger: Ledger): readonly string[] {
 
 /** Returns a description of each object of the seed that is left on either side. */
 export function leftovers({ claims, upstreams, copies, sources }: Reading): readonly string[] {
-  const describe = (side: string, objects: readonly DynamicObject[]): string[] =>
-    objects.map((object) => `${object.kind} ${keyOf(object)} of the ${side} is left`);
-  return [
-    ...describe("consumer", [...claims, ...copies]),
-    ...describe("provider", [...upstreams, ...sources]),
-  ];
+  const sides = { consumer: [...claims, ...copies], provider: [...upstreams, ...sources] };
+  return Object.entries(sides).flatMap(([side, objects]) =>
+    objects.map((object) => `${object.kind} ${keyOf(object)} of the ${side} is left`),
+  );
 }
 
 function judgeClaim(
@@ -108,21 +106,15 @@ function judgeClaim(
   if (deletion === "acknowledged") return [`${what} was deleted and is still there`];
   const revision = numberAt(claim, "spec", "revision") ?? 0;
   const shown = numberAt(own[0], "spec", "revision");
-  const isStale =
-    valueAt(own[0], "status") !== undefined &&
-    numberAt(claim, "status", "counter") !== numberAt(own[0], "status", "counter");
-  const faults: readonly (readonly [isSo: boolean, text: string])[] = [
-    [
-      revision < acknowledgedRevision,
-      `has revision ${revision}, but ${acknowledgedRevision} was acknowledged`,
-    ],
-    [
-      shown !== revision || own.length !== 1,
-      `has revision ${revision}, the provider shows ${shown} in ${own.length} objects`,
-    ],
-    [isStale, "does not show the last status"],
-  ];
-  return faults.filter(([isSo]) => isSo).map(([, text]) => `${what} ${text}`);
+  const faults: string[] = [];
+  if (revision < acknowledgedRevision)
+    faults.push(`has revision ${revision}, but ${acknowledgedRevision} was acknowledged`);
+  if (shown !== revision || own.length !== 1)
+    faults.push(`has revision ${revision}, the provider shows ${shown} in ${own.length} objects`);
+  const counter = numberAt(own[0], "status", "counter");
+  if (valueAt(own[0], "status") !== undefined && numberAt(claim, "status", "counter") !== counter)
+    faults.push("does not show the last status");
+  return faults.map((text) => `${what} ${text}`);
 }
 
 function judgeLateInitialised({ upstreams }: Reading, ledger: Ledger): readonly string[] {

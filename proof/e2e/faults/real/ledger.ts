@@ -1,4 +1,5 @@
 /** Records the writes that the API servers acknowledged, and those that they may have made without an answer. */
+import { type DynamicObject, textAt } from "@klutch/kube-core";
 
 /** One life of a claim, from its creation to its deletion. Its id goes to the provider in the spec. */
 export interface Incarnation {
@@ -43,7 +44,9 @@ export class Ledger {
     return opened;
   }
 
-  find(id: string | undefined): Incarnation | undefined {
+  /** Returns the life to which a claim or its upstream object belongs. */
+  incarnationOf(object: DynamicObject): Incarnation | undefined {
+    const id = textAt(object, "spec", "incarnation");
     return this.incarnations.find((one) => one.id === id);
   }
 

@@ -4,29 +4,56 @@ import { seededRandom } from "@klutch/kube-testing";
 /** One of the two clusters. */
 export type ClusterName = "consumer" | "provider";
 
-/** An action of the users of the app cluster. */
-export type UserAction = "create" | "edit" | "label" | "delete" | "recreate";
-/** An action of the provider's controllers. */
-export type ProviderAction = "status" | "lateInit" | "slow" | "finish" | "secret" | "dropSecret";
-/** A fault. */
-export type FaultAction =
-  | "killAgent"
-  | "killApi"
-  | "killEtcd"
-  | "cut"
-  | "refuse"
-  | "blackHole"
-  | "delay"
-  | "truncate"
-  | "answer"
-  | "secondAgent"
-  | "stopSecond"
-  | "takeLease"
-  | "isolateAgent";
+/** Actions of the app cluster's users and of the provider's controllers, with how often they are drawn. */
+const operations = {
+  create: 5,
+  edit: 8,
+  label: 3,
+  delete: 3,
+  recreate: 2,
+  status: 8,
+  lateInit: 3,
+  slow: 2,
+  finish: 2,
+  secret: 4,
+  dropSecret: 1,
+} as const;
+
+export type Operation = keyof typeof operations;
+
+/** The way in which plans use a fault. */
+interface FaultUse {
+  /** Number of times that every seed has it. Default 0. */
+  readonly certain?: number;
+  /** True if it may be drawn in addition. */
+  readonly isDrawn?: boolean;
+  /** Milliseconds, from and to. Default 0. */
+  readonly forMs?: readonly [number, number];
+}
+
+const faults = {
+  killAgent: { certain: 2, forMs: [50, 1_500] },
+  killApi: { certain: 1, isDrawn: true, forMs: [50, 1_500] },
+  killEtcd: { certain: 1, isDrawn: true, forMs: [50, 1_500] },
+  cut: { certain: 1, isDrawn: true },
+  refuse: { isDrawn: true, forMs: [800, 3_000] },
+  blackHole: { certain: 1, forMs: [3_000, 6_000] },
+  delay: { isDrawn: true, forMs: [800, 3_000] },
+  truncate: { certain: 1, isDrawn: true },
+  answer: { isDrawn: true },
+  secondAgent: { isDrawn: true },
+  /** Comes with `secondAgent`. */
+  stopSecond: {},
+  takeLease: { isDrawn: true },
+  /** Only in long plans. */
+  isolateAgent: { forMs: [17_000, 22_000] },
+} as const;
+
+export type Fault = keyof typeof faults;
 
 /** One step. Every step has all fields; each kind uses those that mean something to it. */
 export interface Action {
-  readonly do: UserAction | ProviderAction | FaultAction;
+  readonly do: Operation | Fault;
   /** Index into the claims of the seed. */
   readonly claim: number;
   readonly cluster: ClusterName;
@@ -50,53 +77,15 @@ export interface Plan {
 /** Consumer namespaces with claims. */
 export const claimNamespaces: readonly string[] = ["app", "shop"];
 
-const operations: Readonly<Record<UserAction | ProviderAction, number>> = {
-  create: 5,
-  edit: 8,
-  label: 3,
-  delete: 3,
-  recreate: 2,
-  status: 8,
-  lateInit: 3,
-  slow: 2,
-  finish: 2,
-  secret: 4,
-  dropSecret: 1,
-};
-
-/** Faults that every seed has, in addition to the drawn ones. */
-const certain: readonly FaultAction[] = [
-  "killAgent",
-  "killAgent",
-  "killApi",
-  "killEtcd",
-  "cut",
-  "blackHole",
-  "truncate",
-];
-const drawn: readonly FaultAction[] = [
-  "killApi",
-  "killEtcd",
-  "cut",
-  "refuse",
-  "delay",
-  "truncate",
-  "answer",
-  "secondAgent",
-  "takeLease",
-];
-
-const longFaults: readonly FaultAction[] = ["secondAgent", "isolateAgent"];
-
 /** Number of creations that come before the first fault, and have arrived by then. */
 export const quietActions = 3;
 
 /** Options of `planOf`. */
 export interface PlanSize {
   /** Number of actions. Default 40. */
-  readonly actions?: number | undefined;
+  readonly actions?: number;
   /** Cuts a leader off from its lease for longer than the lease lasts. Default false, because it takes half a minute. */
-  readonly long?: boolean | undefined;
+  readonly long?: boolean;
 }
 
 /** Returns the plan of a seed; always the same one. */
@@ -108,11 +97,10 @@ export function planOf(seed: number, { actions: count = 40, long = false }: Plan
     // The same names in both namespaces.
     name: `w${seed}-${Math.floor(index / 2)}`,
   }));
-  const faults = faultsOf(random, Math.floor(count / 4));
-  const kinds = shuffled(random, [
-    ...faults,
-    ...Array.from({ length: Math.max(0, count - quietActions - faults.length) }, () => operationOf(random)),
-  ]);
+  const chosen = faultsOf(random, Math.floor(count / 4));
+  const others = Array.from({ length: Math.max(0, count - quietActions - chosen.length) }, () =>
+    operationOf(random),
+  );
   const step = (kind: Action["do"], claim: number): Action => ({
     do: kind,
     claim,
@@ -121,6 +109,7 @@ export function planOf(seed: number, { actions: count = 40, long = false }: Plan
     pauseMs: 20 + below(300),
     dice: random(),
   });
+  const longFaults = ["secondAgent", "isolateAgent"] as const;
   return {
     seed,
     route: { consumer: seed % 3 === 2 ? "http" : "direct", provider: seed % 3 === 1 ? "http" : "direct" },
@@ -128,7 +117,7 @@ export function planOf(seed: number, { actions: count = 40, long = false }: Plan
     actions: [
       ...Array.from({ length: quietActions }, (_, claim) => step("create", claim)),
       ...(long ? longFaults : []).map((kind) => step(kind, 0)),
-      ...kinds.map((kind) => step(kind, below(claims.length))),
+      ...shuffled(random, [...chosen, ...others]).map((kind) => step(kind, below(claims.length))),
     ],
   };
 }
@@ -143,41 +132,35 @@ export function formatPlan({ seed, route, claims, actions }: Plan): string {
   return [`seed ${seed}, consumer ${route.consumer}, provider ${route.provider}`, ...lines].join("\n");
 }
 
-function faultsOf(random: () => number, count: number): FaultAction[] {
-  const rest = shuffled(random, drawn).slice(0, Math.max(0, count - certain.length));
-  const faults = [...certain, ...rest];
-  return faults.includes("secondAgent") ? [...faults, "stopSecond"] : faults;
+/** Returns true if the action is an operation, not a fault. */
+export function isOperation(name: string): name is Operation {
+  return name in operations;
 }
 
-function operationOf(random: () => number): UserAction | ProviderAction {
+const isFault = (name: string): name is Fault => name in faults;
+const useOf = (fault: Fault): FaultUse => faults[fault];
+
+function faultsOf(random: () => number, count: number): readonly Fault[] {
+  const all = Object.keys(faults).filter(isFault);
+  const certain = all.flatMap((fault) => Array.from({ length: useOf(fault).certain ?? 0 }, () => fault));
+  const drawn = all.filter((fault) => useOf(fault).isDrawn === true);
+  const chosen = [...certain, ...shuffled(random, drawn).slice(0, Math.max(0, count - certain.length))];
+  return chosen.includes("secondAgent") ? [...chosen, "stopSecond"] : chosen;
+}
+
+function operationOf(random: () => number): Operation {
   const entries = Object.entries(operations);
   let left = random() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-  const found = entries.find(([, weight]) => (left -= weight) < 0);
-  return isOperation(found?.[0]) ? found[0] : "edit";
+  const [name = ""] = entries.find(([, weight]) => (left -= weight) < 0) ?? [];
+  return isOperation(name) ? name : "edit";
 }
 
-const isOperation = (name: string | undefined): name is UserAction | ProviderAction =>
-  name !== undefined && name in operations;
-
-/** Milliseconds, from and to. */
-const durations: Readonly<Partial<Record<Action["do"], readonly [number, number]>>> = {
-  blackHole: [3_000, 6_000],
-  isolateAgent: [17_000, 22_000],
-  delay: [800, 3_000],
-  refuse: [800, 3_000],
-  killApi: [50, 1_500],
-  killEtcd: [50, 1_500],
-  killAgent: [50, 1_500],
-};
-
 function durationOf(kind: Action["do"], random: () => number): number {
-  const [from, to] = durations[kind] ?? [0, 0];
+  const [from, to] = (isFault(kind) ? useOf(kind).forMs : undefined) ?? [0, 0];
   return Math.round(from + random() * (to - from));
 }
 
-function shuffled<T>(random: () => number, items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .toSorted((left, right) => left.at - right.at)
-    .map(({ item }) => item);
+function shuffled<T>(random: () => number, items: readonly T[]): readonly T[] {
+  const placed = items.map((item) => ({ item, at: random() }));
+  return placed.toSorted((left, right) => left.at - right.at).map(({ item }) => item);
 }

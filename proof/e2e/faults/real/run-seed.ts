@@ -1,15 +1,15 @@
 /** One seed: actions under faults, then peace, then the judgement, then everything is deleted. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { consumerNamespace } from "@klutch/api";
-import { type DynamicObject, leases, secrets } from "@klutch/kube-core";
+import { isDeleting, leases, refOfObject, secrets } from "@klutch/kube-core";
 import { ApiError, TransportError } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { type Actors, deleteClaim, finishDeletions, isOperation, operate } from "./actors.ts";
+import { type Actors, deleteClaim, finishDeletions, operate } from "./actors.ts";
 import { auditPosition, readAudit, thief, writesWithoutLease } from "./audit.ts";
 import { judge, leftovers, read } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { observe } from "./observer.ts";
-import { type Action, formatPlan, type Plan, quietActions } from "./plan.ts";
+import { type Action, type Fault, formatPlan, isOperation, type Plan, quietActions } from "./plan.ts";
 import { freeLease, type Fixture } from "./fixture.ts";
 
 /** Figures of a seed that went well. Times in milliseconds. */
@@ -34,24 +34,12 @@ const theftSeconds = 11;
 
 /** Runs the plan in the fixture. Throws with plan, protocol and the agents' last words when a promise is broken. */
 export async function runSeed(fixture: Fixture, plan: Plan): Promise<SeedResult> {
-  const ledger = new Ledger(plan.seed);
-  const started = performance.now();
-  const protocol: string[] = [];
-  const say = (text: string): void => {
-    protocol.push(
-      `${new Date().toISOString().slice(11, 23)} +${Math.round(performance.now() - started)} ${text}`,
-    );
-  };
-  const run = new SeedRun(fixture, plan, ledger, say);
+  const run = new SeedRun(fixture, plan);
   try {
-    return { ...(await run.all()), protocol };
+    return await run.all();
   } catch (error) {
-    const logs = await Promise.all(
-      fixture.agents.map(async (agent, index) => {
-        return `agent ${"ab"[index]}: ${await agent.health()}\n${agent.log(150)}`;
-      }),
-    );
-    const text = [formatPlan(plan), "", ...protocol, "", ...logs, "", String(error)].join("\n");
+    const logs = await Promise.all(fixture.agents.map((agent) => agent.lastWords(150)));
+    const text = [formatPlan(plan), "", ...run.protocol, "", ...logs, "", String(error)].join("\n");
     throw new Error(`seed ${plan.seed} failed:\n${text}`, { cause: error });
   } finally {
     await run.end();
@@ -59,53 +47,56 @@ export async function runSeed(fixture: Fixture, plan: Plan): Promise<SeedResult>
 }
 
 class SeedRun {
+  readonly protocol: string[] = [];
   readonly #fixture: Fixture;
   readonly #plan: Plan;
   readonly #ledger: Ledger;
-  readonly #say: (text: string) => void;
   readonly #actors: Actors;
+  readonly #started = performance.now();
   readonly #background = new Set<Promise<void>>();
 
-  constructor(fixture: Fixture, plan: Plan, ledger: Ledger, say: (text: string) => void) {
+  constructor(fixture: Fixture, plan: Plan) {
     this.#fixture = fixture;
     this.#plan = plan;
+    const ledger = new Ledger(plan.seed);
     this.#ledger = ledger;
-    this.#say = say;
     const { consumer, provider } = fixture.sides;
+    const say = (text: string): void => this.#say(text);
     this.#actors = { plan, ledger, consumer: consumer.client, provider: provider.client, say };
   }
 
-  async all(): Promise<Omit<SeedResult, "protocol">> {
+  async all(): Promise<SeedResult> {
     const { sides, agents, runs } = this.#fixture;
-    const logs = [sides.consumer.auditLog, sides.provider.auditLog] as const;
+    const logs = [sides.consumer.auditLog, sides.provider.auditLog];
     const from = await Promise.all(logs.map(auditPosition));
-    const endsBefore = agents.reduce((sum, { ends }) => sum + ends, 0);
+    const ends = (): number => agents.reduce((sum, one) => sum + one.ends, 0);
+    const endsBefore = ends();
     this.#fixture.route(this.#plan);
     await freeLease(this.#fixture);
     await agents[0].start();
-    const times = [performance.now()];
-    {
-      await using _observing = observe(this.#fixture, this.#ledger);
-      const { actions } = this.#plan;
-      for (const action of actions.slice(0, quietActions)) await this.#act(action);
-      await this.#until("the first claims", async () => judge(await read(this.#fixture), this.#ledger));
-      for (const action of actions.slice(quietActions)) await this.#act(action);
-      await this.#peace();
-      times.push(performance.now());
-      await this.#until("convergence", async () => judge(await read(this.#fixture), this.#ledger));
-      times.push(performance.now());
-      await this.#until("nothing to be left", async () => {
-        await this.#deleteAll();
-        return leftovers(await read(this.#fixture));
-      });
-      times.push(performance.now());
-    }
+    const begin = performance.now();
+    await using stack = new AsyncDisposableStack();
+    stack.use(observe(this.#fixture, this.#ledger));
+    const problems = async (): Promise<readonly string[]> => judge(await read(this.#fixture), this.#ledger);
+    const { actions } = this.#plan;
+    for (const action of actions.slice(0, quietActions)) await this.#act(action);
+    await this.#until("the first claims", problems);
+    for (const action of actions.slice(quietActions)) await this.#act(action);
+    await this.#peace();
+    const faultsOver = performance.now();
+    await this.#until("convergence", problems);
+    const settled = performance.now();
+    await this.#until("nothing to be left", async () => {
+      await this.#deleteAll();
+      return leftovers(await read(this.#fixture));
+    });
+    const cleaned = performance.now();
+    await stack.disposeAsync();
     const [consumer = [], provider = []] = await Promise.all(
       logs.map((log, index) => readAudit(log, from[index] ?? 0)),
     );
     writesWithoutLease(consumer, provider, runs.all).forEach((problem) => this.#ledger.report(problem));
     if (this.#ledger.problems.length > 0) throw new Error(this.#ledger.problems.join("\n"));
-    const [begin = 0, faultsOver = 0, settled = 0, cleaned = 0] = times;
     const writes = [...consumer, ...provider].filter(({ resource }) => resource !== "leases");
     return {
       actionsMs: faultsOver - begin,
@@ -114,7 +105,8 @@ class SeedRun {
       claims: this.#ledger.incarnations.filter(({ isCreated }) => isCreated).length,
       agentWrites: writes.length,
       knownWrites: writes.filter((write) => runs.all.some(({ address }) => address === write.address)).length,
-      agentEnds: agents.reduce((sum, { ends }) => sum + ends, 0) - endsBefore,
+      agentEnds: ends() - endsBefore,
+      protocol: this.protocol,
     };
   }
 
@@ -126,41 +118,54 @@ class SeedRun {
     await Promise.all(agents.map((agent) => agent.stop()));
   }
 
-  async #act(action: Action): Promise<void> {
-    await sleep(action.pauseMs);
-    if (isOperation(action.do)) await operate(this.#actors, action);
-    else {
-      this.#say(`${action.do} ${action.cluster} ${action.forMs} ms`);
-      await this.#fault(action);
-    }
+  #say(text: string): void {
+    const time = new Date().toISOString().slice(11, 23);
+    this.protocol.push(`${time} +${Math.round(performance.now() - this.#started)} ${text}`);
   }
 
-  async #fault({ do: kind, cluster, forMs, dice }: Action): Promise<void> {
-    const side = this.#fixture.sides[cluster];
-    const [first, second] = this.#fixture.agents;
+  async #act(action: Action): Promise<void> {
+    await sleep(action.pauseMs);
+    if (isOperation(action.do)) return operate(this.#actors, action);
+    this.#say(`${action.do} ${action.cluster} ${action.forMs} ms`);
+    await this.#faults(action)[action.do]();
+  }
+
+  #faults({ cluster, forMs, dice }: Action): Readonly<Record<Fault, () => unknown>> {
+    const { sides, agents } = this.#fixture;
+    const side = sides[cluster];
+    const [first, second] = agents;
     const { wire, watchProxy } = side;
     const isHttp = this.#plan.route[cluster] === "http";
-    const faults: Readonly<Partial<Record<Action["do"], () => void | Promise<void>>>> = {
-      killAgent: async () => {
-        await first.kill();
-        this.#later(forMs, () => first.start());
-      },
+    /** Does it, and undoes it when the time of the fault is over. */
+    const forTime = async (work: () => unknown, undo: () => unknown): Promise<void> => {
+      await work();
+      const waiting = sleep(forMs)
+        .then(async () => void (await undo()))
+        .finally(() => this.#background.delete(waiting));
+      waiting.catch(() => undefined);
+      this.#background.add(waiting);
+    };
+    const toggled = (toggle: (isOn: boolean) => void): Promise<void> =>
+      forTime(
+        () => toggle(true),
+        () => toggle(false),
+      );
+    return {
+      killAgent: () =>
+        forTime(
+          () => first.kill(),
+          () => first.start(),
+        ),
       killApi: () => side.crash("apiserver", forMs),
       killEtcd: () => side.crash("etcd", forMs),
       cut: () => wire.cut(),
-      refuse: () => {
-        wire.refuse(true);
-        wire.cut();
-        this.#later(forMs, () => wire.refuse(false));
-      },
-      blackHole: () => {
-        wire.blackHole(true);
-        this.#later(forMs, () => wire.blackHole(false));
-      },
-      delay: () => {
-        wire.delay(20 + Math.round(dice * 200));
-        this.#later(forMs, () => wire.delay(0));
-      },
+      refuse: () =>
+        toggled((isOn) => {
+          wire.refuse(isOn);
+          if (isOn) wire.cut();
+        }),
+      blackHole: () => toggled((isOn) => wire.blackHole(isOn)),
+      delay: () => toggled((isOn) => wire.delay(isOn ? 20 + Math.round(dice * 200) : 0)),
       truncate: () => (isHttp && dice < 0.6 ? watchProxy : wire).truncate(),
       answer: () => {
         watchProxy.answer(dice < 0.3 ? 410 : dice < 0.6 ? 429 : dice < 0.8 ? 500 : 503, 2);
@@ -170,15 +175,8 @@ class SeedRun {
       secondAgent: () => second.start(),
       stopSecond: () => (dice < 0.5 ? second.kill() : second.stop()),
       takeLease: () => this.#takeLease(),
-      isolateAgent: () => {
-        const { wire: toLease } = this.#fixture.sides.consumer;
-        toLease.isolate(first.identity);
-        this.#later(forMs, () => toLease.isolate(undefined));
-      },
+      isolateAgent: () => toggled((isOn) => sides.consumer.wire.isolate(isOn ? first.identity : undefined)),
     };
-    const fault = faults[kind];
-    if (fault === undefined) throw new Error(`no fault ${kind}`);
-    await fault();
   }
 
   async #takeLease(): Promise<void> {
@@ -188,14 +186,6 @@ class SeedRun {
       if (!(error instanceof ApiError || error instanceof TransportError)) throw error;
       this.#say(`the lease was not taken: ${error.message}`);
     });
-  }
-
-  #later(afterMs: number, undo: () => void | Promise<void>): void {
-    const waiting = sleep(afterMs)
-      .then(undo)
-      .finally(() => this.#background.delete(waiting));
-    waiting.catch(() => undefined);
-    this.#background.add(waiting);
   }
 
   /** Ends every fault. */
@@ -209,29 +199,22 @@ class SeedRun {
   }
 
   async #until(what: string, problems: () => Promise<readonly string[]>): Promise<void> {
-    let last: readonly string[] = [];
     const isOver = async (): Promise<boolean> => {
       if (this.#ledger.problems.length > 0) return true;
       await finishDeletions(this.#fixture.sides.provider.client);
-      last = await problems();
-      return last.length === 0;
+      const last = await problems();
+      if (last.length > 0) throw new Error(last.join("\n"));
+      return true;
     };
-    try {
-      await waitFor(what, isOver, { timeoutMs: settleLimitMs, intervalMs: 200 });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${last.join("\n")}`, { cause: error });
-    }
+    await waitFor(what, isOver, { timeoutMs: settleLimitMs, intervalMs: 200 });
     if (this.#ledger.problems.length > 0) throw new Error(this.#ledger.problems.join("\n"));
     this.#say(what);
   }
 
   async #deleteAll(): Promise<void> {
     const { claims, sources } = await read(this.#fixture);
-    const alive = (object: DynamicObject): boolean => object.metadata.deletionTimestamp === undefined;
-    for (const claim of claims.filter(alive)) await deleteClaim(this.#actors, claim);
-    for (const { metadata } of sources.filter(alive)) {
-      const { namespace, name = "" } = metadata;
-      await this.#actors.provider.delete(secrets, { namespace, name });
-    }
+    for (const claim of claims) if (!isDeleting(claim)) await deleteClaim(this.#actors, claim);
+    for (const source of sources)
+      if (!isDeleting(source)) await this.#actors.provider.delete(secrets, refOfObject(source));
   }
 }

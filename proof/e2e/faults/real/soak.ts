@@ -3,19 +3,12 @@
  * each seed; a seed that fails is printed in full and makes the exit code 1. `--actions 80` makes the plans longer, `--long`
  * cuts the leader off from its lease for longer than it lasts, `--verbose` prints what was done.
  */
-import { parseArgs } from "node:util";
-import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
+import { exitCodeOf, optionsOf } from "@klutch/kube-testing";
 import { planOf } from "./plan.ts";
 import { runSeed, type SeedResult } from "./run-seed.ts";
 import { startFixture } from "./fixture.ts";
 
-const options = {
-  seeds: { type: "string", default: "20" },
-  from: { type: "string", default: "1" },
-  actions: { type: "string", default: "40" },
-  long: { type: "boolean", default: false },
-  verbose: { type: "boolean", default: false },
-} as const;
+const defaults = { seeds: 20, from: 1, actions: 40, long: false, verbose: false };
 
 function lineOf(seed: number, result: SeedResult): string {
   const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
@@ -27,17 +20,13 @@ function lineOf(seed: number, result: SeedResult): string {
 }
 
 async function main(): Promise<number> {
-  const args = process.argv.slice(2).filter((argument) => argument !== "--");
-  const { values } = parseArgs({ args, options });
-  const seeds = wholeNumber("seeds", values.seeds);
-  const from = wholeNumber("from", values.from);
-  const actions = wholeNumber("actions", values.actions);
+  const { seeds, from, actions, long, verbose } = optionsOf(defaults, process.argv.slice(2));
   const failed: number[] = [];
   await using fixture = await startFixture();
   for (let seed = from; seed < from + seeds; seed++) {
     try {
-      const result = await runSeed(fixture, planOf(seed, { actions, long: values.long }));
-      if (values.verbose) console.log(result.protocol.join("\n"));
+      const result = await runSeed(fixture, planOf(seed, { actions, long }));
+      if (verbose) console.log(result.protocol.join("\n"));
       console.log(lineOf(seed, result));
     } catch (error) {
       failed.push(seed);

@@ -1,5 +1,15 @@
 /** The built-in kinds that our agents use, with the schemas that matter for merging. More can be registered. */
-import { customResourceDefinitions, isDnsLabel, namespaces as namespaceType } from "@klutch/kube-core";
+import {
+  configMaps,
+  customResourceDefinitions,
+  events,
+  isDnsLabel,
+  leases,
+  namespaces,
+  type ResourceType,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
 import {
   at,
   type Json,
@@ -12,175 +22,137 @@ import {
   withMeta,
 } from "./json.ts";
 import type { ResourceDefinition } from "./resources.ts";
+import { fields, flag, integer, keyed, listOf, open, text, texts, time } from "./schema-parts.ts";
 
-const text = { type: "string" };
-const texts = { type: "object", additionalProperties: text };
-const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const openList = { type: "array", items: open };
-const textList = { type: "array", items: text };
-const byKey = (...keys: string[]): object => ({
-  ...openList,
-  "x-kubernetes-list-type": "map",
-  "x-kubernetes-list-map-keys": keys,
+type Rules = Omit<ResourceDefinition, "type" | "schema" | "isCompiled">;
+
+const compiled = (type: ResourceType, schema: object, rules: Partial<Rules> = {}): ResourceDefinition => ({
+  type,
+  schema,
+  statusSubresource: false,
+  isCompiled: true,
+  allowsUnconditionalUpdate: type.group === "",
+  ...rules,
 });
-const root = (properties: object): object => ({ type: "object", properties });
 
-function core(kind: string, plural: string, schema: object): ResourceDefinition {
-  return {
-    type: { group: "", version: "v1", plural, kind, namespaced: true },
-    statusSubresource: false,
-    schema,
-    isCompiled: true,
-    allowsUnconditionalUpdate: true,
-  };
+function withSecretData(next: JsonObject): JsonObject {
+  const data: Record<string, Json> = { ...objectAt(next, "data") };
+  for (const key of Object.keys(objectAt(next, "stringData")))
+    data[key] = Buffer.from(textAt(next, "stringData", key)).toString("base64");
+  return withFields(next, {
+    type: textAt(next, "type") || "Opaque",
+    data: Object.keys(data).length > 0 ? data : undefined,
+    stringData: undefined,
+  });
 }
-
-const configMaps: ResourceDefinition = {
-  ...core(
-    "ConfigMap",
-    "configmaps",
-    root({ data: texts, binaryData: texts, immutable: { type: "boolean" } }),
-  ),
-  validate: (next, previous) => immutableProblems(next, previous, ["data", "binaryData"]),
-};
-
-const secrets: ResourceDefinition = {
-  ...core(
-    "Secret",
-    "secrets",
-    root({ data: texts, stringData: texts, type: text, immutable: { type: "boolean" } }),
-  ),
-  decode: (next) => {
-    const data: Record<string, Json> = { ...objectAt(next, "data") };
-    for (const key of Object.keys(objectAt(next, "stringData"))) {
-      data[key] = Buffer.from(textAt(next, "stringData", key)).toString("base64");
-    }
-    return withFields(next, {
-      type: textAt(next, "type") || "Opaque",
-      data: Object.keys(data).length > 0 ? data : undefined,
-      stringData: undefined,
-    });
-  },
-  validate: (next, previous) => [
-    ...(previous !== undefined && next["type"] !== previous["type"]
-      ? ["type: Invalid value: field is immutable"]
-      : []),
-    ...immutableProblems(next, previous, ["data"]),
-  ],
-};
 
 function immutableProblems(
   next: JsonObject,
   previous: JsonObject | undefined,
-  fields: readonly string[],
+  names: readonly string[],
 ): readonly string[] {
   if (previous?.["immutable"] !== true) return [];
   const rule = "Forbidden: field is immutable when `immutable` is set";
-  const changed = fields.filter((field) => JSON.stringify(next[field]) !== JSON.stringify(previous[field]));
-  const problems = changed.map((field) => `${field}: ${rule}`);
+  const changed = names.filter((name) => JSON.stringify(next[name]) !== JSON.stringify(previous[name]));
+  const problems = changed.map((name) => `${name}: ${rule}`);
   return next["immutable"] === true ? problems : [`immutable: ${rule}`, ...problems];
 }
 
-const namespaceSchema = root({
-  spec: root({ finalizers: textList }),
-  status: root({ phase: text, conditions: byKey("type") }),
+function withNameLabel(object: JsonObject): JsonObject {
+  const name = textAt(object, "metadata", "name");
+  if (name === "") return object;
+  const labels = { ...objectAt(object, "metadata", "labels"), "kubernetes.io/metadata.name": name };
+  return withMeta(object, { labels });
+}
+
+/** Fills in a definition. Of the server's validation of definitions only that of names is modelled. */
+function preparedDefinition(next: JsonObject, previous: JsonObject | undefined): JsonObject {
+  const names = objectAt(next, "spec", "names");
+  const kind = textAt(names, "kind");
+  const spec = withFields(objectAt(next, "spec"), {
+    names: { singular: kind.toLowerCase(), listKind: `${kind}List`, ...names },
+    conversion: at(next, "spec", "conversion") ?? { strategy: "None" },
+  });
+  const storage = objectsAt(spec, "versions").find((version) => version["storage"] === true);
+  const before = textsAt(previous, "status", "storedVersions");
+  const name = textAt(storage, "name");
+  const storedVersions = name === "" || before.includes(name) ? before : [...before, name];
+  const status = { ...objectAt(next, "status"), storedVersions };
+  return withFields(next, { spec, status });
+}
+
+const definitionSchema = fields({
+  spec: {
+    ...open,
+    properties: {
+      group: text,
+      scope: text,
+      names: { ...open, properties: { shortNames: listOf(text), categories: listOf(text) } },
+      versions: listOf(open),
+    },
+  },
+  status: {
+    ...open,
+    properties: { conditions: keyed(["type"]), storedVersions: listOf(text), acceptedNames: open },
+  },
 });
-const namespaces: ResourceDefinition = {
-  ...core("Namespace", "namespaces", namespaceSchema),
-  type: namespaceType,
-  statusSubresource: true,
-  nameRule: isDnsLabel,
-  decode: (object) => {
-    const name = textAt(object, "metadata", "name");
-    if (name === "") return object;
-    const labels = { ...objectAt(object, "metadata", "labels"), "kubernetes.io/metadata.name": name };
-    return withMeta(object, { labels });
-  },
-  prepare: (next, previous) => {
-    const spec = previous?.["spec"] ?? { finalizers: ["kubernetes"] };
-    const status = previous === undefined ? { phase: "Active" } : next["status"];
-    return withFields(next, { spec, status });
-  },
-};
 
-const serviceAccounts: ResourceDefinition = core(
-  "ServiceAccount",
-  "serviceaccounts",
-  root({
-    secrets: byKey("name"),
-    imagePullSecrets: byKey("name"),
-    automountServiceAccountToken: { type: "boolean" },
-  }),
-);
-
-const leases: ResourceDefinition = {
-  type: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
-  statusSubresource: false,
-  isCompiled: true,
-  allowsUnconditionalUpdate: false,
-  tracksGeneration: false,
-  schema: root({
-    spec: root({
-      holderIdentity: text,
-      leaseDurationSeconds: { type: "integer" },
-      acquireTime: { type: "string", format: "date-time" },
-      renewTime: { type: "string", format: "date-time" },
-      leaseTransitions: { type: "integer" },
-      strategy: text,
-      preferredHolder: text,
-    }),
-  }),
-};
-
-const events: ResourceDefinition = core("Event", "events", open);
-
-/** The definition of definitions. Of their validation only that of names is modelled. */
-const definitions: ResourceDefinition = {
-  type: customResourceDefinitions,
-  statusSubresource: true,
-  isCompiled: true,
-  schema: root({
-    spec: {
-      ...open,
-      properties: {
-        group: text,
-        scope: text,
-        names: { ...open, properties: { shortNames: textList, categories: textList } },
-        versions: openList,
-      },
-    },
-    status: {
-      ...open,
-      properties: { conditions: byKey("type"), storedVersions: textList, acceptedNames: open },
-    },
-  }),
-  prepare: (next, previous) => {
-    const names = objectAt(next, "spec", "names");
-    const kind = textAt(names, "kind");
-    const spec = withFields(objectAt(next, "spec"), {
-      names: { singular: kind.toLowerCase(), listKind: `${kind}List`, ...names },
-      conversion: at(next, "spec", "conversion") ?? { strategy: "None" },
-    });
-    const storage = objectsAt(spec, "versions").find((version) => version["storage"] === true);
-    const before = textsAt(previous, "status", "storedVersions");
-    const name = textAt(storage, "name");
-    const storedVersions = name === "" || before.includes(name) ? before : [...before, name];
-    const status = { ...objectAt(next, "status"), storedVersions };
-    return withFields(next, { spec, status });
-  },
-  validate: (next) => {
-    const wanted = `${textAt(next, "spec", "names", "plural")}.${textAt(next, "spec", "group")}`;
-    return textAt(next, "metadata", "name") === wanted ? [] : [`metadata.name: must be ${wanted}`];
-  },
-};
+const references = { secrets: keyed(["name"]), imagePullSecrets: keyed(["name"]) };
 
 /** Resources that every model serves from the start. */
 export const builtinResources: readonly ResourceDefinition[] = [
-  namespaces,
-  configMaps,
-  secrets,
-  serviceAccounts,
-  events,
-  leases,
-  definitions,
+  compiled(
+    namespaces,
+    fields({
+      spec: fields({ finalizers: listOf(text) }),
+      status: fields({ phase: text, conditions: keyed(["type"]) }),
+    }),
+    {
+      statusSubresource: true,
+      nameRule: isDnsLabel,
+      decode: withNameLabel,
+      prepare: (next, previous) => {
+        const spec = previous?.["spec"] ?? { finalizers: ["kubernetes"] };
+        const status = previous === undefined ? { phase: "Active" } : next["status"];
+        return withFields(next, { spec, status });
+      },
+    },
+  ),
+  compiled(configMaps, fields({ data: texts, binaryData: texts, immutable: flag }), {
+    validate: (next, previous) => immutableProblems(next, previous, ["data", "binaryData"]),
+  }),
+  compiled(secrets, fields({ data: texts, stringData: texts, type: text, immutable: flag }), {
+    decode: withSecretData,
+    validate: (next, previous) => [
+      ...(previous !== undefined && next["type"] !== previous["type"]
+        ? ["type: Invalid value: field is immutable"]
+        : []),
+      ...immutableProblems(next, previous, ["data"]),
+    ],
+  }),
+  compiled(serviceAccounts, fields({ ...references, automountServiceAccountToken: flag })),
+  compiled(events, open),
+  compiled(
+    leases,
+    fields({
+      spec: fields({
+        holderIdentity: text,
+        leaseDurationSeconds: integer,
+        acquireTime: time,
+        renewTime: time,
+        leaseTransitions: integer,
+        strategy: text,
+        preferredHolder: text,
+      }),
+    }),
+    { tracksGeneration: false },
+  ),
+  compiled(customResourceDefinitions, definitionSchema, {
+    statusSubresource: true,
+    prepare: preparedDefinition,
+    validate: (next) => {
+      const wanted = `${textAt(next, "spec", "names", "plural")}.${textAt(next, "spec", "group")}`;
+      return textAt(next, "metadata", "name") === wanted ? [] : [`metadata.name: must be ${wanted}`];
+    },
+  }),
 ];

@@ -25,10 +25,13 @@ import {
   stamped,
   withoutType,
 } from "@klutch/kube-core";
+import { discover } from "./discovery.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Fault, FaultSource, RequestInfo, Verb } from "./faults.ts";
 import { asEvent, asObject, type JsonObject } from "./json.ts";
-import { partial, type WatchConnection } from "./watch-connection.ts";
+import type { ResourceTable } from "./resources.ts";
+import type { Store } from "./store.ts";
+import { partial, WatchConnection } from "./watch-connection.ts";
 import type { WriteParameters } from "./writes.ts";
 
 /** Options of `ApiServerModel.client`. */
@@ -45,14 +48,18 @@ export interface ModelClientOptions {
 }
 
 /** The parts of the server that a client uses. */
-export interface ClientParts {
-  readonly options: ModelClientOptions;
+export interface ServerParts {
+  readonly store: Store;
+  readonly resources: ResourceTable;
   readonly endpoints: Endpoints;
   readonly clock: Clock;
   readonly random: Random;
-  readonly discover: (request: Parameters<KubeClient["request"]>[0]) => unknown;
-  readonly connect: (type: ResourceType, options: WatchOptions) => WatchConnection;
-  readonly disconnect: (connection: WatchConnection) => void;
+  /** Watches that are open. */
+  readonly connections: Set<WatchConnection>;
+}
+
+interface ClientParts extends ServerParts {
+  readonly options: ModelClientOptions;
 }
 
 type Send = <T>(request: Request, effect: () => T) => Promise<T>;
@@ -66,6 +73,7 @@ interface Request {
   readonly signal: AbortSignal | undefined;
 }
 
+const minWatchMs = 1_800_000;
 const requestTimeoutMs = 10_000;
 const maxThrottledTries = 5;
 const defaultRetryAfterMs = 1_000;
@@ -79,20 +87,24 @@ const reasons = {
 } as const;
 
 /** A client of the model. */
-export function createModelClient(parts: ClientParts): KubeClient {
-  const { options, endpoints } = parts;
+export function createModelClient(server: ServerParts, options: ModelClientOptions): KubeClient {
+  const parts = { ...server, options };
+  const { endpoints, resources } = server;
   const send = createSend(parts);
   return {
     clusterName: options.clusterName,
     ...readVerbs(endpoints, send),
     ...writeVerbs(parts, send),
-    watch<T extends KubeObject>(type: ResourceType, watchOptions: WatchOptions = {}) {
-      return watchWith<T>(parts, send, type, watchOptions);
-    },
+    watch: (type, watchOptions = {}) => watchWith(parts, send, type, watchOptions),
     request(raw) {
       const { method, path, signal } = raw;
-      const isWrite = method !== "GET";
-      return send({ verb: "request", what: `${method} ${path}`, isWrite, signal }, () => parts.discover(raw));
+      const request = {
+        verb: "request",
+        what: `${method} ${path}`,
+        isWrite: method !== "GET",
+        signal,
+      } as const;
+      return send(request, () => discover(resources, raw));
     },
     [Symbol.asyncDispose]: async () => {},
   };
@@ -104,20 +116,18 @@ async function* watchWith<T extends KubeObject>(
   type: ResourceType,
   options: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>> {
-  const { signal } = options;
-  const what = `watch ${type.plural}`;
-  const connection = await send({ verb: "watch", type, what, isWrite: false, signal }, () =>
-    parts.connect(type, options),
-  );
+  const request = { verb: "watch", type, what: `watch ${type.plural}`, isWrite: false } as const;
+  const connection = await send({ ...request, signal: options.signal }, () => {
+    const resource = parts.endpoints.resource(type);
+    const defaultTimeoutMs = minWatchMs * (1 + parts.random());
+    return new WatchConnection({ ...parts, client: parts.options, resource, options, defaultTimeoutMs });
+  });
   options.onOpen?.();
   try {
-    for (;;) {
-      const event = await connection.next();
-      if (event === undefined) return;
+    for (let event = await connection.next(); event !== undefined; event = await connection.next())
       yield asEvent<T>(event);
-    }
   } finally {
-    parts.disconnect(connection);
+    connection.close();
   }
 }
 

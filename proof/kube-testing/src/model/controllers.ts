@@ -2,7 +2,7 @@
  * The controllers inside the model: CustomResourceDefinitions become served and, when deleted, take their objects with them; a
  * namespace that ends is emptied. They act when a write is complete, before any client can.
  */
-import { crdCleanupFinalizer, remove } from "./deletes.ts";
+import { beginRemoval, crdCleanupFinalizer } from "./deletes.ts";
 import {
   at,
   type Json,
@@ -16,10 +16,10 @@ import {
 } from "./json.ts";
 import { cleanMeta } from "./metadata.ts";
 import { trackUpdate } from "./managed-fields.ts";
-import { familyOf, type ResourceTable, type Served } from "./resources.ts";
+import { crdFamily, familyOf, type ResourceTable, type Served } from "./resources.ts";
 import type { Change } from "./store.ts";
 import { coerce } from "./structural.ts";
-import { finishUpdate, keyOfRef, refOf, type ServerContext, writeContext } from "./writes.ts";
+import { finishUpdate, keyOfRef, refOf, type ServerContext, writeOf } from "./writes.ts";
 
 /** Options of the controllers. */
 export interface ControllerOptions extends ServerContext {
@@ -29,8 +29,6 @@ export interface ControllerOptions extends ServerContext {
   /** Called when a resource is no longer served as before: its watches end. */
   readonly onSchemaChange: (family: string) => void;
 }
-
-const crdFamily = "customresourcedefinitions.apiextensions.k8s.io";
 
 /** Starts all controllers. */
 export function startControllers(options: ControllerOptions): void {
@@ -49,7 +47,9 @@ function isEnding(object: JsonObject | undefined): boolean {
 
 function onDefinition(options: ControllerOptions, { object, previous }: Change): void {
   if (object === undefined) {
-    if (previous !== undefined) unserve(options, instancesOf(previous));
+    const family = instancesOf(previous ?? {});
+    options.resources.unregister(family);
+    options.onSchemaChange(family);
     return;
   }
   if (isEnding(object)) {
@@ -73,33 +73,29 @@ function hasCondition(crd: JsonObject, type: string): boolean {
 
 function acceptNames(options: ControllerOptions, crd: JsonObject): void {
   const condition = { type: "NamesAccepted", reason: "NoConflicts", message: "no conflicts found" };
-  writeStatus(options, crd, condition, { acceptedNames: objectAt(crd, "spec", "names") });
+  writeStatus(options, crd, condition, objectAt(crd, "spec", "names"));
 }
 
 function establish(options: ControllerOptions, crd: JsonObject): void {
   serve(options, crd);
-  const condition = {
-    type: "Established",
-    reason: "InitialNamesAccepted",
-    message: "the initial names have been accepted",
-  };
-  writeStatus(options, crd, condition, {});
+  const message = "the initial names have been accepted";
+  writeStatus(options, crd, { type: "Established", reason: "InitialNamesAccepted", message });
 }
 
 function writeStatus(
   options: ControllerOptions,
   crd: JsonObject,
   condition: { readonly type: string; readonly reason: string; readonly message: string },
-  changes: Readonly<Record<string, Json>>,
+  acceptedNames: Json | undefined = at(crd, "status", "acceptedNames"),
 ): void {
   const resource = options.resources.ofFamily(crdFamily);
   if (resource === undefined) return;
   const others = objectsAt(crd, "status", "conditions").filter(({ type }) => type !== condition.type);
   const conditions = [...others, { ...condition, status: "True", lastTransitionTime: options.now() }];
-  const status = withFields(objectAt(crd, "status"), { ...changes, conditions });
+  const status = withFields(objectAt(crd, "status"), { acceptedNames, conditions });
   const how = { manager: "kube-apiserver", subresource: "status", isDryRun: false };
-  const next = trackUpdate(crd, withFields(crd, { status }), writeContext(options, resource, how));
-  finishUpdate(options, resource, crd, next, how);
+  const write = writeOf(options, resource, how);
+  finishUpdate(write, crd, trackUpdate(crd, withFields(crd, { status }), write));
 }
 
 function instancesOf(crd: JsonObject): string {
@@ -133,28 +129,22 @@ function serve(options: ControllerOptions, crd: JsonObject): void {
   options.onSchemaChange(family);
 }
 
-function unserve(options: ControllerOptions, family: string): void {
-  options.resources.unregister(family);
-  options.onSchemaChange(family);
-}
-
 function cleanUp(options: ControllerOptions, crd: JsonObject): void {
   const family = instancesOf(crd);
   const resource = options.resources.ofFamily(family);
-  const definition = options.resources.ofFamily(crdFamily);
   if (resource !== undefined) removeAll(options, resource, options.store.list(family));
-  if (definition === undefined || options.store.list(family).length > 0) return;
-  const live = options.store.get(crdFamily, textAt(crd, "metadata", "name"));
+  if (options.store.list(family).length > 0) return;
+  const name = textAt(crd, "metadata", "name");
+  const live = options.store.get(crdFamily, name);
   if (live === undefined) return;
   const finalizers = textsAt(live, "metadata", "finalizers").filter((item) => item !== crdCleanupFinalizer);
-  const next = withMeta(live, { finalizers: finalizers.length > 0 ? finalizers : undefined });
-  if (finalizers.length > 0) options.store.put(crdFamily, next);
-  else options.store.remove(crdFamily, textAt(crd, "metadata", "name"));
+  if (finalizers.length > 0) options.store.put(crdFamily, withMeta(live, { finalizers }));
+  else options.store.remove(crdFamily, name);
 }
 
 function removeAll(options: ControllerOptions, resource: Served, objects: readonly JsonObject[]): void {
   for (const object of objects) {
-    if (!isEnding(object)) remove(options, resource, refOf(resource, object), {});
+    if (!isEnding(object)) beginRemoval(options, resource, refOf(resource, object))?.();
   }
 }
 
@@ -169,7 +159,7 @@ function onRemoval(options: ControllerOptions, family: string, { previous }: Cha
 }
 
 /** Deletes the objects in the namespace, and the namespace itself once it is empty. */
-export function emptyNamespace(options: ControllerOptions, name: string): void {
+function emptyNamespace(options: ControllerOptions, name: string): void {
   const { store, resources } = options;
   let isEmpty = true;
   for (const resource of resources.all()) {
@@ -200,7 +190,7 @@ export function collectGarbage(options: ControllerOptions): boolean {
     const ref = refOf(resource, object);
     if (!isLost || isEnding(object) || store.get(resource.family, keyOfRef(resource, ref)) === undefined)
       continue;
-    remove(options, resource, ref, {});
+    beginRemoval(options, resource, ref)?.();
     hasRemoved = true;
   }
   return hasRemoved;

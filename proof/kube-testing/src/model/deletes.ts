@@ -2,35 +2,27 @@
 import type { DeleteOptions } from "@klutch/kube";
 import type { ObjectRef } from "@klutch/kube-core";
 import { at, type JsonObject, objectAt, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
-import type { Served } from "./resources.ts";
+import { crdFamily, type Served } from "./resources.ts";
 import { conflict, notFound, unfulfilled } from "./status-errors.ts";
 import { keyOfRef, type ServerContext } from "./writes.ts";
 
 /** Keeps a CustomResourceDefinition until its objects are gone. */
 export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-const orphan = "orphan";
-const foreground = "foregroundDeletion";
-
-/** Removes an object, or marks it when finalizers hold it. Throws 404 and, for preconditions, 409. */
-export function remove(
-  context: ServerContext,
-  resource: Served,
-  ref: ObjectRef,
-  options: DeleteOptions,
-): void {
-  beginRemoval(context, resource, ref, options)?.();
-}
+/** The finalizers of the garbage collector, by the policies that ask for them. */
+const collectors = { Orphan: "orphan", Foreground: "foregroundDeletion", Background: undefined } as const;
+const isCollector = (finalizer: string): boolean => Object.values<unknown>(collectors).includes(finalizer);
 
 /**
- * Begins as `remove`, but returns a function that removes an object that nothing holds. The real server takes its time between the
- * two, too, and does not read finalizers again: one that was added in between, and acknowledged, does not keep the object.
+ * Marks an object that finalizers hold; else returns a function that removes it. The real server takes its time between the two, too, and
+ * does not read finalizers again: one that was added in between, and acknowledged, does not keep the object. Throws 404 and, for
+ * preconditions, 409.
  */
 export function beginRemoval(
   context: ServerContext,
   resource: Served,
   ref: ObjectRef,
-  options: DeleteOptions,
+  options: DeleteOptions = {},
 ): (() => void) | undefined {
   const { store } = context;
   const { family } = resource;
@@ -41,7 +33,7 @@ export function beginRemoval(
   if (options.dryRun === true) return undefined;
   const isDeleting = at(existing, "metadata", "deletionTimestamp") !== undefined;
   const finalizers = finalizersAfter(existing, options);
-  if (family === "customresourcedefinitions.apiextensions.k8s.io" && !isDeleting) {
+  if (family === crdFamily && !isDeleting) {
     store.put(family, markedDefinition(context, existing));
   } else if (finalizers.length > 0) {
     store.put(family, marked(context, withMeta(existing, { finalizers })));
@@ -75,15 +67,11 @@ function assertPreconditions(resource: Served, existing: JsonObject, { precondit
 /** The propagation policy adds and removes the garbage collector's own finalizers. */
 function finalizersAfter(existing: JsonObject, { propagationPolicy }: DeleteOptions): readonly string[] {
   const present = textsAt(existing, "metadata", "finalizers");
-  const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
-  const collector = present.find((finalizer) => finalizer === orphan || finalizer === foreground);
-  const wanted =
-    propagationPolicy === undefined
-      ? collector
-      : { Orphan: orphan, Foreground: foreground, Background: undefined }[propagationPolicy];
-  const next = wanted === undefined ? others : [...others, wanted];
-  const isSame = next.length === present.length && next.every((finalizer) => present.includes(finalizer));
-  return isSame ? present : next;
+  const own = present.find(isCollector);
+  const wanted = propagationPolicy === undefined ? own : collectors[propagationPolicy];
+  if (wanted === own) return present;
+  const others = present.filter((finalizer) => !isCollector(finalizer));
+  return wanted === undefined ? others : [...others, wanted];
 }
 
 function marked(context: ServerContext, object: JsonObject): JsonObject {

@@ -4,6 +4,7 @@ import type { ResourceTable } from "./resources.ts";
 import { notServed } from "./status-errors.ts";
 
 const verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
+const statusVerbs = ["get", "patch", "update"];
 
 /** Answers a raw request. */
 export function discover(resources: ResourceTable, request: RawRequest): unknown {
@@ -25,10 +26,8 @@ export function discover(resources: ResourceTable, request: RawRequest): unknown
 
 function groupOf(resources: ResourceTable, name: string): object {
   const served = resources.all().filter(({ type }) => type.group === name);
-  const versions = [...new Set(served.map(({ type }) => type.version))].map((version) => ({
-    groupVersion: `${name}/${version}`,
-    version,
-  }));
+  const names = [...new Set(served.map(({ type }) => type.version))];
+  const versions = names.map((version) => ({ groupVersion: `${name}/${version}`, version }));
   if (versions.length === 0) throw notServed();
   return { kind: "APIGroup", apiVersion: "v1", name, versions, preferredVersion: versions[0] };
 }
@@ -43,13 +42,7 @@ function resourceList(resources: ResourceTable, group: string, version: string):
     resources: served.flatMap(({ type, statusSubresource }) => {
       const { plural, kind, namespaced } = type;
       const main = { name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs };
-      const status = {
-        name: `${plural}/status`,
-        singularName: "",
-        namespaced,
-        kind,
-        verbs: ["get", "patch", "update"],
-      };
+      const status = { ...main, name: `${plural}/status`, singularName: "", verbs: statusVerbs };
       return statusSubresource ? [main, status] : [main];
     }),
   };

@@ -1,6 +1,6 @@
 /** The verbs as the server carries them out, at one instant and without a network. */
 import type { DeleteOptions, ListOptions } from "@klutch/kube";
-import type { ObjectRef, ResourceType } from "@klutch/kube-core";
+import { apiVersionOf, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import { beginRemoval } from "./deletes.ts";
 import { isObject, type Json, type JsonObject, textAt, toWire, withFields, withMeta } from "./json.ts";
 import { trackApply, trackUpdate } from "./managed-fields.ts";
@@ -23,7 +23,6 @@ import { coerce, fillDefaults } from "./structural.ts";
 import { assertTyped, TypedError } from "./typed-values.ts";
 import {
   admitCreate,
-  apiVersionOfServed,
   assertSameIdentity,
   finishCreate,
   finishUpdate,
@@ -32,7 +31,7 @@ import {
   refOf,
   type ServerContext,
   type WriteParameters,
-  writeContext,
+  writeOf,
 } from "./writes.ts";
 
 /** One page, in the server's own terms. */
@@ -74,9 +73,10 @@ export class Endpoints {
     const token = options.continueToken === undefined ? undefined : decodeToken(options.continueToken);
     const asked = options.resourceVersion ?? "";
     const isExact = token !== undefined || (options.limit !== undefined && asked !== "" && asked !== "0");
-    const version = token?.resourceVersion ?? (isExact ? Number(asked) : store.revision);
+    const version = token?.version ?? (isExact ? Number(asked) : store.revision);
     if (Number(asked) > store.revision) throw expired(`Too large resource version: ${asked}`);
-    if (isExact) assertFresh(() => store.assertNotExpired(version));
+    if (isExact && store.isForgotten(version))
+      throw expired("The provided continue parameter is too old to display a consistent list result.");
     const matches = matcherOf(options);
     const all = isExact ? store.listAt(resource.family, version) : store.list(resource.family);
     const { namespace, limit = 0 } = options;
@@ -90,9 +90,7 @@ export class Endpoints {
     return {
       items: items.map((object) => inVersion(resource, object)),
       resourceVersion: String(version),
-      continueToken: hasMore
-        ? encodeToken({ resourceVersion: version, after: keyOfObject(last) })
-        : undefined,
+      continueToken: hasMore ? encodeToken({ version, after: keyOfObject(last) }) : undefined,
     };
   }
 
@@ -108,10 +106,10 @@ export class Endpoints {
     if (resource.type.namespaced && textAt(fresh, "metadata", "namespace") === "") {
       throw badRequest("an empty namespace may not be set during creation");
     }
-    const context = writeContext(this.#context, resource, how);
-    const owned = trackUpdate(emptyObject(resource), fresh, context);
-    admitCreate(this.#context, resource, owned);
-    return finishCreate(this.#context, resource, owned, { ...how, isPost: true });
+    const write = writeOf(this.#context, resource, { ...how, isPost: true });
+    const owned = trackUpdate(emptyObject(resource), fresh, write);
+    admitCreate(write, owned);
+    return finishCreate(write, owned);
   }
 
   replace(type: ResourceType, body: object, how: WriteParameters): JsonObject {
@@ -122,8 +120,8 @@ export class Endpoints {
     if (wanted !== "" && wanted !== uid) {
       throw conflict(`Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`);
     }
-    const owned = trackUpdate(existing, next, writeContext(this.#context, resource, how));
-    return finishUpdate(this.#context, resource, existing, owned, how);
+    const write = writeOf(this.#context, resource, how);
+    return finishUpdate(write, existing, trackUpdate(existing, next, write));
   }
 
   mergePatch(type: ResourceType, ref: ObjectRef, patch: object, how: WriteParameters): JsonObject {
@@ -143,7 +141,7 @@ export class Endpoints {
 
   apply(type: ResourceType, body: object, force: boolean, how: WriteParameters): JsonObject {
     const resource = this.resource(type, how.subresource);
-    const config = toWire({ ...body, apiVersion: apiVersionOfServed(resource), kind: type.kind });
+    const config = toWire({ ...body, apiVersion: apiVersionOf(resource.type), kind: type.kind });
     if (!isObject(config)) throw badRequest("an apply needs an object");
     if (isObject(config["metadata"]) && config["metadata"]["managedFields"] !== undefined) {
       throw badRequest("metadata.managedFields must be nil");
@@ -152,14 +150,14 @@ export class Endpoints {
     const found = this.#context.store.get(resource.family, keyOfRef(resource, ref));
     if (found === undefined && how.subresource !== "") throw notFound(resource, ref.name);
     const existing = found === undefined ? undefined : inVersion(resource, found);
-    const context = writeContext(this.#context, resource, how);
-    const applied = typed(() => trackApply(existing ?? emptyObject(resource), config, force, context));
+    const bare = writeOf(this.#context, resource, how);
+    const applied = typed(() => trackApply(existing ?? emptyObject(resource), config, force, bare));
     const next = decode(resource, applied, "apply");
-    assertSameIdentity(resource, ref, next, existing !== undefined);
-    const parameters = { ...how, blanks: resource.isCompiled ? {} : blankMeta(applied) };
-    if (existing !== undefined) return finishUpdate(this.#context, resource, existing, next, parameters);
-    admitCreate(this.#context, resource, next);
-    return finishCreate(this.#context, resource, next, parameters);
+    const write = { ...bare, blanks: resource.isCompiled ? {} : blankMeta(applied) };
+    assertSameIdentity(write, ref, next, existing !== undefined);
+    if (existing !== undefined) return finishUpdate(write, existing, next);
+    admitCreate(write, next);
+    return finishCreate(write, next);
   }
 
   /** Returns a function that removes the object; undefined when something holds it. */
@@ -178,28 +176,20 @@ export class Endpoints {
     const changed = change(existing);
     if (!isObject(changed)) throw badRequest("the patch does not leave an object");
     const next = decode(resource, changed, "patch");
-    const owned = trackUpdate(existing, next, writeContext(this.#context, resource, how));
-    assertSameIdentity(resource, ref, owned, true);
-    return finishUpdate(this.#context, resource, existing, owned, how);
-  }
-}
-
-/** A continue token whose version is forgotten has a message of its own. */
-function assertFresh(check: () => void): void {
-  try {
-    check();
-  } catch {
-    throw expired("The provided continue parameter is too old to display a consistent list result.");
+    const write = writeOf(this.#context, resource, how);
+    const owned = trackUpdate(existing, next, write);
+    assertSameIdentity(write, ref, owned, true);
+    return finishUpdate(write, existing, owned);
   }
 }
 
 function emptyObject(resource: Served): JsonObject {
-  return { apiVersion: apiVersionOfServed(resource), kind: resource.type.kind, metadata: {} };
+  return { apiVersion: apiVersionOf(resource.type), kind: resource.type.kind, metadata: {} };
 }
 
 function asRequest(resource: Served, body: Json): JsonObject {
   if (!isObject(body)) throw badRequest("the body is not an object");
-  const [apiVersion, kind] = [apiVersionOfServed(resource), resource.type.kind];
+  const [apiVersion, kind] = [apiVersionOf(resource.type), resource.type.kind];
   const given = { apiVersion: body["apiVersion"] ?? apiVersion, kind: body["kind"] ?? kind };
   if (given.apiVersion !== apiVersion || (resource.isCompiled && given.kind !== kind)) {
     throw badRequest(`the API version in the data does not match the expected API version (${apiVersion})`);
@@ -237,16 +227,16 @@ function typed<T>(action: () => T): T {
 }
 
 interface Token {
-  readonly resourceVersion: number;
+  readonly version: number;
   readonly after: string;
 }
 
-function encodeToken({ resourceVersion, after }: Token): string {
-  return Buffer.from(`${resourceVersion} ${after}`).toString("base64url");
+function encodeToken({ version, after }: Token): string {
+  return Buffer.from(`${version} ${after}`).toString("base64url");
 }
 
 function decodeToken(text: string): Token {
   const [, version, after = ""] = /^(\d+) (.+)$/.exec(Buffer.from(text, "base64url").toString()) ?? [];
   if (version === undefined) throw badRequest("continue key is not valid");
-  return { resourceVersion: Number(version), after };
+  return { version: Number(version), after };
 }

@@ -1,19 +1,9 @@
 /** Faults between a client and the model, chosen by a source that the model asks, usually from a seed. */
-import type { Random } from "@klutch/kube";
+import type { KubeClient, Random } from "@klutch/kube";
 import type { ObjectRef, ResourceType } from "@klutch/kube-core";
 
-/** The verb of a request. */
-export type Verb =
-  | "get"
-  | "list"
-  | "watch"
-  | "create"
-  | "replace"
-  | "apply"
-  | "mergePatch"
-  | "jsonPatch"
-  | "delete"
-  | "request";
+/** The verb of a request; the other methods are made of these. */
+export type Verb = Exclude<keyof KubeClient, "clusterName" | "find" | "listAll" | typeof Symbol.asyncDispose>;
 
 /** A request that is about to be sent. */
 export interface RequestInfo {
@@ -96,14 +86,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-const writes: ReadonlySet<Verb> = new Set([
-  "create",
-  "replace",
-  "apply",
-  "mergePatch",
-  "jsonPatch",
-  "delete",
-]);
+const reads: ReadonlySet<Verb> = new Set<Verb>(["get", "list", "watch", "request"]);
 
 /** Faults at these rates. Every question takes the same count of random numbers, so that one rate does not shift the others. */
 export function seededFaults(seed: number, rates: FaultRates): SeededFaults {
@@ -147,7 +130,7 @@ function errorOf(verb: Verb, choice: number, wait: number): Fault {
   const statuses = [429, 500, 503] as const;
   const all = [
     ...statuses,
-    ...(writes.has(verb) ? [409 as const] : []),
+    ...(reads.has(verb) ? [] : [409 as const]),
     ...(verb === "list" || verb === "watch" ? [410 as const] : []),
   ];
   const status = all[Math.floor(choice * all.length)] ?? 500;

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeClient, Random } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
+import { configMaps, type DynamicObject } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { seededFaults, seededRandom } from "./faults.ts";
 import { textAt } from "./json.ts";
-import { configMaps } from "./testing/compared-types.ts";
 
 const namespace = "default";
 const rates = {

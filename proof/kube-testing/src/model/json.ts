@@ -1,6 +1,13 @@
 /** JSON values as the model keeps them: never changed in place, deep-frozen once they are stored. */
 import type { WatchEvent } from "@klutch/kube";
-import type { DynamicObject, KubeObject } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  recordAt,
+  recordsAt,
+  valueAt,
+} from "@klutch/kube-core";
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,28 +18,21 @@ export interface JsonObject {
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }
 
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** The value at a path of field names; undefined when something on the way is missing. */
-export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
-  let current = value;
-  for (const field of path) {
-    if (!isObject(current) || !Object.hasOwn(current, field)) return undefined;
-    current = current[field];
-  }
-  return current;
-}
+type At<T> = (value: Json | undefined, ...path: readonly string[]) => T;
 
+/** The value at a path of field names; undefined when something on the way is missing. */
+export const at = valueAt as At<Json | undefined>;
 /** The object at a path, empty when there is none. */
-export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
-  const found = at(value, ...path);
-  return isObject(found) ? found : {};
-}
+export const objectAt = recordAt as At<JsonObject>;
+/** The objects of the list at a path. */
+export const objectsAt = recordsAt as At<readonly JsonObject[]>;
 
 /** The text at a path, empty when there is none. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string {
@@ -44,12 +44,6 @@ export function textAt(value: Json | undefined, ...path: readonly string[]): str
 export function textsAt(value: Json | undefined, ...path: readonly string[]): readonly string[] {
   const found = at(value, ...path);
   return isList(found) ? found.filter((item) => typeof item === "string") : [];
-}
-
-/** The objects of the list at a path. */
-export function objectsAt(value: Json | undefined, ...path: readonly string[]): readonly JsonObject[] {
-  const found = at(value, ...path);
-  return isList(found) ? found.filter(isObject) : [];
 }
 
 /** A copy with some fields set; `undefined` removes a field. */

@@ -144,8 +144,8 @@ function update(live: JsonObject, next: JsonObject, managed: Managed, context: W
 
 /** Compares two states, without the fields that the endpoint ignores. */
 function changesOf(left: JsonObject, right: JsonObject, { atom, resetFields }: WriteContext): Changes {
-  const { added, modified, removed } = compare(atom, left, right);
-  const set = withoutBelow(modified.union(added), resetFields);
+  const { set: changed, removed } = compare(atom, left, right);
+  const set = withoutBelow(changed, resetFields);
   return { set, all: set.union(withoutBelow(removed, resetFields)) };
 }
 

@@ -3,6 +3,7 @@
  * kube-openapi's `schemaconv` does.
  */
 import { at, isObject, type Json, type JsonObject, textAt, textsAt } from "./json.ts";
+import { fields, metaFields, text } from "./schema-parts.ts";
 
 /** A type; with several parts, the value decides which one applies. */
 export interface Atom {
@@ -55,46 +56,12 @@ const deduced: Atom = {
 export function objectAtom(schema: JsonObject | undefined): Atom {
   const map = schema === undefined ? deducedMap : (atomOf(schema, false).map ?? deducedMap);
   const fields = new Map(map.fields);
-  fields.set("apiVersion", { type: { scalar: "string" } });
-  fields.set("kind", { type: { scalar: "string" } });
+  for (const name of ["apiVersion", "kind"]) fields.set(name, { type: { scalar: "string" } });
   fields.set("metadata", { type: metadataAtom });
   return { map: { ...map, fields } };
 }
 
-const text: Atom = { scalar: "string" };
-const stringMap: Atom = { map: { isAtomic: false, fields: new Map(), elementType: text } };
-
-const metadataAtom: Atom = {
-  map: {
-    isAtomic: false,
-    elementType: undefined,
-    fields: new Map<string, { readonly type: Atom }>([
-      ...["name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"].map(
-        (name) => [name, { type: text }] as const,
-      ),
-      ["generation", { type: { scalar: "numeric" } }],
-      ["deletionGracePeriodSeconds", { type: { scalar: "numeric" } }],
-      ["creationTimestamp", { type: { scalar: "untyped" } }],
-      ["deletionTimestamp", { type: { scalar: "untyped" } }],
-      ["labels", { type: stringMap }],
-      ["annotations", { type: stringMap }],
-      ["finalizers", { type: { list: { isAtomic: false, keys: [], elementType: text } } }],
-      [
-        "ownerReferences",
-        {
-          type: {
-            list: {
-              isAtomic: false,
-              keys: ["uid"],
-              elementType: { map: { isAtomic: true, fields: new Map(), elementType: deduced } },
-            },
-          },
-        },
-      ],
-      ["managedFields", { type: { list: { isAtomic: true, keys: [], elementType: untyped } } }],
-    ]),
-  },
-};
+const metadataAtom = atomOf(fields({ ...metaFields, selfLink: text }), false);
 
 /** Once a schema keeps unknown fields, so do all below it. */
 function atomOf(schema: JsonObject, keepsUnknown: boolean): Atom {
@@ -119,19 +86,17 @@ function atomOf(schema: JsonObject, keepsUnknown: boolean): Atom {
 function mapOf(schema: JsonObject, keeps: boolean): MapAtom {
   const properties = at(schema, "properties");
   const named = isObject(properties) ? Object.entries(properties) : [];
-  const fields = new Map(
-    named.map(([name, member]) => {
-      const type = isObject(member) ? atomOf(member, keeps) : deduced;
-      return [name, { type, default: at(member, "default") }] as const;
-    }),
-  );
+  const members = named.map(([name, member]) => {
+    const type = isObject(member) ? atomOf(member, keeps) : deduced;
+    return [name, { type, default: at(member, "default") }] as const;
+  });
   const rest = schema["additionalProperties"];
   const elementType = isObject(rest)
     ? atomOf(rest, keeps)
     : rest === true || (rest === undefined && (keeps || named.length === 0))
       ? deduced
       : undefined;
-  return { isAtomic: schema["x-kubernetes-map-type"] === "atomic", fields, elementType };
+  return { isAtomic: schema["x-kubernetes-map-type"] === "atomic", fields: new Map(members), elementType };
 }
 
 function listOf(schema: JsonObject, keeps: boolean): ListAtom {

@@ -11,35 +11,17 @@ import {
   textsAt,
   withFields,
 } from "./json.ts";
-
-const known: ReadonlySet<string> = new Set([
-  "name",
-  "generateName",
-  "namespace",
-  "uid",
-  "resourceVersion",
-  "generation",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "labels",
-  "annotations",
-  "finalizers",
-  "ownerReferences",
-  "managedFields",
-]);
+import { metaFields, texts } from "./schema-parts.ts";
 
 /** Drops unknown and empty fields of the metadata. */
 export function cleanMeta(object: JsonObject): JsonObject {
   const kept: Record<string, Json> = {};
   for (const [name, value] of Object.entries(objectAt(object, "metadata"))) {
-    if (!known.has(name) || isBlank(value)) continue;
-    kept[name] = stringMaps.has(name) && isObject(value) ? withTexts(value) : value;
+    if (!Object.hasOwn(metaFields, name) || isBlank(value)) continue;
+    kept[name] = metaFields[name] === texts && isObject(value) ? withTexts(value) : value;
   }
   return withFields(object, { metadata: kept });
 }
-
-const stringMaps: ReadonlySet<string> = new Set(["labels", "annotations"]);
 
 /** A null in a map of strings is read as the empty string. */
 function withTexts(map: JsonObject): JsonObject {

@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { ApiError, discoverResource, isNotFound, type KubeClient, systemClock } from "@klutch/kube";
 import {
+  configMaps,
   customResourceDefinitions as crds,
   type DynamicObject,
   jsonEqual,
   type KubeObject,
   namespaces,
+  secrets,
 } from "@klutch/kube-core";
 import type { TestCluster } from "../cluster.ts";
 import { leaseCluster } from "../pool/lease.ts";
@@ -15,7 +17,7 @@ import { waitFor } from "../wait-for.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { isList, isObject, type Json, type JsonObject, objectAt, toWire } from "./json.ts";
 import { compareServers } from "./testing/differential.ts";
-import { configMaps, definitionOf, gadgets, secrets, widgets } from "./testing/compared-types.ts";
+import { definitionOf, gadgets, widgets } from "./testing/compared-types.ts";
 
 const namespace = "sim";
 const seeds = [3, 8];

@@ -14,11 +14,16 @@ import {
   WatchStalledError,
   type WriteGuard,
 } from "@klutch/kube";
-import { customResourceDefinitions as crds, type KubeObject, namespaces } from "@klutch/kube-core";
+import {
+  configMaps,
+  customResourceDefinitions as crds,
+  type KubeObject,
+  namespaces,
+} from "@klutch/kube-core";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { type Fault, type FaultSource, seededFaults } from "./faults.ts";
-import { configMaps, definitionOf, widgets } from "./testing/compared-types.ts";
+import { definitionOf, widgets } from "./testing/compared-types.ts";
 
 const namespace = "default";
 const at = (name: string) => ({ namespace, name });
@@ -114,7 +119,7 @@ test("a watch resumes from a version without a gap, and is answered 410 once tha
   const expired = record(client, { resourceVersion });
   await clock.advance(0);
   assert.ok(isGone(await expired.end));
-  const current = record(client, { resourceVersion: server.resourceVersion });
+  const current = record(client, { resourceVersion: (await client.list(configMaps)).resourceVersion });
   await client.create(configMaps, configMap("b"));
   await clock.advance(0);
   assert.deepEqual(summary(current.events), ["A b"]);

@@ -1,6 +1,6 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902). */
 import { jsonEqual } from "@klutch/kube-core";
-import { isList, isObject, type Json, type JsonObject, textAt } from "./json.ts";
+import { isList, isObject, type Json, type JsonObject, textAt, withFields } from "./json.ts";
 import { badRequest, unprocessable } from "./status-errors.ts";
 
 /** The target after a merge patch. */
@@ -35,27 +35,22 @@ export function jsonPatched(target: Json, operations: readonly Json[]): Json {
 
 function carryOut(document: Json, operation: JsonObject): Json {
   const path = pointer(textAt(operation, "path"));
-  const value = operation["value"] ?? null;
+  const { value = null } = operation;
   const op = textAt(operation, "op");
   switch (op) {
     case "add":
-      return edit(document, path, "add", value);
     case "replace":
-      return edit(document, path, "replace", value);
     case "remove":
-      return edit(document, path, "remove", null);
-    case "test": {
-      const found = read(document, path);
-      if (jsonEqual(found ?? null, value)) return document;
+      return edit(document, path, op, op === "remove" ? null : value);
+    case "test":
+      if (jsonEqual(read(document, path) ?? null, value)) return document;
       throw unprocessable(`testing path ${textAt(operation, "path")} failed`);
-    }
     case "move":
     case "copy": {
       const from = pointer(textAt(operation, "from"));
       const found = read(document, from);
       if (found === undefined) throw missing(from);
-      const base = op === "move" ? edit(document, from, "remove", null) : document;
-      return edit(base, path, "add", found);
+      return edit(op === "move" ? edit(document, from, "remove", null) : document, path, "add", found);
     }
     default:
       throw unprocessable(`Unexpected kind: ${JSON.stringify(op)}`);
@@ -94,37 +89,18 @@ type Change = "add" | "replace" | "remove";
 function edit(document: Json, path: readonly string[], change: Change, value: Json): Json {
   const [part, ...rest] = path;
   if (part === undefined) return value;
-  if (isList(document)) return editList(document, part, rest, path, change, value);
-  if (!isObject(document)) throw missing(path);
-  const exists = Object.hasOwn(document, part);
-  const copy: Record<string, Json> = { ...document };
-  if (rest.length > 0) {
-    if (!exists) throw missing(path);
-    copy[part] = edit(document[part] ?? null, rest, change, value);
-  } else if (change === "remove") {
-    if (!exists) throw missing(path);
-    delete copy[part];
-  } else {
-    // A replace of a missing field adds it: RFC 6902 says otherwise, the server's library does not.
-    copy[part] = value;
+  const isInner = rest.length > 0;
+  if (isList(document)) {
+    const isInsert = !isInner && change === "add";
+    const index = isInsert && part === "-" ? document.length : indexIn(document, part, isInsert ? 1 : 0);
+    if (!(index >= 0 && index < document.length + (isInsert ? 1 : 0))) throw missing(path);
+    if (isInner) return document.with(index, edit(document[index] ?? null, rest, change, value));
+    if (change === "replace") return document.with(index, value);
+    return change === "remove" ? document.toSpliced(index, 1) : document.toSpliced(index, 0, value);
   }
-  return copy;
-}
-
-function editList(
-  items: readonly Json[],
-  part: string,
-  rest: readonly string[],
-  path: readonly string[],
-  change: Change,
-  value: Json,
-): Json {
-  if (rest.length === 0 && change === "add" && part === "-") return [...items, value];
-  const isInsert = rest.length === 0 && change === "add";
-  const index = indexIn(items, part, isInsert ? 1 : 0);
-  const limit = isInsert ? items.length : items.length - 1;
-  if (!(index >= 0 && index <= limit)) throw missing(path);
-  if (rest.length > 0) return items.with(index, edit(items[index] ?? null, rest, change, value));
-  if (change === "replace") return items.with(index, value);
-  return change === "remove" ? items.toSpliced(index, 1) : items.toSpliced(index, 0, value);
+  // A replace of a missing field adds it: RFC 6902 says otherwise, the server's library does not.
+  const mustExist = isInner || change === "remove";
+  if (!isObject(document) || (mustExist && !Object.hasOwn(document, part))) throw missing(path);
+  if (isInner) return { ...document, [part]: edit(document[part] ?? null, rest, change, value) };
+  return withFields(document, { [part]: change === "remove" ? undefined : value });
 }

@@ -1,5 +1,5 @@
 /** Which resources the model serves, and the rules of each. */
-import { isDnsSubdomain, type ResourceType } from "@klutch/kube-core";
+import { customResourceDefinitions, isDnsSubdomain, type ResourceType } from "@klutch/kube-core";
 import { SchemaReader } from "@klutch/schema";
 import { type JsonObject, toWire, isObject } from "./json.ts";
 import { type Atom, objectAtom } from "./merge-schema.ts";
@@ -44,6 +44,9 @@ export interface Served extends Required<Omit<ResourceDefinition, "schema">> {
 export function familyOf(type: Pick<ResourceType, "group" | "plural">): string {
   return type.group === "" ? type.plural : `${type.plural}.${type.group}`;
 }
+
+/** The family of CustomResourceDefinitions. */
+export const crdFamily: string = familyOf(customResourceDefinitions);
 
 function resolve(definition: ResourceDefinition): Served {
   const { type } = definition;

@@ -30,7 +30,7 @@ export function keyOfObject(object: JsonObject): string {
 /** All stored objects, by family. Returned objects are frozen. */
 export class Store {
   readonly #families = new Map<string, Family>();
-  readonly #afterWrite: ((family: string, change: Change) => void)[] = [];
+  #afterWrite: (family: string, change: Change) => void = () => undefined;
   readonly #waiting: (() => void)[] = [];
   #isDraining = false;
   #revision = 1;
@@ -82,9 +82,8 @@ export class Store {
     for (const [key, object] of objects) objects.set(key, deepFreeze(change(object)));
   }
 
-  /** The objects as they were at a version. Throws 410 when that is forgotten. */
+  /** The objects as they were at a version that is not forgotten. */
   listAt(family: string, resourceVersion: number): readonly JsonObject[] {
-    this.assertNotExpired(resourceVersion);
     const { objects, log } = this.#family(family);
     const past = new Map(objects);
     for (const change of log.toReversed()) {
@@ -97,16 +96,15 @@ export class Store {
 
   /** The changes after a version, oldest first. Throws 410 when some of them are forgotten. */
   changesAfter(family: string, resourceVersion: number): readonly Change[] {
-    this.assertNotExpired(resourceVersion);
+    if (this.isForgotten(resourceVersion))
+      throw expired(`too old resource version: ${resourceVersion} (${this.#compacted})`);
     const { log } = this.#family(family);
     return log.slice(log.findLastIndex((change) => change.resourceVersion <= resourceVersion) + 1);
   }
 
-  /** Throws 410 for a version before the last compaction. */
-  assertNotExpired(resourceVersion: number): void {
-    if (resourceVersion < this.#compacted) {
-      throw expired(`too old resource version: ${resourceVersion} (${this.#compacted})`);
-    }
+  /** Tells whether a version is from before the last compaction. */
+  isForgotten(resourceVersion: number): boolean {
+    return resourceVersion < this.#compacted;
   }
 
   /** Forgets all changes up to now. */
@@ -123,15 +121,15 @@ export class Store {
   }
 
   /** Calls the server's own controllers when a write is complete, so that they may write themselves. */
-  onWrite(controller: (family: string, change: Change) => void): void {
-    this.#afterWrite.push(controller);
+  onWrite(controllers: (family: string, change: Change) => void): void {
+    this.#afterWrite = controllers;
   }
 
   #record(family: string, change: Change): void {
     const { log, listeners } = this.#family(family);
     log.push(change);
     for (const listener of listeners) listener(change);
-    for (const controller of this.#afterWrite) this.#waiting.push(() => controller(family, change));
+    this.#waiting.push(() => this.#afterWrite(family, change));
     if (this.#isDraining) return;
     this.#isDraining = true;
     try {

@@ -1,45 +1,33 @@
 /** Merging two values of one type, after `typed/merge.go` of structured-merge-diff v6 with the rule "keep the right-hand side". */
-import { isList, isObject, type Json } from "./json.ts";
+import { at, isList, isObject, type Json } from "./json.ts";
 import type { Atom, ListAtom } from "./merge-schema.ts";
-import { deduce, isSamePart, isWrongScalar, itemElement, TypedError } from "./typed-values.ts";
+import { deduce, isWrongScalar, itemElement, TypedError } from "./typed-values.ts";
 
 /** The left value with the right one merged over it; undefined when nothing is there. */
 export function merge(atom: Atom, left: Json | undefined, right: Json | undefined): Json | undefined {
-  const [leftPart, rightPart] = [deduce(atom, left), deduce(atom, right)];
-  if (right === undefined) return mergePart(leftPart, left, right);
-  if (left === undefined || isSamePart(leftPart, rightPart)) return mergePart(rightPart, left, right);
-  return mergePart(rightPart, left, right);
-}
-
-function mergePart(part: Atom, left: Json | undefined, right: Json | undefined): Json | undefined {
-  const asLeaf = (): Json | undefined => (right === undefined ? left : right);
-  if (part.map !== undefined) {
-    const { map } = part;
-    const [old, next] = [isObject(left) ? left : {}, isObject(right) ? right : {}];
-    const names = new Set([...Object.keys(old), ...Object.keys(next)]);
-    if (map.isAtomic || names.size === 0) return asLeaf();
+  const leaf = right === undefined ? left : right;
+  const { map, scalar, list } = deduce(atom, leaf);
+  if (map !== undefined) {
+    const names = [left, right].flatMap((value) => (isObject(value) ? Object.keys(value) : []));
+    if (map.isAtomic || names.length === 0) return leaf;
     const merged: Record<string, Json> = {};
-    for (const name of names) {
+    for (const name of new Set(names)) {
       const type = map.fields.get(name)?.type ?? map.elementType;
       if (type === undefined) throw new TypedError(`.${name}: field not declared in schema`);
-      const value = merge(
-        type,
-        Object.hasOwn(old, name) ? old[name] : undefined,
-        Object.hasOwn(next, name) ? next[name] : undefined,
-      );
+      const value = merge(type, at(left, name), at(right, name));
       if (value !== undefined) merged[name] = value;
     }
     return Object.keys(merged).length > 0 ? merged : undefined;
   }
-  if (part.scalar !== undefined) {
-    const isWrong = (value: Json | undefined): boolean => isWrongScalar(part.scalar, value);
-    if (isWrong(left) && isWrong(right)) throw new TypedError("values are no scalars");
-    return asLeaf();
+  if (scalar !== undefined) {
+    if (isWrongScalar(scalar, left) && isWrongScalar(scalar, right))
+      throw new TypedError("values are no scalars");
+    return leaf;
   }
-  if (part.list === undefined) throw new TypedError("invalid atom");
+  if (list === undefined) throw new TypedError("invalid atom");
   const [old, next] = [isList(left) ? left : [], isList(right) ? right : []];
-  if (part.list.isAtomic || old.length + next.length === 0) return asLeaf();
-  return mergeItems(part.list, old, next);
+  if (list.isAtomic || old.length + next.length === 0) return leaf;
+  return mergeItems(list, old, next);
 }
 
 /** Keeps the order of both lists where they agree; of shared items that moved, the right-hand order wins. */

@@ -4,22 +4,12 @@
  */
 import { jsonEqual } from "@klutch/kube-core";
 import { ancestorsOf, below, type FieldSet, type Path } from "./field-set.ts";
-import { isList, isObject, type Json, type JsonObject } from "./json.ts";
+import { isList, isObject, type Json } from "./json.ts";
 import type { Atom, ListAtom } from "./merge-schema.ts";
 
 /** A value does not fit its type; the server answers 500 for an apply and drops `managedFields` otherwise. */
 export class TypedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "TypedError";
-  }
-}
-
-/** Paths that differ between two values. */
-export interface Comparison {
-  readonly added: Set<Path>;
-  readonly modified: Set<Path>;
-  readonly removed: Set<Path>;
+  override readonly name = "TypedError";
 }
 
 /** Narrows a type of several parts to the part that fits the value. */
@@ -28,11 +18,6 @@ export function deduce(atom: Atom, value: Json | undefined): Atom {
   if (isList(value)) return atom.list === undefined ? atom : { list: atom.list };
   if (isObject(value)) return atom.map === undefined ? atom : { map: atom.map };
   return atom.scalar === undefined ? atom : { scalar: atom.scalar };
-}
-
-/** Returns true if two narrowed types are the same part. */
-export function isSamePart(left: Atom, right: Atom): boolean {
-  return left.map === right.map && left.list === right.list && left.scalar === right.scalar;
 }
 
 /** Returns true if a value is not a scalar of the type. */
@@ -92,142 +77,72 @@ export function assertTyped(atom: Atom, value: Json, allowDuplicates: boolean, p
   }
 }
 
+/** A field of a value. */
+interface Field {
+  readonly value: Json;
+  /** A `leaf` is compared as one value, an `inner` field by those below it; an `empty` one could have some. */
+  readonly kind: "leaf" | "inner" | "empty";
+  /** True if it is one of the fields that its writer owns. */
+  readonly isOwned: boolean;
+}
+
+function collect(
+  atom: Atom | undefined,
+  value: Json,
+  path: Path,
+  isOwned: boolean,
+  fields: Map<Path, Field>,
+): void {
+  const { map, list } = atom === undefined ? {} : deduce(atom, value);
+  const isLeaf = map === undefined ? list?.isAtomic !== false : map.isAtomic;
+  const before = fields.size;
+  if (map?.isAtomic === false && isObject(value))
+    for (const [name, child] of Object.entries(value)) {
+      const field = map.fields.get(name);
+      const isBlank = child === null || (isObject(child) && Object.keys(child).length === 0);
+      const type = field?.type ?? map.elementType;
+      collect(type, child, below(path, `f:${name}`), isBlank || field === undefined, fields);
+    }
+  else if (list?.isAtomic === false && isList(value))
+    for (const [element, items] of Map.groupBy(value, (item) => itemElement(list, item))) {
+      // Duplicates are compared as one value.
+      const [first = null, ...more] = items;
+      if (more.length > 0) collect(undefined, items, below(path, element), true, fields);
+      else collect(list.elementType, first, below(path, element), true, fields);
+    }
+  const kind = isLeaf ? "leaf" : fields.size > before ? "inner" : "empty";
+  if (path !== "") fields.set(path, { value, kind, isOwned: isOwned || isLeaf });
+}
+
+function fieldsOf(atom: Atom, value: Json): ReadonlyMap<Path, Field> {
+  const fields = new Map<Path, Field>();
+  collect(atom, value, "", false, fields);
+  return fields;
+}
+
 /** The fields that a value holds. */
 export function fieldSetOf(atom: Atom, value: Json): FieldSet {
-  const set = new Set<Path>();
-  collectFields(atom, value, "", set);
-  set.delete("");
-  return set;
+  const owned = [...fieldsOf(atom, value)].filter(([, { isOwned }]) => isOwned);
+  return new Set(owned.map(([path]) => path));
 }
 
-function collectFields(atom: Atom, value: Json, path: Path, set: Set<Path>): void {
-  const { map, scalar, list } = deduce(atom, value);
-  if (map !== undefined) {
-    if (map.isAtomic) set.add(path);
-    else if (isObject(value)) {
-      for (const [name, child] of Object.entries(value)) {
-        const field = map.fields.get(name);
-        const type = field?.type ?? map.elementType;
-        const inner = below(path, `f:${name}`);
-        if (type !== undefined) collectFields(type, child, inner, set);
-        const isBlank = child === null || (isObject(child) && Object.keys(child).length === 0);
-        if (isBlank || field === undefined) set.add(inner);
-      }
-    }
-  } else if (scalar !== undefined) set.add(path);
-  else if (list !== undefined) {
-    if (list.isAtomic) set.add(path);
-    else if (isList(value)) collectItems(list, value, path, set);
-  }
-}
-
-function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: Set<Path>): void {
-  const elements = items.map((item) => itemElement(list, item));
-  for (const [index, element] of elements.entries()) {
-    const inner = below(path, element);
-    set.add(inner);
-    const isDuplicate = elements.indexOf(element) !== elements.lastIndexOf(element);
-    if (!isDuplicate) collectFields(list.elementType, items[index] ?? null, inner, set);
-  }
-}
-
-/** Returns the paths that differ between two values of one type. */
-export function compare(atom: Atom, left: Json, right: Json): Comparison {
-  const result = { added: new Set<Path>(), modified: new Set<Path>(), removed: new Set<Path>() };
-  compareAt(atom, left, right, "", result);
-  for (const paths of Object.values(result)) paths.delete("");
-  return result;
-}
-
-function compareAt(
+/** Returns the paths that differ between two values of one type: those that were added or modified, and those that were removed. */
+export function compare(
   atom: Atom,
-  left: Json | undefined,
-  right: Json | undefined,
-  path: Path,
-  result: Comparison,
-): void {
-  const [leftPart, rightPart] = [deduce(atom, left), deduce(atom, right)];
-  let isLeaf: boolean;
-  if (right === undefined) isLeaf = comparePart(leftPart, left, right, path, result);
-  else if (left === undefined || isSamePart(leftPart, rightPart)) {
-    isLeaf = comparePart(rightPart, left, right, path, result);
-  } else {
-    comparePart(leftPart, left, right, path, result);
-    isLeaf = comparePart(rightPart, left, right, path, result);
-  }
-  if (isLeaf) return;
-  if (left === undefined) result.added.add(path);
-  else if (right === undefined) result.removed.add(path);
-}
-
-/** True when the value was compared as one. */
-function comparePart(
-  part: Atom,
-  left: Json | undefined,
-  right: Json | undefined,
-  path: Path,
-  result: Comparison,
-): boolean {
-  const asLeaf = (): true => {
-    if (left === undefined) result.added.add(path);
-    else if (right === undefined) result.removed.add(path);
-    else if (!jsonEqual(left, right)) result.modified.add(path);
-    return true;
+  left: Json,
+  right: Json,
+): { readonly set: FieldSet; readonly removed: FieldSet } {
+  const [old, next] = [fieldsOf(atom, left), fieldsOf(atom, right)];
+  const isSet = ([path, after]: readonly [Path, Field]): boolean => {
+    const before = old.get(path);
+    if (before?.kind === "inner") return after.kind === "leaf";
+    return (
+      before === undefined ||
+      (after.kind === "inner" ? before.kind === "leaf" : !jsonEqual(before.value, after.value))
+    );
   };
-  if (part.map !== undefined) {
-    const { map } = part;
-    const [old, next] = [isObject(left) ? left : {}, isObject(right) ? right : {}];
-    const names = new Set([...Object.keys(old), ...Object.keys(next)]);
-    if (map.isAtomic || names.size === 0) return asLeaf();
-    for (const name of names) {
-      const type = map.fields.get(name)?.type ?? map.elementType;
-      if (type === undefined) throw new TypedError(`${name}: field not declared in schema`);
-      compareAt(type, own(old, name), own(next, name), below(path, `f:${name}`), result);
-    }
-    return false;
-  }
-  if (part.scalar !== undefined) {
-    if (
-      left !== undefined &&
-      right !== undefined &&
-      isWrongScalar(part.scalar, left) &&
-      isWrongScalar(part.scalar, right)
-    ) {
-      throw new TypedError("values are no scalars");
-    }
-    return asLeaf();
-  }
-  if (part.list === undefined) throw new TypedError("invalid atom");
-  const [old, next] = [isList(left) ? left : [], isList(right) ? right : []];
-  if (part.list.isAtomic || old.length + next.length === 0) return asLeaf();
-  compareItems(part.list, old, next, path, result);
-  return false;
-}
-
-function compareItems(
-  list: ListAtom,
-  left: readonly Json[],
-  right: readonly Json[],
-  path: Path,
-  result: Comparison,
-): void {
-  const old = Map.groupBy(left, (item) => itemElement(list, item));
-  const next = Map.groupBy(right, (item) => itemElement(list, item));
-  for (const element of new Set([...old.keys(), ...next.keys()])) {
-    const [before, after] = [old.get(element) ?? [], next.get(element) ?? []];
-    const inner = below(path, element);
-    if (before.length <= 1 && after.length <= 1) {
-      compareAt(list.elementType, before[0], after[0], inner, result);
-    } else if (before.length >= 2 && after.length >= 2) {
-      if (!jsonEqual(before, after)) result.modified.add(inner);
-    } else if (before.length >= 2) {
-      if (after.length > 0) compareAt(list.elementType, undefined, after[0], inner, result);
-      result.removed.add(inner);
-    } else {
-      if (before.length > 0) compareAt(list.elementType, before[0], undefined, inner, result);
-      result.added.add(inner);
-    }
-  }
+  const set = new Set([...next].filter(isSet).map(([path]) => path));
+  return { set, removed: new Set(old.keys()).difference(next) };
 }
 
 /** Returns the value without the fields of the set; undefined when nothing is left. */
@@ -261,8 +176,4 @@ function removeBelow(
   const kept = value.map((item) => keep(itemElement(list, item), list.elementType, item));
   const left = kept.filter((item) => item !== undefined);
   return left.length > 0 ? left : undefined;
-}
-
-function own(object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -19,8 +19,9 @@ export interface ConnectionOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly resource: Served;
-  readonly cluster: string;
-  readonly faults: FaultSource | undefined;
+  readonly client: { readonly clusterName: string; readonly faults?: FaultSource | undefined };
+  /** Contains it while it is open. */
+  readonly connections: Set<WatchConnection>;
   readonly options: WatchOptions;
   /** When the server ends the connection if the client did not say. */
   readonly defaultTimeoutMs: number;
@@ -52,7 +53,7 @@ export class WatchConnection {
     const { store, clock, resource, options } = parts;
     this.#parts = parts;
     this.family = resource.family;
-    this.cluster = parts.cluster;
+    this.cluster = parts.client.clusterName;
     this.#matches = matcherOf(options);
     this.#lastHeard = clock.monotonic();
     this.#start();
@@ -61,6 +62,7 @@ export class WatchConnection {
       options.timeoutSeconds === undefined ? parts.defaultTimeoutMs : options.timeoutSeconds * 1000;
     this.#undo.push(clock.schedule(timeoutMs, () => this.end()));
     this.#scheduleBookmark();
+    parts.connections.add(this);
   }
 
   /** Closes the connection in order, as the server does: events on their way still arrive. */
@@ -78,18 +80,19 @@ export class WatchConnection {
 
   close(): void {
     for (const undo of this.#undo.splice(0)) undo();
+    this.#parts.connections.delete(this);
   }
 
   /** Returns the next event; undefined at the end. Throws the same errors as the real client. */
   async next(): Promise<WatchEvent<DynamicObject> | undefined> {
-    const { clock, cluster, faults, options } = this.#parts;
+    const { clock, client, options } = this.#parts;
     const { signal, idleTimeoutMs = defaultIdleTimeoutMs } = options;
     for (;;) {
       if (signal?.aborted === true) throw signal.reason;
       const now = clock.monotonic();
       const head = this.#queue[0];
       const isDue = head !== undefined && head.at <= now;
-      if (isDue && faults?.isPartitioned?.(cluster) === true) this.#isSilent = true;
+      if (isDue && client.faults?.isPartitioned?.(this.cluster) === true) this.#isSilent = true;
       if (isDue && !this.#isSilent) {
         this.#queue.shift();
         this.#lastHeard = Math.max(this.#lastHeard, head.at);
@@ -148,9 +151,9 @@ export class WatchConnection {
   }
 
   #send(event: WatchEvent<DynamicObject>): void {
-    const { cluster, faults, resource } = this.#parts;
-    const delivery: Delivery =
-      faults?.onWatchEvent({ cluster, type: resource.type, event: event.type }) ?? "deliver";
+    const { client, resource } = this.#parts;
+    const info = { cluster: this.cluster, type: resource.type, event: event.type };
+    const delivery: Delivery = client.faults?.onWatchEvent(info) ?? "deliver";
     if (delivery === "stall") this.#isSilent = true;
     if (delivery === "drop-connection") {
       this.#put({ error: this.#broken() });
@@ -162,18 +165,16 @@ export class WatchConnection {
 
   /** Keeps the order: a later event is not delivered earlier. */
   #put(content: Content, delayMs = 0): void {
-    const { clock, faults } = this.#parts;
-    const arrival = clock.monotonic() + (faults?.latencyMs() ?? 0) + delayMs;
+    const { clock, client } = this.#parts;
+    const arrival = clock.monotonic() + (client.faults?.latencyMs() ?? 0) + delayMs;
     this.#lastDelivery = Math.max(this.#lastDelivery, arrival);
     this.#queue.push({ at: this.#lastDelivery, content });
     this.#wake?.();
   }
 
   #broken(): TransportError {
-    return new TransportError(
-      "Reset",
-      `watch ${this.#parts.resource.type.plural}: the watch connection broke`,
-    );
+    const { plural } = this.#parts.resource.type;
+    return new TransportError("Reset", `watch ${plural}: the watch connection broke`);
   }
 
   #wait(delayMs: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,22 +1,11 @@
 /** Validates and completes an object on its way into the store, after `registry/rest` and `registry/generic` of apiserver. */
 import { type Random } from "@klutch/kube";
-import { jsonEqual, namespaces, type ObjectRef } from "@klutch/kube-core";
+import { apiVersionOf, jsonEqual, keyOfRef as keyOf, namespaces, type ObjectRef } from "@klutch/kube-core";
 import { describeProblem, problemsOf } from "@klutch/schema";
-import {
-  at,
-  isList,
-  type Json,
-  type JsonObject,
-  objectAt,
-  objectsAt,
-  textAt,
-  textsAt,
-  withFields,
-  withMeta,
-} from "./json.ts";
+import { at, type JsonObject, objectAt, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
 import { type WriteContext } from "./managed-fields.ts";
 import { metaProblems } from "./metadata.ts";
-import type { Served } from "./resources.ts";
+import { crdFamily, type Served } from "./resources.ts";
 import {
   alreadyExists,
   badRequest,
@@ -50,7 +39,6 @@ export interface WriteParameters {
   readonly blanks?: JsonObject | undefined;
 }
 
-const crdFamily = "customresourcedefinitions.apiextensions.k8s.io";
 const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
 /** The store's key. Throws `RangeError` when the reference does not fit the scope, as the real client does. */
@@ -60,48 +48,40 @@ export function keyOfRef(resource: Served, ref: ObjectRef): string {
     const rule = namespaced ? "a namespace is required" : "cluster-scoped object has no namespace";
     throw new RangeError(`${kind} ${ref.name}: ${rule}`);
   }
-  return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
+  return keyOf(ref);
 }
 
 /** Objects are kept in the version in which they were written; readers get the version they ask for. */
 export function inVersion(resource: Served, object: JsonObject): JsonObject {
-  const apiVersion = apiVersionOfServed(resource);
+  const apiVersion = apiVersionOf(resource.type);
   return object["apiVersion"] === apiVersion ? object : Object.freeze({ ...object, apiVersion });
 }
 
-/** `group/version`. */
-export function apiVersionOfServed({ type }: Served): string {
-  return type.group === "" ? type.version : `${type.group}/${type.version}`;
+/** A write of one resource under way. */
+export interface Write extends WriteContext, WriteParameters {
+  readonly server: ServerContext;
+  readonly resource: Served;
 }
 
-/** Fields that the endpoint ignores. */
-export function writeContext(context: ServerContext, resource: Served, how: WriteParameters): WriteContext {
+/** Prepares a write, with the fields that its endpoint ignores. */
+export function writeOf(server: ServerContext, resource: Served, how: WriteParameters): Write {
   const reset = how.subresource === "status" ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : [];
-  const isCrdStatus = resource.family === crdFamily && how.subresource === "status";
-  return {
-    atom: resource.atom,
-    apiVersion: apiVersionOfServed(resource),
-    manager: how.manager,
-    subresource: how.subresource,
-    resetFields: new Set([...reset, ...(isCrdStatus ? ["f:metadata"] : [])]),
-    now: context.now(),
-  };
+  if (resource.family === crdFamily && how.subresource === "status") reset.push("f:metadata");
+  const apiVersion = apiVersionOf(resource.type);
+  const { atom } = resource;
+  return { ...how, server, resource, atom, apiVersion, resetFields: new Set(reset), now: server.now() };
 }
 
 /** Refuses a create if its namespace does not exist or ends, or if its kind is being deleted. */
-export function admitCreate(context: ServerContext, resource: Served, object: JsonObject): void {
-  const { store } = context;
+export function admitCreate({ server: { store }, resource }: Write, object: JsonObject): void {
   const name = textAt(object, "metadata", "name");
   if (resource.type.namespaced) {
     const namespace = textAt(object, "metadata", "namespace");
     const found = store.get("namespaces", namespace);
     if (found === undefined) throw notFound({ type: namespaces }, namespace);
     if (textAt(found, "status", "phase") === "Terminating") {
-      throw forbidden(
-        resource,
-        name,
-        `unable to create new content in namespace ${namespace} because it is being terminated`,
-      );
+      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+      throw forbidden(resource, name, why);
     }
   }
   if (at(store.get(crdFamily, resource.family), "metadata", "deletionTimestamp") !== undefined) {
@@ -110,71 +90,61 @@ export function admitCreate(context: ServerContext, resource: Served, object: Js
 }
 
 /** The end of every create: system fields, validation, storage. The object has its owners already. */
-export function finishCreate(
-  context: ServerContext,
-  resource: Served,
-  object: JsonObject,
-  how: WriteParameters,
-): JsonObject {
-  const { store } = context;
+export function finishCreate(write: Write, object: JsonObject): JsonObject {
+  const { server, resource, isPost, isDryRun, blanks } = write;
+  const { store } = server;
   const prefix = textAt(object, "metadata", "generateName");
   let name = textAt(object, "metadata", "name");
-  if (name === "" && prefix !== "") name = prefix + randomSuffix(context.random);
+  if (name === "" && prefix !== "") name = prefix + randomSuffix(server.random);
   let next = withMeta(object, {
     name: name === "" ? undefined : name,
-    uid: context.newUid(),
-    creationTimestamp: context.now(),
+    uid: server.newUid(),
+    creationTimestamp: server.now(),
     generation: resource.tracksGeneration ? 1 : undefined,
     resourceVersion: undefined,
   });
   if (resource.statusSubresource) next = withFields(next, { status: undefined });
   next = resource.prepare(next, undefined);
-  const problems = [...metaProblems(next, resource.nameRule), ...schemaProblems(resource, next, "")];
-  problems.push(...resource.validate(next, undefined));
-  if (problems.length > 0) throw invalid(resource, name, problems);
-  if (how.isPost === true && textAt(object, "metadata", "resourceVersion") !== "") {
+  assertValid(write, name, next, undefined);
+  if (isPost === true && textAt(object, "metadata", "resourceVersion") !== "") {
     throw internal("resourceVersion should not be set on objects to be created");
   }
-  const key = keyOfRef(resource, refOf(resource, next));
-  const existing = store.get(resource.family, key);
+  const existing = store.get(resource.family, keyOfRef(resource, refOf(resource, next)));
   if (existing !== undefined) {
     throw alreadyExists(resource, name, at(existing, "metadata", "deletionTimestamp") !== undefined);
   }
-  return how.isDryRun ? next : store.put(resource.family, next, how.blanks);
+  return isDryRun ? next : store.put(resource.family, next, blanks);
 }
 
 /** Ends every update. `next` has its owners already and is otherwise as the caller asked for it. */
-export function finishUpdate(
-  context: ServerContext,
-  resource: Served,
-  existing: JsonObject,
-  requested: JsonObject,
-  how: WriteParameters,
-): JsonObject {
-  const { store } = context;
-  const name = textAt(existing, "metadata", "name");
+export function finishUpdate(write: Write, existing: JsonObject, requested: JsonObject): JsonObject {
+  const { server, resource, isDryRun, blanks = {} } = write;
   assertVersion(resource, existing, requested);
-  let next = prepareUpdate(resource, existing, requested, how.subresource);
-  next = resource.prepare(next, existing);
+  let next = resource.prepare(prepareUpdate(write, existing, requested), existing);
+  assertValid(write, textAt(existing, "metadata", "name"), next, existing);
+  if (Object.keys(blanks).length === 0) next = keepTimes(next, existing);
+  const isLast = at(existing, "metadata", "deletionTimestamp") !== undefined && !isHeld(resource, next);
+  if (isDryRun) return next;
+  if (!isLast) return server.store.put(resource.family, next, blanks);
+  // The event shows the object as it was stored; the answer shows what the caller made of it.
+  server.store.remove(resource.family, keyOfRef(resource, refOf(resource, existing)));
+  return withMeta(next, blanks);
+}
+
+function assertValid(write: Write, name: string, next: JsonObject, existing: JsonObject | undefined): void {
+  const { resource } = write;
   const problems = [
     ...metaProblems(next, resource.nameRule),
-    ...updateProblems(next, existing),
-    ...schemaProblems(resource, next, how.subresource),
+    ...(existing === undefined ? [] : updateProblems(next, existing)),
+    ...schemaProblems(write, next),
     ...resource.validate(next, existing),
   ];
   if (problems.length > 0) throw invalid(resource, name, problems);
-  if (Object.keys(how.blanks ?? {}).length === 0) next = keepTimes(next, existing);
-  const isLast = at(existing, "metadata", "deletionTimestamp") !== undefined && !isHeld(resource, next);
-  if (how.isDryRun) return next;
-  if (!isLast) return store.put(resource.family, next, how.blanks);
-  // The event shows the object as it was stored; the answer shows what the caller made of it.
-  store.remove(resource.family, keyOfRef(resource, refOf(resource, existing)));
-  return withMeta(next, how.blanks ?? {});
 }
 
 /** Checks that belong to a patch or an apply, whose result may be anything. */
 export function assertSameIdentity(
-  resource: Served,
+  { resource }: Write,
   ref: ObjectRef,
   next: JsonObject,
   exists: boolean,
@@ -198,19 +168,14 @@ function assertVersion(resource: Served, existing: JsonObject, requested: JsonOb
   const version = textAt(requested, "metadata", "resourceVersion");
   if (version === "" || version === "0") {
     if (resource.allowsUnconditionalUpdate) return;
-    throw invalid(resource, name, [
-      "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
-    ]);
+    const why = "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update";
+    throw invalid(resource, name, [why]);
   }
   if (version !== textAt(existing, "metadata", "resourceVersion")) throw modified(resource, name);
 }
 
-function prepareUpdate(
-  resource: Served,
-  existing: JsonObject,
-  requested: JsonObject,
-  subresource: string,
-): JsonObject {
+function prepareUpdate(write: Write, existing: JsonObject, requested: JsonObject): JsonObject {
+  const { resource, subresource } = write;
   const old = objectAt(existing, "metadata");
   if (subresource === "status") {
     const managedFields = at(requested, "metadata", "managedFields");
@@ -250,11 +215,8 @@ function updateProblems(next: JsonObject, existing: JsonObject): readonly string
   return problems;
 }
 
-function schemaProblems(
-  { schema, reader }: Served,
-  object: JsonObject,
-  subresource: string,
-): readonly string[] {
+function schemaProblems({ resource, subresource }: Write, object: JsonObject): readonly string[] {
+  const { schema, reader } = resource;
   if (schema === undefined) return [];
   if (subresource !== "status") return problemsOf(schema, object, "", reader).map(describeProblem);
   const { status } = object;
@@ -264,19 +226,16 @@ function schemaProblems(
 
 /** When nothing but times of ownership changed, nothing changed. */
 function keepTimes(next: JsonObject, existing: JsonObject): JsonObject {
-  const withoutTimes = (object: JsonObject): JsonObject =>
-    withMeta(object, {
-      resourceVersion: undefined,
-      managedFields: objectsAt(object, "metadata", "managedFields").map((entry) =>
-        withFields(entry, { time: undefined }),
-      ),
-    });
+  const withoutTimes = (object: JsonObject): JsonObject => {
+    const entries = objectsAt(object, "metadata", "managedFields");
+    const managedFields = entries.map((entry) => withFields(entry, { time: undefined }));
+    return withMeta(object, { resourceVersion: undefined, managedFields });
+  };
   return jsonEqual(withoutTimes(next), withoutTimes(existing)) ? existing : next;
 }
 
 function isHeld(resource: Served, object: JsonObject): boolean {
-  const finalizers: Json | undefined = at(object, "metadata", "finalizers");
-  if (isList(finalizers) && finalizers.length > 0) return true;
+  if (textsAt(object, "metadata", "finalizers").length > 0) return true;
   return resource.family === "namespaces" && textsAt(object, "spec", "finalizers").length > 0;
 }
 

@@ -1,18 +1,11 @@
 /** Borrows clusters from the pool that the test command runs. */
 import { once } from "node:events";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdtempDisposable, symlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createKubeClient, formatKubeconfig } from "@klutch/kube";
-import {
-  administratorConfig,
-  severalClusters,
-  startCluster,
-  startControllerManager,
-  type TestCluster,
-} from "../cluster.ts";
+import { accessAsAdministrator, startCluster, startControllerManager, type TestCluster } from "../cluster.ts";
 import { poolSocket } from "../environment.ts";
 import { askEtcd } from "../etcd.ts";
 import { type Lease, returned } from "./pool.ts";
@@ -47,32 +40,17 @@ export async function leaseCluster(options: LeaseOptions = {}): Promise<TestClus
     socket.ref().end(returned);
     await once(socket, "close");
   });
-  const dataDir = await mkdtemp(join(tmpdir(), "klutch-cluster-"));
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const { path: dataDir } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-cluster-")));
   for (const file of ["certs", "service-account.key"])
     await symlink(join(lease.dataDir, file), join(dataDir, file));
-  const config = await administratorConfig(name, lease.server, dataDir, lease.adminToken);
-  const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
-  stack.defer(() => client[Symbol.asyncDispose]());
+  const access = await accessAsAdministrator(stack, name, lease.server, dataDir, lease.adminToken);
   if (controllerManager) {
-    const manager = await startControllerManager(name, dataDir, config);
+    const manager = await startControllerManager(name, dataDir, access.config);
     stack.defer(() => manager.kill());
   }
-  const owned = stack.move();
-  return {
-    url: config.server,
-    config,
-    kubeconfig: formatKubeconfig(config),
-    client,
-    dataDir,
-    askEtcd: (path, body) => askEtcd(lease.dataDir, path, body),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-/** Takes `count` clusters at the same time. */
-export function leaseClusters(count: number, options: LeaseOptions = {}): Promise<TestCluster[]> {
-  return severalClusters(count, options, leaseCluster);
+  return Object.assign(stack.move(), access, {
+    askEtcd: (path: string, body?: object) => askEtcd(lease.dataDir, path, body),
+  });
 }
 
 async function nextLease(socket: ReturnType<typeof connect>): Promise<Lease> {

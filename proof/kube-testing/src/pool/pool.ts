@@ -32,8 +32,10 @@ interface Idle {
 const settledMs = 700;
 /** The API server refreshes admission policies once a second; two seconds cover one refresh that just began. */
 const policyRefreshMs = 2_000;
-const pollMs = 50;
+const pollMs = 150;
 const mostWaitMs = 20_000;
+/** An idle API server computes a fiftieth of the time, so after this time a new one later costs less than keeping it. */
+const mostIdleMs = 90_000;
 
 export class ClusterPool implements AsyncDisposable {
   readonly #server: Server;
@@ -105,7 +107,7 @@ export class ClusterPool implements AsyncDisposable {
       this.#lent++;
       await ended;
       socket.destroy();
-      if (said.endsWith(returned) && !this.#isClosed && (await this.#reset(lent))) this.#idle.push(lent);
+      if (said.endsWith(returned) && !this.#isClosed && (await this.#reset(lent))) this.#keep({ ...lent });
       else await this.#drop(lent.cluster);
     } catch (error) {
       socket.end(`${JSON.stringify({ error: String(error) })}\n`);
@@ -123,6 +125,17 @@ export class ClusterPool implements AsyncDisposable {
       await this.#drop(cluster);
       throw error;
     }
+  }
+
+  #keep(idle: Idle): void {
+    this.#idle.push(idle);
+    const drop = (): void => {
+      const place = this.#idle.indexOf(idle);
+      if (place === -1) return;
+      this.#idle.splice(place, 1);
+      this.#track(this.#drop(idle.cluster));
+    };
+    setTimeout(drop, mostIdleMs).unref();
   }
 
   async #drop(cluster: OwnCluster): Promise<void> {

@@ -1,17 +1,6 @@
 /** Binding and fetching a binding. */
 import { type Json, isObject, isOptional, isText, isTextList, objectOf } from "@klutch/osb/internal";
-import {
-  type CheckContext,
-  create,
-  expectAsyncRequired,
-  expectOperation,
-  expectStatus,
-  failureOf,
-  hasError,
-  operationOf,
-  pathOf,
-  planFields,
-} from "../context.ts";
+import { type CheckContext, hasError, operationOf, planFields } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
 import type { LedgerIds } from "../ledger.ts";
 import { ruleIds } from "../rules.ts";
@@ -29,7 +18,7 @@ export async function checkBindings(
   context: CheckContext,
   { instanceId }: LedgerIds,
 ): Promise<string | undefined> {
-  const { report, plan } = context;
+  const { report, plan } = context.parts;
   if (!plan.bindable) {
     report.skip(
       "the plan is not bindable",
@@ -37,12 +26,12 @@ export async function checkBindings(
     );
     return undefined;
   }
-  const newIds = (): LedgerIds => ({ instanceId, bindingId: context.newId() });
+  const newIds = (): LedgerIds => ({ instanceId, bindingId: context.parts.newId() });
   const good = goodBody(context);
-  const noService = await create(context, newIds(), { ...good, service_id: undefined });
-  expectStatus(context, "bind-service-id", noService, 400);
-  const noPlan = await create(context, newIds(), { ...good, plan_id: undefined });
-  expectStatus(context, "bind-plan-id", noPlan, 400);
+  const noService = await context.create(newIds(), { ...good, service_id: undefined });
+  context.expectStatus("bind-service-id", noService, 400);
+  const noPlan = await context.create(newIds(), { ...good, plan_id: undefined });
+  context.expectStatus("bind-plan-id", noPlan, 400);
   const first = await checkSynchronousBind(context, newIds());
   const second = await checkAcceptedBind(context, newIds());
   if (typeof second === "string") return second;
@@ -51,7 +40,7 @@ export async function checkBindings(
   return checkDeletion(context, second.ids, typeof first === "string" ? undefined : first.ids);
 }
 
-function goodBody({ plan, wishes, newId }: CheckContext): Json {
+function goodBody({ parts: { plan, wishes, newId } }: CheckContext): Json {
   return {
     ...planFields(plan),
     bind_resource: { app_guid: newId() },
@@ -63,15 +52,15 @@ function goodBody({ plan, wishes, newId }: CheckContext): Json {
 /** Binds without `accepts_incomplete`. A returned text explains why that bound nothing. */
 async function checkSynchronousBind(context: CheckContext, ids: LedgerIds): Promise<MadeBinding | string> {
   const body = goodBody(context);
-  const made = await create(context, ids, body, {});
-  expectAsyncRequired(context, "bind-async-required", made, [200, 201]);
+  const made = await context.create(ids, body, {});
+  context.expectAsyncRequired("bind-async-required", made, [200, 201]);
   return finishBind(context, ids, body, made);
 }
 
 async function checkAcceptedBind(context: CheckContext, ids: LedgerIds): Promise<MadeBinding | string> {
-  const { report } = context;
+  const { report } = context.parts;
   const body = goodBody(context);
-  const made = await create(context, ids, body);
+  const made = await context.create(ids, body);
   const isAccepted = made.status === 201 || made.status === 202;
   const why = hasError(made, "RequiresApp")
     ? "RequiresApp, though bind_resource.app_guid was sent"
@@ -89,23 +78,23 @@ async function finishBind(
   body: Json,
   made: Exchange,
 ): Promise<MadeBinding | string> {
-  const { report } = context;
+  const { report } = context.parts;
   if (made.status === 200 || made.status === 201) {
     expectInformation(context, made, "bind-information");
     return { ids, body, asynchronous: false };
   }
   if (made.status !== 202) return `nothing was bound: ${made.came}`;
-  expectOperation(context, "bind-operation", made);
+  context.expectOperation("bind-operation", made);
   const hasSecret = objectOf(made.body)["credentials"] !== undefined;
   report.expect("bind-secret", made, !hasSecret, "it has credentials");
   report.skip("the broker binds asynchronously", "bind-information");
-  const failure = await failureOf(context, operationOf(ids, made, false));
+  const failure = await context.failureOf(operationOf(ids, made, false));
   return failure === undefined ? { ids, body, asynchronous: true } : `nothing was bound: ${failure}`;
 }
 
 /** Tests what a binding gives. */
 function expectInformation(
-  { report, plan }: CheckContext,
+  { parts: { report, plan } }: CheckContext,
   exchange: Exchange,
   rule: "bind-information" | "fetch-binding-information",
 ): void {
@@ -137,26 +126,25 @@ function isEndpoint({ host, ports, protocol }: Json): boolean {
 }
 
 async function checkFetchBinding(context: CheckContext, { ids, asynchronous }: MadeBinding): Promise<void> {
-  const { report, plan, send } = context;
+  const { report, plan } = context.parts;
   if (!plan.bindingsRetrievable) {
     const why = "the offering does not declare bindings_retrievable";
     report.skip(why, "fetch-binding", "fetch-binding-information", "fetch-binding-missing");
     return;
   }
-  const fetched = await send({ method: "GET", path: pathOf(ids), query: planFields(plan) });
-  const isThere = fetched.status === 200 && isObject(fetched.body);
-  report.expect("fetch-binding", fetched, isThere, "the status is not 200 or the body no object");
+  const fetched = await context.fetch(ids, planFields(plan));
+  const isThere = context.expectObject("fetch-binding", fetched);
   if (isThere && asynchronous) expectInformation(context, fetched, "fetch-binding-information");
-  const missing = await send({ method: "GET", path: pathOf({ ...ids, bindingId: context.newId() }) });
-  expectStatus(context, "fetch-binding-missing", missing, 404);
+  const missing = await context.fetch({ ...ids, bindingId: context.parts.newId() });
+  context.expectStatus("fetch-binding-missing", missing, 404);
 }
 
 async function checkBindAgain(context: CheckContext, { ids, body }: MadeBinding): Promise<void> {
-  const { report, wishes } = context;
-  const again = await create(context, ids, body);
-  expectStatus(context, "bind-again", again, 200);
+  const { report, wishes } = context.parts;
+  const again = await context.create(ids, body);
+  context.expectStatus("bind-again", again, 200);
   const parameters = { ...wishes.bindParameters, "x-osb-check": "other" };
-  const conflict = await create(context, ids, { ...body, parameters });
+  const conflict = await context.create(ids, { ...body, parameters });
   if (conflict.status === 400) report.skip("the broker refuses the parameters themselves", "bind-conflict");
-  else expectStatus(context, "bind-conflict", conflict, 409);
+  else context.expectStatus("bind-conflict", conflict, 409);
 }

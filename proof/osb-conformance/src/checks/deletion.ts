@@ -1,16 +1,5 @@
 /** Deprovisioning an instance and deleting a binding: the same rules hold for both. */
-import {
-  type CheckContext,
-  expectAsyncRequired,
-  expectOperation,
-  expectResent,
-  expectStatus,
-  failureOf,
-  incomplete,
-  operationOf,
-  pathOf,
-  planFields,
-} from "../context.ts";
+import { type CheckContext, incomplete, operationOf, planFields } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
 import type { LedgerIds } from "../ledger.ts";
 
@@ -29,18 +18,18 @@ export async function checkDeletion(
   ids: LedgerIds,
   spare?: LedgerIds,
 ): Promise<string | undefined> {
-  const { report, plan } = context;
+  const { report, plan } = context.parts;
   const verb = ids.bindingId === undefined ? "deprovision" : "unbind";
   const { service_id, plan_id } = planFields(plan);
-  const noService = await remove(context, ids, { ...incomplete, plan_id });
-  expectStatus(context, `${verb}-service-id`, noService, 400);
-  const noPlan = await remove(context, ids, { ...incomplete, service_id });
-  expectStatus(context, `${verb}-plan-id`, noPlan, 400);
-  const synchronous = await remove(context, spare ?? ids, { service_id, plan_id });
-  expectAsyncRequired(context, `${verb}-async-required`, synchronous, [200]);
+  const noService = await context.remove(ids, { ...incomplete, plan_id });
+  context.expectStatus(`${verb}-service-id`, noService, 400);
+  const noPlan = await context.remove(ids, { ...incomplete, service_id });
+  context.expectStatus(`${verb}-plan-id`, noPlan, 400);
+  const synchronous = await context.remove(spare ?? ids, { service_id, plan_id });
+  context.expectAsyncRequired(`${verb}-async-required`, synchronous, [200]);
   if (spare !== undefined || synchronous.status !== 200) {
     const isBegun = spare === undefined && synchronous.status === 202;
-    const accepted = isBegun ? synchronous : await remove(context, ids);
+    const accepted = isBegun ? synchronous : await context.remove(ids);
     const failure = await checkAccepted(context, ids, accepted);
     const what = ids.bindingId === undefined ? "instance" : "binding";
     if (failure !== undefined) return `the ${what} could not be deleted: ${failure}`;
@@ -50,14 +39,6 @@ export async function checkDeletion(
   return undefined;
 }
 
-function remove(
-  { send, plan }: CheckContext,
-  ids: LedgerIds,
-  query: Readonly<Record<string, string>> = { ...incomplete, ...planFields(plan) },
-): Promise<Exchange> {
-  return send({ method: "DELETE", path: pathOf(ids), query });
-}
-
 /** Waits for the end. A text says why there is none. */
 async function checkAccepted(
   context: CheckContext,
@@ -65,25 +46,25 @@ async function checkAccepted(
   accepted: Exchange,
 ): Promise<string | undefined> {
   const verb = ids.bindingId === undefined ? "deprovision" : "unbind";
-  if (!expectStatus(context, `${verb}-accepted`, accepted, 200, 202)) return accepted.came;
+  if (!context.expectStatus(`${verb}-accepted`, accepted, 200, 202)) return accepted.came;
   if (accepted.status === 200) return undefined;
-  expectOperation(context, `${verb}-operation`, accepted);
+  context.expectOperation(`${verb}-operation`, accepted);
   const operation = operationOf(ids, accepted, true);
   if (verb === "deprovision") {
-    const resent = await remove(context, ids);
-    await expectResent(context, "deprovision-resent", operation, resent, { mayBeBusy: true });
+    const resent = await context.remove(ids);
+    await context.expectResent("deprovision-resent", operation, resent, true);
   }
-  return failureOf(context, operation);
+  return context.failureOf(operation);
 }
 
 async function expectGone(context: CheckContext, ids: LedgerIds): Promise<void> {
-  const { plan, ledger } = context;
+  const { plan, ledger } = context.parts;
   const isInstance = ids.bindingId === undefined;
-  const again = await remove(context, ids);
-  expectStatus(context, isInstance ? "deprovision-gone" : "unbind-gone", again, 410);
+  const again = await context.remove(ids);
+  context.expectStatus(isInstance ? "deprovision-gone" : "unbind-gone", again, 410);
   if (isInstance ? plan.instancesRetrievable : plan.bindingsRetrievable) {
-    const fetched = await context.send({ method: "GET", path: pathOf(ids) });
-    expectStatus(context, isInstance ? "fetch-instance-missing" : "fetch-binding-missing", fetched, 404);
+    const fetched = await context.fetch(ids);
+    context.expectStatus(isInstance ? "fetch-instance-missing" : "fetch-binding-missing", fetched, 404);
   }
   if (again.status === 410) ledger.gone(ids);
 }

@@ -1,12 +1,12 @@
 /** Headers, authentication and the catalog. */
 import { isObject, isOptional, isText, listOf, objectOf } from "@klutch/osb/internal";
 import { catalogFaults, catalogRules } from "../catalog-faults.ts";
-import type { CheckContext } from "../context.ts";
+import type { CheckParts } from "../context.ts";
 import { type Exchange, identityHeader } from "../exchange.ts";
 import type { Report } from "../report.ts";
 
 /** The context of these checks, which come before a plan is chosen. */
-type Bare = Pick<CheckContext, "send" | "report">;
+type Bare = Pick<CheckParts, "send" | "report">;
 
 /** Tests the rules that hold for every answer. */
 export function expectWellFormed(report: Report, exchange: Exchange): void {

@@ -1,21 +1,7 @@
 /** Fetching and updating an instance. */
 import { isObject, isOptional, objectOf } from "@klutch/osb/internal";
-import {
-  type CheckContext,
-  expectAsyncRequired,
-  expectConcurrency,
-  expectOperation,
-  expectResent,
-  expectStatus,
-  failureOf,
-  goesOn,
-  hasError,
-  incomplete,
-  operationOf,
-  pathOf,
-  planFields,
-} from "../context.ts";
-import type { Exchange, RawRequest } from "../exchange.ts";
+import { type CheckContext, hasError, operationOf, planFields } from "../context.ts";
+import type { Exchange } from "../exchange.ts";
 import type { LedgerIds } from "../ledger.ts";
 
 const fetchRules = [
@@ -27,23 +13,21 @@ const fetchRules = [
 
 /** The instance is there and nothing works on it. */
 export async function checkFetchInstance(context: CheckContext, ids: LedgerIds): Promise<void> {
-  const { report, plan } = context;
+  const { report, plan } = context.parts;
   if (!plan.instancesRetrievable) {
     report.skip("the offering does not declare instances_retrievable", ...fetchRules, "update-unchanged");
     return;
   }
   await fetchInstance(context, ids);
-  const missing = await context.send({ method: "GET", path: pathOf({ instanceId: context.newId() }) });
-  expectStatus(context, "fetch-instance-missing", missing, 404);
+  const missing = await context.fetch({ instanceId: context.parts.newId() });
+  context.expectStatus("fetch-instance-missing", missing, 404);
 }
 
 /** Fetches the instance, which has the context's plan, and tests the answer. */
 async function fetchInstance(context: CheckContext, ids: LedgerIds): Promise<Exchange> {
-  const { report, plan } = context;
-  const fetched = await context.send({ method: "GET", path: pathOf(ids), query: planFields(plan) });
-  const isThere = fetched.status === 200 && isObject(fetched.body);
-  report.expect("fetch-instance", fetched, isThere, "the status is not 200 or the body no object");
-  if (!isThere) return fetched;
+  const { report, plan } = context.parts;
+  const fetched = await context.fetch(ids, planFields(plan));
+  if (!context.expectObject("fetch-instance", fetched)) return fetched;
   const { service_id: service, plan_id, parameters } = objectOf(fetched.body);
   const isRight =
     isOptional(service, (id) => id === plan.serviceId) &&
@@ -58,26 +42,25 @@ export async function checkUpdate(
   context: CheckContext,
   ids: LedgerIds,
 ): Promise<{ readonly planId: string } | string> {
-  const { report, plan } = context;
+  const { report, plan } = context.parts;
   await checkRefusedUpdate(context, ids);
 
   const same = { ...planFields(plan), context: { platform: "kubernetes" } };
-  const synchronous = await update(context, ids, same, {});
+  const synchronous = await context.update(ids, same, {});
   if (isUnsupported(synchronous))
     report.skip(`the broker does not support this update: ${synchronous.came}`, "update-async-required");
-  else expectAsyncRequired(context, "update-async-required", synchronous, [200]);
+  else context.expectAsyncRequired("update-async-required", synchronous, [200]);
   const failure = (await endOf(context, ids, synchronous)) ?? (await checkAccepted(context, ids, same));
   return failure ?? checkPlanChange(context, ids);
 }
 
 async function checkRefusedUpdate(context: CheckContext, ids: LedgerIds): Promise<void> {
-  const { report, plan, send } = context;
-  const fetch = { method: "GET", path: pathOf(ids) } as const;
-  const before = plan.instancesRetrievable ? await send(fetch) : undefined;
-  const refused = await update(context, ids, { plan_id: plan.planId });
-  expectStatus(context, "update-service-id", refused, 400);
+  const { report, plan } = context.parts;
+  const before = plan.instancesRetrievable ? await context.fetch(ids) : undefined;
+  const refused = await context.update(ids, { plan_id: plan.planId });
+  context.expectStatus("update-service-id", refused, 400);
   if (before === undefined || refused.status < 400 || refused.status >= 500) return;
-  const after = await send(fetch);
+  const after = await context.fetch(ids);
   const isSame = JSON.stringify(after.body) === JSON.stringify(before.body);
   report.expect("update-unchanged", after, isSame, "the instance is another than before");
 }
@@ -87,37 +70,28 @@ function isUnsupported(exchange: Exchange): boolean {
   return exchange.status === 422 && !hasError(exchange, "AsyncRequired") && isObject(exchange.body);
 }
 
-function update(
-  { send }: CheckContext,
-  ids: LedgerIds,
-  body: RawRequest["body"],
-  query: Readonly<Record<string, string>> = incomplete,
-): Promise<Exchange> {
-  return send({ method: "PATCH", path: pathOf(ids), query, body });
-}
-
 /** An update that changes nothing: it may be done at once, take time, or not be supported. */
 async function checkAccepted(
   context: CheckContext,
   ids: LedgerIds,
   body: Readonly<Record<string, unknown>>,
 ): Promise<string | undefined> {
-  const { report, plan } = context;
-  const updated = await update(context, ids, body);
+  const { report, plan } = context.parts;
+  const updated = await context.update(ids, body);
   expectAccepted(context, updated);
   if (updated.status !== 202) {
     report.skip("the broker updates at once", "update-resent", "update-operation");
     return undefined;
   }
   const operation = operationOf(ids, updated, false);
-  const resent = await update(context, ids, body);
+  const resent = await context.update(ids, body);
   if (resent.status === 422) {
-    if (await goesOn(context, operation)) expectConcurrency(context, resent, []);
+    if (await context.goesOn(operation)) context.expectConcurrency(resent, []);
     report.skip("the broker does not take the same update twice at once", "update-resent");
-  } else await expectResent(context, "update-resent", operation, resent);
+  } else await context.expectResent("update-resent", operation, resent);
   if (plan.instancesRetrievable) {
-    const fetched = await context.send({ method: "GET", path: pathOf(ids) });
-    if (await goesOn(context, operation)) expectConcurrency(context, fetched, [200]);
+    const fetched = await context.fetch(ids);
+    if (await context.goesOn(operation)) context.expectConcurrency(fetched, [200]);
   }
   return endOf(context, ids, updated);
 }
@@ -125,14 +99,14 @@ async function checkAccepted(
 function expectAccepted(context: CheckContext, updated: Exchange): void {
   const { status } = updated;
   const holds = status === 200 || status === 202 || isUnsupported(updated);
-  context.report.expect("update-accepted", updated, holds, "the status is none of these");
-  expectOperation(context, "update-operation", updated);
+  context.parts.report.expect("update-accepted", updated, holds, "the status is none of these");
+  context.expectOperation("update-operation", updated);
 }
 
 /** Waits for an update that takes time. A text says that it failed. */
 async function endOf(context: CheckContext, ids: LedgerIds, accepted: Exchange): Promise<string | undefined> {
   if (accepted.status !== 202) return undefined;
-  const failure = await failureOf(context, operationOf(ids, accepted, false));
+  const failure = await context.failureOf(operationOf(ids, accepted, false));
   return failure === undefined ? undefined : `the update did not succeed: ${failure}`;
 }
 
@@ -140,15 +114,15 @@ async function checkPlanChange(
   context: CheckContext,
   ids: LedgerIds,
 ): Promise<{ readonly planId: string } | string> {
-  const { report, plan, ledger } = context;
+  const { report, plan, ledger } = context.parts;
   const { planId, otherPlanId } = plan;
   if (!plan.planUpdateable || otherPlanId === undefined || !plan.instancesRetrievable) {
     report.skip("it needs plan_updateable, another plan and instances_retrievable", "update-plan");
     return { planId };
   }
-  const after = { ...context, plan: { ...plan, planId: otherPlanId } };
-  const changed = await update(context, ids, {
-    ...planFields(after.plan),
+  const after = context.withPlan(otherPlanId);
+  const changed = await context.update(ids, {
+    ...planFields(after.parts.plan),
     context: { platform: "kubernetes" },
     previous_values: { plan_id: planId },
   });

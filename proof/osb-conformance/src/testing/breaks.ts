@@ -21,48 +21,66 @@ export interface Break {
 
 type When = (answer: FakeAnswer, request: FakeRequest, broker: MemoryBroker) => boolean;
 
-function change(when: When, to: Partial<FakeAnswer>): Break {
+type Change = Partial<FakeAnswer> | ((answer: FakeAnswer) => Partial<FakeAnswer>);
+
+/** Answers that fit are others. */
+function change(when: When, to: Change): Break {
+  const changed = (answer: FakeAnswer): FakeAnswer => ({
+    ...answer,
+    ...(typeof to === "function" ? to(answer) : to),
+  });
   return {
     make:
       () =>
       (answer, ...rest) =>
-        when(answer, ...rest) ? { ...answer, ...to } : answer,
+        when(answer, ...rest) ? changed(answer) : answer,
   };
 }
 
+const always: When = () => true;
+const of =
+  (verb: OsbOperation): When =>
+  (_answer, request) =>
+    request.verb === verb;
+const is =
+  (verb: OsbOperation, code: number, and: (request: FakeRequest) => boolean = () => true): When =>
+  (answer, request) =>
+    request.verb === verb && answer.status === code && and(request);
+const refusedAs =
+  (verb: OsbOperation, error: string): When =>
+  (answer, request) =>
+    request.verb === verb && answer.body["error"] === error;
+const unauthorized =
+  (hasCredentials: boolean): When =>
+  (answer, { headers }) =>
+    answer.status === 401 && (headers["authorization"] !== undefined) === hasCredentials;
+const unfetched =
+  (isProvisioning: boolean): When =>
+  (answer, { verb, path }, broker) =>
+    verb === "fetch_instance" && answer.status === 404 && broker.isProvisioning(path) === isProvisioning;
+
 /** Answers of this verb and status get another status. */
 function status(verb: OsbOperation, from: number, to: number): Break {
-  return change((answer, request) => request.verb === verb && answer.status === from, { status: to });
+  return change(is(verb, from), { status: to });
 }
 
-/** Accepts a request that the broker refused because this field is missing. */
+/** Accepts a request that the broker refused because this field, and only this one, is missing. */
 function taken(verb: OsbOperation, field: string): Break {
-  const isMissing: When = (answer, { verb: asked, body, query }) =>
-    asked === verb && answer.status === 400 && body?.[field] === undefined && !query.has(field);
-  return change((...seen) => isMissing(...seen) && hasTheRest(seen[1], field), { status: 200 });
-}
-
-/** Tells whether this field is the only one missing. */
-function hasTheRest({ body, query }: FakeRequest, field: string): boolean {
+  const has = ({ body, query }: FakeRequest, name: string): boolean =>
+    body?.[name] !== undefined || query.has(name);
   const other = field === "service_id" ? "plan_id" : "service_id";
-  return body?.[other] !== undefined || query.has(other);
+  const isMissing = is(verb, 400, (request) => !has(request, field) && has(request, other));
+  return change(isMissing, { status: 200 });
 }
 
 /** Answers of this verb and status have other fields, too. */
 function fields(verb: OsbOperation, from: number, more: Json): Break {
-  return {
-    make: () => (answer, request) =>
-      request.verb === verb && answer.status === from
-        ? { ...answer, body: { ...answer.body, ...more } }
-        : answer,
-  };
+  return change(is(verb, from), ({ body }) => ({ body: { ...body, ...more } }));
 }
 
 /** AsyncRequired has another name. */
 function misnamed(verb: OsbOperation, code = "AsyncRequired"): Break {
-  return change((answer, request) => request.verb === verb && answer.body["error"] === code, {
-    body: { error: "Other", description: "Something else." },
-  });
+  return change(refusedAs(verb, code), { body: { error: "Other", description: "Something else." } });
 }
 
 /** Changes only the first answer that fits, or, with `later`, those from the second on. */
@@ -79,16 +97,11 @@ function counted(which: "first" | "later", when: When, to: Partial<FakeAnswer>):
   };
 }
 
-const is =
-  (verb: OsbOperation, code: number): When =>
-  (answer, request) =>
-    request.verb === verb && answer.status === code;
-
 /** The first offering and plan, changed, and further offerings. */
 function catalog(offering: Json, plan: Json = {}, ...more: readonly Json[]): Break {
   const [first = {}, ...others] = goodPlans;
   const services = [{ ...goodOffering, plans: [{ ...first, ...plan }, ...others], ...offering }, ...more];
-  return change((_answer, request) => request.verb === "catalog", { body: { services } });
+  return change(of("catalog"), { body: { services } });
 }
 
 const firstPlanId = goodPlans[0]?.["id"];
@@ -129,8 +142,7 @@ const updatesWhatItRefuses: Break = {
 
 /** Provisioning never seems to end. */
 const neverEnds = change(
-  (answer, { verb, query }) =>
-    verb === "last_operation" && answer.status === 200 && query.get("operation") === "provision",
+  is("last_operation", 200, ({ query }) => query.get("operation") === "provision"),
   { body: { state: "in progress" } },
 );
 
@@ -139,35 +151,22 @@ export const breaks: Readonly<Record<RuleId, Break>> = {
     (answer, { headers }) => answer.status === 400 && headers["x-broker-api-version"] === undefined,
     { status: 412 },
   ),
-  "request-identity": change(() => true, { headers: { "content-type": "application/json" } }),
+  "request-identity": change(always, { headers: { "content-type": "application/json" } }),
   "extension-fields": change((_answer, { body }) => body?.["x-osb-check"] !== undefined, { status: 400 }),
-  "auth-missing": change(
-    ({ status: code }, { headers }) => code === 401 && headers["authorization"] === undefined,
-    {
-      status: 200,
-      body: {},
-    },
-  ),
-  "auth-wrong": change(
-    ({ status: code }, { headers }) => code === 401 && headers["authorization"] !== undefined,
-    {
-      status: 403,
-    },
-  ),
+  "auth-missing": change(unauthorized(false), { status: 200, body: {} }),
+  "auth-wrong": change(unauthorized(true), { status: 403 }),
   "error-fields": change((answer) => answer.status === 409, { body: { error: "", description: 5 } }),
   "error-unchanged": leavesSomething,
-  "content-type": {
-    make: () => (answer) => ({ ...answer, headers: { ...answer.headers, "content-type": "text/plain" } }),
-  },
+  "content-type": change(always, ({ headers }) => ({
+    headers: { ...headers, "content-type": "text/plain" },
+  })),
   "body-malformed": change(
-    (answer, { verb, body }) => verb === "provision" && body === undefined && answer.status === 400,
-    {
-      status: 422,
-    },
+    is("provision", 400, ({ body }) => body === undefined),
+    { status: 422 },
   ),
 
   "catalog-status": status("catalog", 200, 201),
-  "catalog-services": change((_answer, { verb }) => verb === "catalog", { body: { services: {} } }),
+  "catalog-services": change(of("catalog"), { body: { services: {} } }),
   "catalog-stable": {
     make: () => {
       let seen = 0;
@@ -207,50 +206,24 @@ export const breaks: Readonly<Record<RuleId, Break>> = {
 
   "last-operation": counted("first", is("last_operation", 200), { body: { state: "done" } }),
   "last-operation-description": fields("last_operation", 200, { description: 5 }),
-  "retry-after": {
-    make:
-      () =>
-      (answer, { verb }) =>
-        verb === "last_operation"
-          ? { ...answer, headers: { ...answer.headers, "retry-after": "soon" } }
-          : answer,
-  },
+  "retry-after": change(of("last_operation"), ({ headers }) => ({
+    headers: { ...headers, "retry-after": "soon" },
+  })),
   "polling-duration": neverEnds,
   "concurrency-error": misnamed("update", "ConcurrencyError"),
 
   "fetch-instance": status("fetch_instance", 200, 500),
   "fetch-instance-fields": fields("fetch_instance", 200, { plan_id: "another" }),
-  "fetch-instance-missing": change(
-    (answer, { verb, path }, broker) =>
-      verb === "fetch_instance" && answer.status === 404 && !broker.isProvisioning(path),
-    { status: 410 },
-  ),
-  "fetch-instance-provisioning": change(
-    (answer, { verb, path }, broker) =>
-      verb === "fetch_instance" && answer.status === 404 && broker.isProvisioning(path),
-    { status: 200, body: {} },
-  ),
+  "fetch-instance-missing": change(unfetched(false), { status: 410 }),
+  "fetch-instance-provisioning": change(unfetched(true), { status: 200, body: {} }),
 
   "update-service-id": taken("update", "service_id"),
   "update-unchanged": updatesWhatItRefuses,
-  "update-async-required": change(
-    (answer, { verb }) => verb === "update" && answer.body["error"] === "AsyncRequired",
-    {
-      status: 202,
-      body: {},
-    },
-  ),
+  "update-async-required": change(refusedAs("update", "AsyncRequired"), { status: 202, body: {} }),
   "update-accepted": synchronous(status("update", 200, 201)),
   "update-operation": fields("update", 202, { operation: "x".repeat(10_001) }),
   "update-resent": counted("later", is("update", 202), { status: 200, body: {} }),
-  "update-plan": {
-    make:
-      () =>
-      (answer, { verb }) =>
-        verb === "fetch_instance" && answer.status === 200
-          ? { ...answer, body: { ...answer.body, plan_id: firstPlanId } }
-          : answer,
-  },
+  "update-plan": fields("fetch_instance", 200, { plan_id: firstPlanId }),
 
   "bind-service-id": taken("bind", "service_id"),
   "bind-plan-id": taken("bind", "plan_id"),
@@ -273,11 +246,8 @@ export const breaks: Readonly<Record<RuleId, Break>> = {
   "unbind-async-required": misnamed("unbind"),
   "unbind-accepted": synchronous(
     change(
-      (answer, { verb, query }) =>
-        verb === "unbind" && answer.status === 200 && query.has("accepts_incomplete"),
-      {
-        status: 204,
-      },
+      is("unbind", 200, ({ query }) => query.has("accepts_incomplete")),
+      { status: 204 },
     ),
   ),
   "unbind-operation": fields("unbind", 202, { operation: {} }),

@@ -1,9 +1,9 @@
 /** An API server, the operator as a process, and a tenant's way to its database. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectionOptions } from "node:tls";
-import { type RunningProcess, startProcess } from "@klutch/engines";
+import { removeDataHome, type RunningProcess, startProcess } from "@klutch/engines";
 import {
   apiVersionOf,
   conditionsOf,
@@ -208,6 +208,9 @@ export class Fixture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#operator?.stop();
     await this.cluster[Symbol.asyncDispose]();
+    // Root's servers, which cannot enter a temporary folder of root, have their data elsewhere.
+    const homes = join(this.folder, "data", "instances");
+    for (const name of await readdir(homes).catch(() => [])) await removeDataHome(join(homes, name));
     await rm(this.folder, { recursive: true, force: true });
   }
 }

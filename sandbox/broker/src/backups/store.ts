@@ -1,5 +1,5 @@
 /** Stores backups and restores. Each method is one statement, so a crash leaves no half of it. */
-import type { Queries } from "../store.ts";
+import { Queries } from "../store.ts";
 import type { WrittenFile } from "./files.ts";
 import { type BackupRecord, type Records, select } from "./records.ts";
 
@@ -13,51 +13,45 @@ const open = "state in ('queued', 'running')";
 const atRest = "not restoring and state <> 'in progress'";
 
 /** Judges nothing but whether an instance is at rest. */
-export class BackupStore {
-  readonly #queries: Queries;
-
-  constructor(queries: Queries) {
-    this.#queries = queries;
-  }
-
+export class BackupStore extends Queries {
   find<T extends keyof Records>(table: T, id: number): Promise<Records[T] | undefined> {
-    return this.#queries.one<Records[T]>(`${select[table]} where id = $1`, [id]);
+    return this.one<Records[T]>(`${select[table]} where id = $1`, [id]);
   }
 
   /** Returns those of an instance, the oldest first. */
   ofInstance<T extends keyof Records>(table: T, instanceId: string): Promise<readonly Records[T][]> {
-    return this.#queries.all<Records[T]>(`${select[table]} where instance_id = $1 order by id`, [instanceId]);
+    return this.all<Records[T]>(`${select[table]} where instance_id = $1 order by id`, [instanceId]);
   }
 
   /** Returns those that wait or run. */
   unfinished<T extends keyof Records>(table: T): Promise<readonly Records[T][]> {
-    return this.#queries.all<Records[T]>(`${select[table]} where ${open} order by id`);
+    return this.all<Records[T]>(`${select[table]} where ${open} order by id`);
   }
 
   /** Returns the number of the backup; undefined when the instance is not at rest. */
   async addBackup(instanceId: string): Promise<number | undefined> {
     const instance = `select id from public.instances where id = $1 and ${atRest}`;
     const text = `insert into public.backups (instance_id) ${instance} returning id::float8 as id`;
-    return (await this.#queries.one<{ id: number }>(text, [instanceId]))?.id;
+    return (await this.one<{ id: number }>(text, [instanceId]))?.id;
   }
 
   /** Keeps the broker from changing the instance until the restore ends. Returns undefined when the instance is not at rest. */
   async addRestore(instanceId: string, backupId: number): Promise<number | undefined> {
     const text = `with locked as (update public.instances set restoring = true where id = $1 and ${atRest} returning id)
        insert into public.restores (instance_id, backup_id) select id, $2 from locked returning id::float8 as id`;
-    return (await this.#queries.one<{ id: number }>(text, [instanceId, backupId]))?.id;
+    return (await this.one<{ id: number }>(text, [instanceId, backupId]))?.id;
   }
 
   /** Counts one more attempt; returns false when the backup or restore has ended already. */
   begin(table: keyof Records, id: number): Promise<boolean> {
     const text = `update public.${table} set state = 'running', attempts = attempts + 1 where id = $1 and ${open}`;
-    return this.#queries.run(text, [id]);
+    return this.run(text, [id]);
   }
 
   /** Writes down what the file of a backup is like. */
   async setFile(id: number, { size, sha256 }: WrittenFile): Promise<void> {
     const text = "update public.backups set size = $2, sha256 = $3 where id = $1";
-    await this.#queries.run(text, [id, size, sha256]);
+    await this.run(text, [id, size, sha256]);
   }
 
   /** Writes down how it ended. After a restore the broker may change the instance again. */
@@ -65,12 +59,12 @@ export class BackupStore {
     const end = `update public.${table} set state = $2, message = $3, finished_at = clock_timestamp() where id = $1 and ${open}`;
     const unlock = `with ended as (${end} returning instance_id)
        update public.instances set restoring = false where id in (select instance_id from ended)`;
-    await this.#queries.run(table === "restores" ? unlock : end, [id, state, message]);
+    await this.run(table === "restores" ? unlock : end, [id, state, message]);
   }
 
   /** Marks that the backup's file is being removed; returns false while the backup runs or is being restored. */
   beginDelete(id: number): Promise<boolean> {
-    return this.#queries.run(
+    return this.run(
       `update public.backups b set deleting = true where id = $1 and not ${open}
          and not exists (select 1 from public.restores r where r.backup_id = b.id and r.${open})`,
       [id],
@@ -79,23 +73,23 @@ export class BackupStore {
 
   async finishDelete(id: number, message: string): Promise<void> {
     const text = "update public.backups set state = 'deleted', deleting = false, message = $2";
-    await this.#queries.run(`${text} where id = $1 and deleting`, [id, message]);
+    await this.run(`${text} where id = $1 and deleting`, [id, message]);
   }
 
   /** Counts the backup again, because its file could not be removed. */
   async giveUpDelete(id: number): Promise<void> {
-    await this.#queries.run("update public.backups set deleting = false where id = $1", [id]);
+    await this.run("update public.backups set deleting = false where id = $1", [id]);
   }
 
   /** Returns the backups whose file is being removed. */
   deleting(): Promise<readonly BackupRecord[]> {
-    return this.#queries.all<BackupRecord>(`${select.backups} where deleting order by id`);
+    return this.all<BackupRecord>(`${select.backups} where deleting order by id`);
   }
 
   /** Returns backups that ended more than the given number of days ago, except the newest `kept` done ones of each instance. */
   expired(days: number, kept: number): Promise<readonly BackupRecord[]> {
     const newest = `select id from public.backups where instance_id = b.instance_id and state = 'done' order by id desc limit $2`;
-    return this.#queries.all<BackupRecord>(
+    return this.all<BackupRecord>(
       `${select.backups} b where not deleting and finished_at < clock_timestamp() - make_interval(days => $1)
          and (state = 'failed' or state = 'done' and id not in (${newest})) order by id`,
       [days, kept],
@@ -105,12 +99,12 @@ export class BackupStore {
   /** Forgets deleted backups, and restores of them, the given number of days after they ended. */
   async forgetDeleted(days: number): Promise<void> {
     const isOld = "finished_at < clock_timestamp() - make_interval(days => $1)";
-    await this.#queries.run(`delete from public.backups where state = 'deleted' and ${isOld}`, [days]);
+    await this.run(`delete from public.backups where state = 'deleted' and ${isOld}`, [days]);
   }
 
   /** Ends backups that have not ended, because their instance goes. */
   async cancel(instanceId: string): Promise<void> {
-    await this.#queries.run(
+    await this.run(
       `update public.backups set state = 'failed', message = 'the instance is being deleted', finished_at = clock_timestamp()
        where instance_id = $1 and ${open}`,
       [instanceId],
@@ -119,6 +113,6 @@ export class BackupStore {
 
   /** Removes the records of an instance that goes. */
   async forget(instanceId: string): Promise<void> {
-    await this.#queries.run("delete from public.backups where instance_id = $1", [instanceId]);
+    await this.run("delete from public.backups where instance_id = $1", [instanceId]);
   }
 }

@@ -11,6 +11,7 @@
  * | the exchange of the data | `running`, the new data | finds that it is done, writes it down |
  * | a deletion was written down | `deleting`, maybe a file | removes the file, `deleted` |
  */
+import type { Writable } from "node:stream";
 import { KeyedQueue } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import type { Driver } from "../drivers/driver.ts";
@@ -174,35 +175,25 @@ export class Worker implements AsyncDisposable {
   }
 
   async #backUp({ id }: BackupRecord, driver: Driver, target: Instance, signal: AbortSignal): Promise<void> {
-    const written = await this.#files.write(
-      id,
-      (to) => driver.dump(target, to, signal),
-      () => this.#step("backup written"),
-    );
+    const dump = (to: Writable): Promise<void> => driver.dump(target, to, signal);
+    const written = await this.#files.write(id, dump, () => this.#step("backup written"));
     await this.#step("backup named");
     await this.#parts.store.setFile(id, written);
   }
 
-  async #restore(
-    { instanceId, backupId, token }: RestoreRecord,
-    driver: Driver,
-    target: Instance,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #restore(job: RestoreRecord, driver: Driver, target: Instance, signal: AbortSignal): Promise<void> {
+    const { instanceId, backupId, token } = job;
     const { store, instances, onStep } = this.#parts;
     const { size = null, sha256 = null } = (await store.find("backups", backupId)) ?? {};
     if (size === null || sha256 === null) throw new Error(`backup ${backupId} is gone`);
     const open = await this.#files.source(backupId, { size, sha256 }, signal);
     await this.#step("restore checked");
     const bindings = await instances.bindingsOf(instanceId);
-    await driver.restore(target, bindings, open, { signal, token, onStep });
+    await driver.restore(target, bindings, { open, signal, token, onStep });
     await this.#step("restore exchanged");
   }
 
-  async #target({
-    instanceId,
-    attempts,
-  }: BackupRecord | RestoreRecord): Promise<{ readonly driver: Driver; readonly target: Instance }> {
+  async #target({ instanceId, attempts }: BackupRecord | RestoreRecord) {
     if (attempts > mostAttempts)
       throw new Error(`it was begun ${mostAttempts} times, and the backup manager ended each time`);
     const target = await this.#parts.instances.instance(instanceId);

@@ -1,14 +1,7 @@
 /** Instance parameters of the key-value store, without those that only replicas have. */
 import * as check from "./parameters.ts";
 
-const sizeUnits: Readonly<Record<string, number>> = {
-  k: 1000,
-  kb: 1024,
-  m: 1000 ** 2,
-  mb: 1024 ** 2,
-  g: 1000 ** 3,
-  gb: 1024 ** 3,
-};
+const sizeUnits: Record<string, number> = { k: 1e3, kb: 2 ** 10, m: 1e6, mb: 2 ** 20, g: 1e9, gb: 2 ** 30 };
 const most = 2_147_483_647;
 const yesNo = check.oneOf("yes", "no");
 const count = check.wholeNumber(0, most);

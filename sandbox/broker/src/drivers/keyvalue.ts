@@ -5,12 +5,12 @@ import { chown, open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runProgram, writeForServer } from "@klutch/data-servers";
+import { createClient, type RedisClientOptions } from "@redis/client";
+import { type postgres, runProgram, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { dataBytes, keyvalueParameters } from "./keyvalue-parameters.ts";
 import { smaller } from "./parameters.ts";
-import { connectRedis, type RedisConnection } from "./redis-connection.ts";
-import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
+import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 
 /** The broker's own account. */
 const adminUser = "klutch";
@@ -38,7 +38,6 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
   return {
     type: "keyvalue",
     program: "key-value server",
-    backupType: "redis_rdb",
     parameters: keyvalueParameters,
     async initialise({ data, adminPassword }, dump) {
       const users = `user default off resetpass -@all\nuser ${adminUser} on #${digest(adminPassword)} ~* &* +@all\n`;
@@ -204,4 +203,35 @@ function configuration({ port, reach, tls }: Place, spec: ServerSpec): string {
     ...optional.map((name) => `${name} ${String(parameters[name])}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** A connection. One that has ended is not made again: a command that was sent may have taken place. */
+interface RedisConnection extends Disposable {
+  readonly hasEnded: boolean;
+  /** Sends one command and waits for its reply. Throws an error with the server's words. */
+  send(...words: readonly string[]): Promise<unknown>;
+}
+
+/** Connects and logs in. Without a login nothing is sent yet. */
+export async function connectRedis(
+  socket: RedisClientOptions["socket"],
+  login: Partial<postgres.Login> = {},
+): Promise<RedisConnection> {
+  const client = createClient({
+    ...login,
+    socket: { ...socket, reconnectStrategy: false },
+    RESP: 2,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+  });
+  // Commands that wait for a reply fail with the reason.
+  client.on("error", () => undefined);
+  await client.connect();
+  return {
+    get hasEnded() {
+      return !client.isReady;
+    },
+    send: (...words) => client.sendCommand(words),
+    [Symbol.dispose]: () => client.destroy(),
+  };
 }

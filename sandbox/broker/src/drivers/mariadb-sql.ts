@@ -1,8 +1,8 @@
-/** SQL that the broker runs in MariaDB servers. Pure; every name and value is escaped here. */
+/** SQL that the broker runs in MariaDB servers, and their instance parameters. Pure; every name and value is escaped here. */
 import { createHash } from "node:crypto";
 import type { postgres } from "@klutch/data-servers";
-import { furtherDatabases, reservedDatabases, seesPerformance } from "./mariadb-parameters.ts";
-import type { ServerSpec } from "./server-kind.ts";
+import type { ServerSpec } from "./driver.ts";
+import * as check from "./parameters.ts";
 
 /** The broker's own account, on the socket only. */
 export const adminUser = "klutch";
@@ -12,6 +12,32 @@ export const loginName: RegExp = /^u[0-9a-f]{32}$/;
 const reading = ["SELECT", "SHOW VIEW", "EXECUTE", "LOCK TABLES", "DELETE", "DROP", "DELETE HISTORY"];
 const changing = ["INSERT", "UPDATE", "CREATE", "ALTER", "INDEX", "REFERENCES", "CREATE TEMPORARY TABLES"];
 const writing = [...changing, "CREATE VIEW", "CREATE ROUTINE", "ALTER ROUTINE", "TRIGGER"];
+
+/** Databases of the server itself. */
+const reservedDatabases: readonly string[] = ["information_schema", "mysql", "performance_schema", "sys"];
+const tenantsName = new RegExp(`^(?!(?:${reservedDatabases.join("|")})$)[a-z]\\w{0,63}$`, "i");
+const databaseName = check.textLike(
+  tenantsName,
+  `a name of letters, digits and _ that begins with a letter and is none of ${reservedDatabases.join(", ")}`,
+);
+
+/** Accepts the names of databases that may be a tenant's. */
+export function isTenantsDatabase(name: string): boolean {
+  return tenantsName.test(name);
+}
+
+export const mariadbParameters: check.ParameterChecks = {
+  binlog_expire_days: check.wholeNumber(1, 99),
+  databases: check.listOf(databaseName, 100, "a list of names"),
+  grant_performance_schema_permissions: check.trueOrFalse,
+};
+
+/** Tells whether logins may read the performance schema, which costs memory. */
+export function seesPerformance({
+  grant_performance_schema_permissions: isGranted,
+}: check.Parameters): boolean {
+  return isGranted === true;
+}
 
 /** Holds the inputs that decide the rights of logins. */
 export interface Rights {
@@ -52,7 +78,8 @@ export function initStatements(adminPassword: string): string {
 
 /** Returns the databases of the instance, its first one first. */
 export function databasesOf({ database, spec }: Omit<Rights, "isFull">): readonly string[] {
-  return [database, ...furtherDatabases(spec.parameters)];
+  const { databases } = spec.parameters;
+  return [database, ...(Array.isArray(databases) ? databases.map(String) : [])];
 }
 
 /** Makes the login, closed until its rights are complete. Repeating it sets the same again. */

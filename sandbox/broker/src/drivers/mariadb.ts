@@ -4,18 +4,10 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  hostInUrl,
-  makeServerFolder,
-  ProgramError,
-  type ProgramRun,
-  runProgram,
-  writeForServer,
-} from "@klutch/data-servers";
+import * as dataServers from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
-import { isTenantsDatabase, mariadbParameters, seesPerformance } from "./mariadb-parameters.ts";
 import * as sql from "./mariadb-sql.ts";
-import type { Launch, Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
+import type { Launch, Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 
 /** System tables in the order in which the server's own installer makes them. */
 const systemTables = [
@@ -41,20 +33,19 @@ export function mariadbKind(programs: DebianPrograms): ServerKind {
   return {
     type: "mariadb",
     program: "MariaDB server",
-    backupType: "mariadb_dump",
-    parameters: mariadbParameters,
+    parameters: sql.mariadbParameters,
     initialise: (place) => initialise(place, programs),
     launch: (place, spec) => launch(place, spec, programs),
     open: (place, spec) => open(place, spec, programs),
     credentials({ database, port, reach: { host } }, { username, password }, authority) {
-      const uri = `mysql://${username}:${password}@${hostInUrl(host)}:${port}/${database}`;
+      const uri = `mysql://${username}:${password}@${dataServers.hostInUrl(host)}:${port}/${database}`;
       return { cacrt: authority, host, hosts: [host], name: database, password, port, uri, username };
     },
   };
 }
 
 async function initialise(place: Place, programs: DebianPrograms): Promise<void> {
-  for (const folder of Object.values(folders)) await makeServerFolder(join(place.data, folder));
+  for (const folder of Object.values(folders)) await dataServers.makeServerFolder(join(place.data, folder));
   const share = join(programs.root, "usr", "share", "mysql");
   const scripts = await Promise.all(systemTables.map((file) => readFile(join(share, file), "utf8")));
   const input = [
@@ -63,7 +54,7 @@ async function initialise(place: Place, programs: DebianPrograms): Promise<void>
     // Accounts without a password.
     "delete from global_priv where User in ('root', '');\ndelete from proxies_priv;\n",
   ].join("\n");
-  await runProgram(
+  await dataServers.runProgram(
     {
       program: programs.path("mariadbd"),
       args: [...baseSettings(place, programs), "--bootstrap"],
@@ -76,7 +67,7 @@ async function initialise(place: Place, programs: DebianPrograms): Promise<void>
 }
 
 async function launch(place: Place, spec: ServerSpec, programs: DebianPrograms): Promise<Launch> {
-  await writeForServer(join(place.home, initFile), sql.initStatements(place.adminPassword));
+  await dataServers.writeForServer(join(place.home, initFile), sql.initStatements(place.adminPassword));
   return {
     command: programs.path("mariadbd"),
     args: [...baseSettings(place, programs), ...serverSettings(place, spec)],
@@ -120,16 +111,17 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
       await run(...(await align()).map(sql.endSessions));
     },
     async dump(to, signal) {
-      const databases = (await first("SHOW DATABASES")).filter(isTenantsDatabase);
+      const databases = (await first("SHOW DATABASES")).filter(sql.isTenantsDatabase);
       const what = ["--single-transaction", "--skip-lock-tables", "--routines", "--triggers", "--hex-blob"];
       const how = ["--no-tablespaces", "--skip-comments", "--max-allowed-packet=64M", "--databases", "--"];
       const args = [...what, ...how, ...databases];
-      await runProgram({ ...client(place, programs, "mariadb-dump", args), signal }, { to });
+      await dataServers.runProgram({ ...client(place, programs, "mariadb-dump", args), signal }, { to });
     },
     async fill({ open: openDump, signal }) {
       // The sandbox of the client keeps a dump from running programs or reading files.
       const args = ["--batch", "--sandbox"];
-      await runProgram({ ...client(place, programs, "mariadb", args), signal }, { from: openDump() });
+      const filling = { ...client(place, programs, "mariadb", args), signal };
+      await dataServers.runProgram(filling, { from: openDump() });
       for (const definer of await first(sql.listDefiners)) {
         const login = definer.replace(/@%$/, "");
         if (sql.loginName.test(login)) await run(...sql.makeClosedLogin(login, rights()));
@@ -140,23 +132,22 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
 }
 
 /** Runs the statements in one session. They go in by standard input, because every user can read command lines. */
-async function runSql(
-  place: Place,
-  programs: DebianPrograms,
-  statements: readonly string[],
-): Promise<readonly (readonly string[])[]> {
+async function runSql(place: Place, programs: DebianPrograms, statements: readonly string[]) {
   const run = client(place, programs, "mariadb", ["--batch", "--skip-column-names"]);
   for (let attempt = 1; ; attempt++) {
     try {
       const to = new PassThrough();
       const [output] = await Promise.all([
         text(to),
-        runProgram(run, { from: Readable.from(statements.map((statement) => `${statement};\n`)), to }),
+        dataServers.runProgram(run, {
+          from: Readable.from(statements.map((statement) => `${statement};\n`)),
+          to,
+        }),
       ]);
       const lines = output.split("\n").slice(0, -1);
       return lines.map((line) => line.split("\t"));
     } catch (error) {
-      const isBusy = error instanceof ProgramError && tooManyConnections.test(error.message);
+      const isBusy = error instanceof dataServers.ProgramError && tooManyConnections.test(error.message);
       if (!isBusy || attempt === tries) throw error;
       await sleep(triesMs);
     }
@@ -169,7 +160,7 @@ function client(
   programs: DebianPrograms,
   program: "mariadb" | "mariadb-dump",
   args: readonly string[],
-): ProgramRun {
+): dataServers.ProgramRun {
   const charsets = `--character-sets-dir=${join(programs.root, "usr", "share", "mysql", "charsets")}`;
   const connection = ["--no-defaults", `--socket=${socketPath}`, `--user=${sql.adminUser}`, "--skip-ssl"];
   return {
@@ -222,7 +213,7 @@ function serverSettings({ data, home, tls, port, reach }: Place, spec: ServerSpe
     "--enforce-storage-engine=InnoDB",
     `--innodb-buffer-pool-size=${Math.floor(memoryMiB / 8)}M`,
     `--max-session-mem-used=${Math.floor(memoryMiB / 4) * 1024 * 1024}`,
-    `--performance-schema=${seesPerformance(parameters) ? "ON" : "OFF"}`,
+    `--performance-schema=${sql.seesPerformance(parameters) ? "ON" : "OFF"}`,
     "--key-buffer-size=4M",
     "--aria-pagecache-buffer-size=8M",
     `--ssl-ca=${tls.authority}`,

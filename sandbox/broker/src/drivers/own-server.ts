@@ -12,15 +12,9 @@ import { lstat, readdir } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type ReservedPorts,
-  reservePort,
-  type RunningProcess,
-  startProcess,
-  unprivileged,
-} from "@klutch/engines";
+import * as engines from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
-import type { Place, ServerKind, ServerSpec, Session } from "./server-kind.ts";
+import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
@@ -43,7 +37,7 @@ export interface OwnServerOptions {
 }
 
 interface Up {
-  readonly process: RunningProcess;
+  readonly process: engines.RunningProcess;
   readonly session: Session;
 }
 
@@ -60,7 +54,7 @@ export class OwnServer {
   #life: Life | undefined;
   #up: Up | undefined;
   #problem: unknown = "it is still starting";
-  #port: ReservedPorts | undefined;
+  #port: engines.ReservedPorts | undefined;
   /** One piece of work at a time: a server keeps one session free for its broker. */
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -155,7 +149,7 @@ export class OwnServer {
   /** Keeps the same port for the whole life of the instance, so that credentials stay true. */
   async #reservePort({ port, reach }: Place): Promise<void> {
     if (port === undefined || this.#port !== undefined) return;
-    this.#port = await reservePort(port, { address: reach.listen });
+    this.#port = await engines.reservePort(port, { address: reach.listen });
     if (this.#port === undefined)
       throw new Error(`port ${port}, which its bindings use, is taken by another program; end that program`);
   }
@@ -184,15 +178,15 @@ export async function startServer(
   place: Place,
   spec: ServerSpec,
   signal: AbortSignal,
-): Promise<RunningProcess> {
-  return startProcess({
+): Promise<engines.RunningProcess> {
+  return engines.startProcess({
     name: kind.program,
     ...(await kind.launch(place, spec)),
     cwd: place.data,
     logFile: join(place.home, "server.log"),
     stopTimeoutMs: 20_000,
     signal,
-    ...unprivileged,
+    ...engines.unprivileged,
   });
 }
 

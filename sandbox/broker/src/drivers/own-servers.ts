@@ -2,31 +2,24 @@
 import { chmod, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import {
-  type Authority,
-  isWithin,
-  keepPort,
-  makeServerFolder,
-  type postgres,
-  type Reach,
-  tlsFilesIn,
-} from "@klutch/data-servers";
+import * as dataServers from "@klutch/data-servers";
 import { planOf } from "../catalog.ts";
 import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, OpenDump } from "./driver.ts";
+import type { Credentials, Driver, Dump, Place, ServerKind, ServerSpec } from "./driver.ts";
 import { OwnServer, type OwnServerOptions, startServer } from "./own-server.ts";
 import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
-import type { Dump, Place, ServerKind, ServerSpec } from "./server-kind.ts";
 
 /** Options of `OwnServers`. */
 export interface OwnServersOptions extends Omit<OwnServerOptions, "instance"> {
   /** Holds a folder for each kind, and in it one for each instance. */
   readonly root: string;
-  readonly reach: Reach;
+  readonly reach: dataServers.Reach;
   readonly secretKey: string;
-  readonly authority: Authority;
+  readonly authority: dataServers.Authority;
 }
+
+type Restore = dataServers.postgres.RestoreOptions;
 
 const firstData = "data-first";
 /** Home of the server that takes the data of a restore, which only the broker reaches. */
@@ -92,12 +85,8 @@ export class OwnServers implements Driver {
    * Makes the new data beside the present ones, with a server that only the broker reaches. One write of the record then exchanges them and
    * marks the restore as done.
    */
-  async restore(
-    instance: Instance,
-    bindings: readonly Binding[],
-    open: OpenDump,
-    { token, signal, onStep }: postgres.RestoreOptions,
-  ): Promise<void> {
+  async restore(instance: Instance, bindings: readonly Binding[], options: Restore): Promise<void> {
+    const { token, signal, onStep } = options;
     const present = await this.#placeOf(instance.id);
     const { home } = present;
     const record = await readRecord(home);
@@ -107,7 +96,7 @@ export class OwnServers implements Driver {
     const hidden = { ...present, home: join(home, hiddenHome), data: join(home, data), port: undefined };
     const server = this.serverOf(instance.id);
     try {
-      await this.#fillHidden(hidden, specOf(instance), bindings, { open, signal });
+      await this.#fillHidden(hidden, specOf(instance), bindings, options);
       signal.throwIfAborted();
       await onStep?.("restore staged");
       // The old data receives no more writes from here on.
@@ -128,10 +117,8 @@ export class OwnServers implements Driver {
 
   /** Returns the keeper of the instance's server; one that was never started is stopped. */
   serverOf(instanceId: string): OwnServer {
-    return this.#servers.getOrInsertComputed(
-      instanceId,
-      () => new OwnServer({ ...this.#options, instance: instanceId }),
-    );
+    const make = (): OwnServer => new OwnServer({ ...this.#options, instance: instanceId });
+    return this.#servers.getOrInsertComputed(instanceId, make);
   }
 
   homeOf(instanceId: string): string {
@@ -155,11 +142,11 @@ export class OwnServers implements Driver {
       port,
       reach: this.#options.reach,
       adminPassword: adminPasswordOf(instanceId, this.#options.secretKey),
-      tls: tlsFilesIn(home),
+      tls: dataServers.tlsFilesIn(home),
     };
   }
 
-  #loginOf(binding: Binding): postgres.Login {
+  #loginOf(binding: Binding): dataServers.postgres.Login {
     return loginOf(binding, this.#options.secretKey);
   }
 
@@ -179,7 +166,7 @@ export class OwnServers implements Driver {
     const { reach, logger } = this.#options;
     const home = this.homeOf(instanceId);
     const record = await readRecord(home);
-    if (record === undefined || isWithin(reach, record.port)) return;
+    if (record === undefined || dataServers.isWithin(reach, record.port)) return;
     await this.#withPort(async (port) => {
       await writeRecord(home, { ...record, port });
       logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
@@ -189,27 +176,22 @@ export class OwnServers implements Driver {
   /** Passes a free port. From its record on it is the instance's, whether or not its server runs. */
   async #withPort(work: (port: number) => Promise<void>): Promise<void> {
     const { reach, root } = this.#options;
-    await using reserved = await keepPort(reach, undefined, await recordedPorts(root));
+    await using reserved = await dataServers.keepPort(reach, undefined, await recordedPorts(root));
     await work(reserved.port);
   }
 
   /** Makes data that count only once a record names them. */
   async #makeData(place: Place, dump?: Dump): Promise<void> {
-    await makeServerFolder(place.data);
+    await dataServers.makeServerFolder(place.data);
     await this.kind.initialise(place, dump);
   }
 
-  async #fillHidden(
-    hidden: Place,
-    spec: ServerSpec,
-    bindings: readonly Binding[],
-    dump: Dump,
-  ): Promise<void> {
-    await makeHome(hidden.home);
-    await this.#makeData(hidden, dump);
-    await using server = await startServer(this.kind, hidden, spec, dump.signal);
+  async #fillHidden(place: Place, spec: ServerSpec, bindings: readonly Binding[], dump: Dump): Promise<void> {
+    await makeHome(place.home);
+    await this.#makeData(place, dump);
+    await using server = await startServer(this.kind, place, spec, dump.signal);
     {
-      await using session = await this.kind.open(hidden, spec);
+      await using session = await this.kind.open(place, spec);
       await session.fill(dump);
       for (const binding of bindings) await session.ensureLogin(this.#loginOf(binding));
     }

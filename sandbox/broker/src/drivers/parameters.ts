@@ -35,27 +35,30 @@ export function mergeParameters(present: Parameters, changes: ParameterChanges):
   return Object.fromEntries(merged.filter((entry): entry is [string, ParameterValue] => entry[1] !== null));
 }
 
-/** Accepts texts that match. */
-export function textLike(pattern: RegExp, wanted: string): Check<string> {
+/** Accepts values that pass the test; `wanted` says which these are. */
+function accepting<T extends ParameterValue>(wanted: string, test: (value: unknown) => value is T): Check<T> {
   return (field, value) => {
-    if (typeof value === "string" && pattern.test(value)) return value;
+    if (test(value)) return value;
     throw refuse(field, value, wanted);
   };
 }
 
+/** Accepts texts that match. */
+export const textLike = (pattern: RegExp, wanted: string): Check<string> =>
+  accepting(wanted, (value): value is string => typeof value === "string" && pattern.test(value));
+
 export function oneOf(...words: readonly string[]): Check<string> {
-  return (field, value) => {
-    if (typeof value === "string" && words.includes(value)) return value;
-    throw refuse(field, value, `one of ${words.join(", ")}`);
-  };
+  const isOne = (value: unknown): value is string => typeof value === "string" && words.includes(value);
+  return accepting(`one of ${words.join(", ")}`, isOne);
 }
 
 export function wholeNumber(least: number, most: number = Infinity): Check<number> {
-  return (field, value) => {
-    if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return Number(value);
-    throw refuse(field, value, `a whole number from ${least}${most === Infinity ? "" : ` to ${most}`}`);
-  };
+  const isWithin = (value: unknown): value is number =>
+    typeof value === "number" && Number.isInteger(value) && value >= least && value <= most;
+  return accepting(`a whole number from ${least}${most === Infinity ? "" : ` to ${most}`}`, isWithin);
 }
+
+export const trueOrFalse: Check<boolean> = accepting("true or false", (value) => typeof value === "boolean");
 
 export function listOf(check: Check<string>, most: number, wanted: string): Check<readonly string[]> {
   return (field, value) => {
@@ -64,11 +67,6 @@ export function listOf(check: Check<string>, most: number, wanted: string): Chec
     return value.map((each: unknown, index) => check(`${field}[${index}]`, each));
   };
 }
-
-export const trueOrFalse: Check<boolean> = (field, value) => {
-  if (typeof value === "boolean") return value;
-  throw refuse(field, value, "true or false");
-};
 
 /** Returns the smaller of the plan's value and the parameter's, which counts from `least` on. */
 export function smaller(planned: number, wanted: unknown, least: number): number {

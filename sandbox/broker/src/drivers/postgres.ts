@@ -5,7 +5,7 @@ import { type Plan, planOf } from "../catalog.ts";
 import type { BrokerConfig } from "../config.ts";
 import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, DriverKind, OpenDump } from "./driver.ts";
+import type { Credentials, Driver, DriverKind } from "./driver.ts";
 import * as check from "./parameters.ts";
 
 const number = check.wholeNumber(-1);
@@ -46,11 +46,7 @@ export interface PostgresDriverOptions extends Pick<BrokerConfig, "published" | 
 
 /** It remembers nothing between two calls. */
 export class PostgresDriver implements Driver {
-  readonly kind: DriverKind = {
-    type: "postgresql",
-    backupType: "postgresql_dump",
-    parameters: postgresParameters,
-  };
+  readonly kind: DriverKind = { type: "postgresql", parameters: postgresParameters };
   readonly obstacle: string | undefined;
   readonly #options: PostgresDriverOptions;
 
@@ -69,10 +65,8 @@ export class PostgresDriver implements Driver {
   }
 
   async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
-    await postgres.dropDatabase(
-      this.#databaseOf(instance),
-      bindings.map(({ id }) => userOf(id)),
-    );
+    const users = bindings.map(({ id }) => userOf(id));
+    await postgres.dropDatabase(this.#databaseOf(instance), users);
   }
 
   async bind(binding: Binding, instance: Instance): Promise<Credentials> {
@@ -101,20 +95,15 @@ export class PostgresDriver implements Driver {
     await postgres.dumpDatabase(this.#databaseOf(instance), to, signal);
   }
 
-  async restore(
-    instance: Instance,
-    _bindings: readonly Binding[],
-    open: OpenDump,
-    options: postgres.RestoreOptions,
-  ): Promise<void> {
-    await postgres.restoreDatabase(this.#databaseOf(instance), open, options);
+  async restore(instance: Instance, _: unknown, options: postgres.RestoreOptions): Promise<void> {
+    await postgres.restoreDatabase(this.#databaseOf(instance), options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
 
-  #databaseOf(instance: Instance): postgres.PostgresDatabase {
+  #databaseOf(instance: Instance): postgres.Database {
     const { url, programs } = this.#options;
     const { database: name, owner, keeper } = namesOf(instance.id);
     const plan = planOf(instance);

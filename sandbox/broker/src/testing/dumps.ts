@@ -26,7 +26,7 @@ export async function restore(
 ): Promise<void> {
   const open = (): Readable => Readable.from(pieces(whole), { objectMode: false });
   const { token, bindings = [], signal = AbortSignal.timeout(120_000) } = options;
-  await driver.restore(instance, bindings, open, { token, signal });
+  await driver.restore(instance, bindings, { open, token, signal });
 }
 
 function* pieces(whole: Buffer): Generator<Buffer> {

@@ -10,10 +10,10 @@ import { resolveDebian } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { plans } from "../catalog.ts";
-import { openServers } from "../drivers/open-servers.ts";
+import { openServers } from "../broker.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
-import { connectRedis } from "../drivers/redis-connection.ts";
+import { connectRedis } from "../drivers/keyvalue.ts";
 import type { Binding, Instance } from "../store.ts";
 
 /** A folder that the servers' user can enter; it goes with the block. */

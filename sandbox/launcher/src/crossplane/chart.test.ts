@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseYamlDocuments } from "@klutch/kube";
-import { crossplaneRbac, render } from "./chart.ts";
+import { crossplaneRbac, render } from "./install.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-chart-"));
 after(() => rm(folder, { recursive: true, force: true }));

@@ -1,29 +1,32 @@
 /** Crossplane as plain processes: init, core, RBAC manager, each under its own account. */
-import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, recordAt, secrets } from "@klutch/kube-core";
+import { inheritedEnvironment, resolveEngine, run } from "@klutch/engines";
+import { parseYamlDocuments } from "@klutch/kube";
+import { type DynamicObject, isRecord, recordAt, secrets } from "@klutch/kube-core";
 import { namespaceObject, serviceAccountObject, waitFor } from "@klutch/kube-testing";
-import { accountKubeconfig } from "../accounts.ts";
-import type { CertificateFolders } from "../certificates.ts";
-import { crossplaneNamespace, type SandboxContext } from "../context.ts";
-import { inheritedEnvironment } from "../environment.ts";
+import type { Certificates } from "./runtime.ts";
+import { accountKubeconfig, crossplaneNamespace, type SandboxContext } from "../context.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
-import { crossplaneRbac } from "./chart.ts";
 
-const run = promisify(execFile);
 const coreAccount = { namespace: crossplaneNamespace, name: "crossplane" };
 const rbacAccount = { namespace: crossplaneNamespace, name: "rbac-manager" };
+const external = { type: "ExternalName", externalName: "localhost" };
 const webhooks = { namespace: crossplaneNamespace, name: "crossplane-webhooks" };
 
+/** Templates of the chart with roles. */
+const templates = [
+  "clusterrole.yaml",
+  "clusterrolebinding.yaml",
+  "rbac-manager-clusterrole.yaml",
+  "rbac-manager-clusterrolebinding.yaml",
+  "rbac-manager-allowed-provider-permissions.yaml",
+  "rbac-manager-managed-clusterroles.yaml",
+];
+
 /** Starts Crossplane; resolves when core is ready. */
-export async function startCrossplane(
-  context: SandboxContext,
-  certificates: CertificateFolders,
-): Promise<void> {
+export async function startCrossplane(context: SandboxContext, certificates: Certificates): Promise<void> {
   const { crossplaneMetrics, crossplaneProbe, crossplaneWebhook } = context.state.ports;
   const { controlPlane } = context.clusters;
   const program = await resolveEngine("crossplane");
@@ -74,22 +77,13 @@ async function installObjects({ clusters }: SandboxContext, engineFolder: string
     serviceAccountObject(rbacAccount),
     ...(await crossplaneRbac(engineFolder)),
     // The API server resolves an ExternalName Service for webhooks itself.
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: webhooks,
-      spec: { type: "ExternalName", externalName: "localhost" },
-    },
+    { apiVersion: "v1", kind: "Service", metadata: webhooks, spec: external },
     // Without these CRDs the first init fails, because their kinds are not discovered yet.
     ...(await readManifests(join(engineFolder, "cluster", "crds"))),
   ]);
 }
 
-async function initialise(
-  program: string,
-  own: Readonly<Record<string, string>>,
-  webhookPort: number,
-): Promise<void> {
+async function initialise(program: string, own: Readonly<Record<string, string>>, webhookPort: number) {
   const cluster = join(dirname(program), "cluster");
   const env = {
     ...inheritedEnvironment,
@@ -117,4 +111,27 @@ async function writeServerCertificate(context: SandboxContext, folder: string): 
   for (const [name, value] of Object.entries(recordAt(secret, "data")))
     await writeFile(join(target, name), Buffer.from(String(value), "base64"), { mode: 0o600 });
   return target;
+}
+
+/** Returns the rights of Crossplane as its Helm chart has them, rendered without Helm: only a name and a namespace are filled in. */
+export async function crossplaneRbac(engineFolder: string): Promise<readonly DynamicObject[]> {
+  const folder = join(engineFolder, "cluster", "charts", "crossplane", "templates");
+  const texts = await Promise.all(templates.map((name) => readFile(join(folder, name), "utf8")));
+  return texts
+    .flatMap((text) => parseYamlDocuments(render(text)))
+    .filter((value): value is DynamicObject => isRecord(value) && "kind" in value);
+}
+
+/** Conditions of the templates are all true by default; labels and annotations of Helm are left out. */
+export function render(text: string): string {
+  const withoutLoops = text.replaceAll(
+    /^\s*\{\{-?\s*(?:with|range)[^}]*\}\}[\s\S]*?^\s*\{\{-?\s*end\s*-?\}\}\s*$/gm,
+    "",
+  );
+  // Lines whose value is a setting belong to the branch that is not taken when the setting is empty.
+  return withoutLoops
+    .replaceAll(/^.*:\s*\{\{\s*\.Values\.[^}]*\}\}\s*$/gm, "")
+    .replaceAll(/\{\{\s*template "crossplane\.name" \.\s*\}\}/g, "crossplane")
+    .replaceAll(/\{\{\s*\.Release\.Namespace\s*\}\}/g, crossplaneNamespace)
+    .replaceAll(/\{\{-?[^}]*\}\}/g, "");
 }

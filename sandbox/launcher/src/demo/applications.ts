@@ -1,15 +1,10 @@
 /** Applications that use a data service and know only the Secret of their binding. */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import type { DebianPrograms } from "@klutch/engines";
+import { type DebianPrograms, inheritedEnvironment, run } from "@klutch/engines";
 import pg from "pg";
-import { inheritedEnvironment } from "../environment.ts";
 import { isListening } from "../machine.ts";
-
-const run = promisify(execFile);
 
 /** Values by key of the Secret. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -32,7 +27,7 @@ export interface Application {
 }
 
 const sql = {
-  write: (words: string) => [`create table greetings as select '${words}' as words`],
+  write: (words: string) => [`create table if not exists greetings as select '${words}' as words`],
   read: ["select words from greetings"],
   destroy: ["drop table greetings"],
   destroyed: "the table is dropped",
@@ -57,19 +52,18 @@ export function postgresqlApplication(adminUrl: string | undefined): Application
     async isGone(credentials) {
       const { name, username } = credentials;
       if (adminUrl === undefined) return isRefused(send(credentials, sql.read));
-      const found = await query({ connectionString: adminUrl }, `${left} where datname in ($1, $2)`, [
-        name,
-        username,
-      ]);
+      const statement = `${left} where datname in ($1, $2)`;
+      const found = await query({ connectionString: adminUrl }, statement, [name, username]);
       return found === "0";
     },
   };
 }
 
-/** PostgreSQL's codes of a wrong password or an unknown user, and of an unknown database. */
-const refusals = ["28P01", "28000", "3D000"];
+/** PostgreSQL's codes of a wrong password or an unknown user, of an unknown database, and of one that is closed to the user. */
+const refusals = ["28P01", "28000", "3D000", "42501"];
 
-async function isRefused(answer: Promise<unknown>): Promise<boolean> {
+/** Returns false for an answer, and true if the server refused the login. Throws other errors. */
+export async function isRefused(answer: Promise<unknown>): Promise<boolean> {
   try {
     await answer;
     return false;
@@ -80,11 +74,7 @@ async function isRefused(answer: Promise<unknown>): Promise<boolean> {
 }
 
 /** Returns the first value of the first row. */
-async function query(
-  config: pg.ClientConfig,
-  statement: string,
-  values: readonly unknown[] = [],
-): Promise<string> {
+async function query(config: pg.ClientConfig, statement: string, values: readonly unknown[] = []) {
   const client = new pg.Client(config);
   await client.connect();
   try {
@@ -102,20 +92,10 @@ export function mariadbApplication(programs: DebianPrograms): Application {
     ...sql,
     send: (credentials, [statement = ""]) => {
       const { host = "", port = "", username = "", password = "", name = "" } = credentials;
-      const login = [
-        "--no-defaults",
-        "--protocol=tcp",
-        `--host=${host}`,
-        `--port=${port}`,
-        `--user=${username}`,
-      ];
-      const output = ["--batch", "--skip-column-names", `--execute=${statement}`, name];
-      return runClient(programs, "mariadb", credentials, { MYSQL_PWD: password }, (authority) => [
-        ...login,
-        `--ssl-ca=${authority}`,
-        "--ssl-verify-server-cert",
-        ...output,
-      ]);
+      const server = ["--no-defaults", "--protocol=tcp", `--host=${host}`, `--port=${port}`];
+      const tls = ["--ssl-verify-server-cert", "--ssl-ca"];
+      const how = [`--user=${username}`, "--batch", "--skip-column-names", `--execute=${statement}`, name];
+      return runClient(programs, "mariadb", credentials, { MYSQL_PWD: password }, [...server, ...tls], how);
     },
     whoami: ["select session_user()"],
     server: { name: "MariaDB", command: ["select version()"], version: /^(.*)$/ },
@@ -130,13 +110,8 @@ export function keyvalueApplication(programs: DebianPrograms): Application {
       const { host = "", "valkey.port": port = "", "valkey.username": username = "" } = credentials;
       const env = { REDISCLI_AUTH: credentials["valkey.password"] ?? "" };
       // -e: an answer that is an error is one of the client's.
-      const login = ["-e", "-h", host, "-p", port, "--user", username, "--tls"];
-      return runClient(programs, "redis-cli", credentials, env, (authority) => [
-        ...login,
-        "--cacert",
-        authority,
-        ...command,
-      ]);
+      const login = ["-e", "-h", host, "-p", port, "--user", username, "--tls", "--cacert"];
+      return runClient(programs, "redis-cli", credentials, env, login, command);
     },
     write: (words) => ["SET", "greetings", words],
     read: ["GET", "greetings"],
@@ -148,23 +123,22 @@ export function keyvalueApplication(programs: DebianPrograms): Application {
   };
 }
 
-/** Runs a client as a person would, and returns its output. The arguments are public, so the password is in `env`. */
+/**
+ * Runs a client as a person would, and returns its output. The arguments are public, so the password is in `env`. The path of the authority's certificate
+ * comes between them.
+ */
 async function runClient(
   programs: DebianPrograms,
   program: string,
   { cacrt = "" }: Credentials,
   env: Readonly<Record<string, string>>,
-  args: (authority: string) => readonly string[],
+  before: readonly string[],
+  after: readonly string[],
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "klutch-client-"));
-  try {
-    const authority = join(folder, "ca.crt");
-    await writeFile(authority, cacrt);
-    const { stdout } = await run(programs.path(program), [...args(authority)], {
-      env: { ...inheritedEnvironment, ...programs.env, ...env },
-    });
-    return stdout.trim();
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using folder = await mkdtempDisposable(join(tmpdir(), "klutch-client-"));
+  const authority = join(folder.path, "ca.crt");
+  await writeFile(authority, cacrt);
+  const whole = { ...inheritedEnvironment, ...programs.env, ...env };
+  const { stdout } = await run(programs.path(program), [...before, authority, ...after], { env: whole });
+  return stdout.trim();
 }

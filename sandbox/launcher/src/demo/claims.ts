@@ -3,7 +3,7 @@ import { decodeObject, formatYaml } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { claimResource, exampleFilesOf, legacy } from "@klutch/services";
 
-/** Namespace in app cluster A. */
+/** Namespace in each app cluster. */
 export const demoNamespace = "demo";
 
 /** Data services that the sandbox's broker may offer. */

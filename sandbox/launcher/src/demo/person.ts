@@ -1,12 +1,13 @@
-/** Plays a person at a terminal and a browser: runs commands and does at the binding page what they ask for. */
+/** Plays a person at a terminal and a browser: runs commands, also those of pages of docs/ word for word, and does at the binding page what they ask for. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { delimiter } from "node:path";
+import { readFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
-import type { CliFiles } from "../cli-files.ts";
-import { inheritedEnvironment } from "../environment.ts";
+import { inheritedEnvironment } from "@klutch/engines";
+import type { AppCluster, CliFiles } from "../context.ts";
+import { repository } from "../machine.ts";
 import { sandboxUser } from "../services/dex.ts";
-import { ScriptedBrowser } from "./browser.ts";
 
 /** A command at a terminal. */
 interface Typing {
@@ -55,12 +56,34 @@ export function typed(text: string, cwd: string, env: NodeJS.ProcessEnv): Promis
   return runAsPerson({ command: "/bin/sh", args: ["-e", "-c", text], cwd, env, choose });
 }
 
-/** Runs `kubectl bind <url>` for app cluster A, with `env` besides our own. Throws with everything the plugin printed when it fails. */
+/** A block of code in a page. */
+export interface PageBlock {
+  /** The heading that it stands under, without its marks. */
+  readonly heading: string;
+  /** Language after the opening fence. */
+  readonly language: string;
+  readonly text: string;
+}
+
+/** Returns the fenced code of a page, named by its path from the root of the repository, in the order of the text. Indented code is only shown. */
+export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
+  const text = await readFile(join(repository, page), "utf8");
+  const blocks: PageBlock[] = [];
+  let heading = "";
+  for (const [, title, language = "", code = ""] of text.matchAll(/^#+ (.*)$|^```(\w+)\n([^]*?)^```$/gm)) {
+    if (title === undefined) blocks.push({ heading, language, text: code });
+    else heading = title;
+  }
+  return blocks;
+}
+
+/** Runs `kubectl bind <url>` for an app cluster, with `env` besides our own. Throws with everything the plugin printed when it fails. */
 export async function bindApi(
-  cli: CliFiles,
+  { bin, kubeconfigs }: CliFiles,
+  cluster: AppCluster,
   backendUrl: string,
   resource: string,
-  print: (line: string) => void,
+  print: (line: string) => void = () => undefined,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   await runAsPerson({
@@ -69,8 +92,8 @@ export async function bindApi(
     env: {
       ...inheritedEnvironment,
       ...env,
-      PATH: `${cli.bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
-      KUBECONFIG: cli.kubeconfigs.appA,
+      PATH: `${bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
+      KUBECONFIG: kubeconfigs[cluster],
     },
     choose: () => resource,
     print,
@@ -81,15 +104,82 @@ export async function bindApi(
 async function playPerson(url: string, resource: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
-  if (page.html.includes('name="password"'))
-    page = await browser.submit(page, ['name="password"'], {
-      login: sandboxUser.email,
-      password: sandboxUser.password,
-    });
+  const login = { login: sandboxUser.email, password: sandboxUser.password };
+  if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
   const [plural = "", ...group] = resource.split(".");
   const markers = [plural, ...(group.length === 0 ? [] : [group.join(".")])];
-  await browser.submit(
-    page,
-    markers.map((value) => `value="${value}"`),
-  );
+  const values = markers.map((value) => `value="${value}"`);
+  await browser.submit(page, values);
+}
+
+/** A page that was loaded. */
+interface Page {
+  readonly url: URL;
+  readonly html: string;
+}
+
+const maxSteps = 20;
+
+/** A browser without windows, which follows redirects, keeps cookies and fills in forms. */
+class ScriptedBrowser {
+  readonly #cookies = new Map<string, string>();
+
+  /** Loads a page, following redirects. */
+  async open(url: string): Promise<Page> {
+    return this.#go(new URL(url), { method: "GET" });
+  }
+
+  /** Sends the first form of the page that has all these texts, with more values filled in. */
+  async submit(page: Page, markers: readonly string[], values: Readonly<Record<string, string>> = {}) {
+    const forms = [...page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)];
+    const form = forms.find((match) => markers.every((marker) => match[0].includes(marker)));
+    if (form === undefined) throw new Error(`no form with ${markers.join(" and ")} at ${textOf(page)}`);
+    const [, tag = "", content = ""] = form;
+    const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([input]) => input);
+    const pairs = inputs.map((input) => [attribute(input, "name"), attribute(input, "value")] as const);
+    const fields = Object.fromEntries(pairs);
+    delete fields[""];
+    return this.#go(new URL(attribute(tag, "action"), page.url), {
+      method: "POST",
+      body: new URLSearchParams({ ...fields, ...values }).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
+    });
+  }
+
+  async #go(url: URL, init: RequestInit): Promise<Page> {
+    let current = url;
+    let request = init;
+    for (let step = 0; step < maxSteps; step++) {
+      const headers = new Headers(request.headers);
+      headers.set("cookie", [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+      const response = await fetch(current, { ...request, headers, redirect: "manual" });
+      for (const cookie of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=;]*)=([^;]*)/.exec(cookie) ?? [];
+        this.#cookies.set(name, value);
+      }
+      const location = response.headers.get("location");
+      if (location === null) {
+        const page = { url: current, html: await response.text() };
+        if (!response.ok) throw new Error(`answer ${response.status} from ${textOf(page)}`);
+        return page;
+      }
+      current = new URL(location, current);
+      request = { method: "GET" };
+    }
+    throw new Error(`more than ${maxSteps} redirects from ${url.origin}`);
+  }
+}
+
+function attribute(tag: string, name: string): string {
+  const match = new RegExp(`\\b${name}="([^"]*)"`).exec(tag);
+  return (match?.[1] ?? "").replaceAll("&amp;", "&").replaceAll("&quot;", '"');
+}
+
+/** Returns the address of a page without its parameters, and its words. */
+function textOf({ url, html }: Page): string {
+  const words = html
+    .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, " ")
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/\s+/g, " ");
+  return `${url.origin}${url.pathname}: ${words.trim().slice(0, 300)}`;
 }

@@ -7,21 +7,15 @@ import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { KeyPair } from "@klutch/certificates";
 
-/** An endpoint that is open until it is disposed. */
-export interface Endpoint extends AsyncDisposable {
-  /** `host:port` */
-  readonly host: string;
-}
-
 /** First byte of a TLS handshake (RFC 8446, section 5.1: ContentType). */
 const handshake = 22;
 
-/** Opens it on this address, in front of a server without TLS. */
+/** Opens it on this address, in front of a server without TLS, until it is disposed. `host` is `host:port`. */
 export async function openEndpoint(
   address: string,
   target: URL,
   { certificate, key }: KeyPair,
-): Promise<Endpoint> {
+): Promise<AsyncDisposable & { readonly host: string }> {
   const pass = (outside: Socket): void => {
     const inside = connect(Number(target.port), target.hostname);
     // The server's last words are still on their way to the client when the server closes.

@@ -1,12 +1,11 @@
-/** Types docs/install.md, word for word and in its order, and provides its prerequisites. */
+/** Types docs/install.md, word for word and in its order, provides its prerequisites, and uses the database that it makes. */
 import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { runtimeUser } from "@klutch/api";
+import { klutchVersion, runtimeUser } from "@klutch/api";
 import { deployments } from "@klutch/kube-core";
 import { secretObject } from "@klutch/kube-testing";
-import { typed } from "../demo/person.ts";
+import { blocksIn, typed } from "../demo/person.ts";
 import { applyAll, readManifests, shippedManifests, waitForConditions } from "../objects.ts";
-import { blocksIn } from "../page.ts";
 import type { Progress } from "../progress.ts";
 import { broker, type NodeSandbox } from "./node-sandbox.ts";
 
@@ -17,6 +16,13 @@ const pluginPage = "docs/release.md";
 const pluginHeading = "Install the plugin";
 /** Under this heading people name a broker that they have. */
 const brokerHeading = "3. A service broker";
+
+/** Words that the application writes. */
+const words = "Hello from a Pod of app cluster A";
+const script = `export KUBECONFIG="$APP_CLUSTER" pod=orders-application
+kubectl wait "pod/$pod" --for=jsonpath='{.status.phase}'=Succeeded --timeout=2m || { kubectl logs "$pod"; exit 1; }
+kubectl logs "$pod"
+kubectl delete pod "$pod"`;
 
 /** Runs the page, from empty clusters to the first ready claim. Throws with the output of a failed command. */
 export async function followInstallPage(sandbox: NodeSandbox, progress: Progress): Promise<void> {
@@ -57,4 +63,24 @@ async function bringAlong({ clusters, work, secrets }: NodeSandbox): Promise<voi
     ...bundle.filter((object) => object.metadata.name?.startsWith(name)),
   ]);
   await waitForConditions(client, deployments, { name, namespace }, ["Available"]);
+}
+
+/**
+ * Uses the page's database from a Pod of app cluster A, which knows only the Secret of its binding: writes into it, and returns what it reads from
+ * there. Throws with what the program said.
+ */
+export async function useFirstDatabase({ clusters, work, person }: NodeSandbox): Promise<string> {
+  const image = `${person["REGISTRY"]}/broker:${klutchVersion}`;
+  await applyAll(clusters.appA.client, await shippedManifests("orders-application", { IMAGE: image }));
+  const printed = await typed(script, work, person);
+  if (!printed.split("\n").some((line) => line.trim() === words))
+    throw new Error(`the application's Pod said: ${printed}`);
+  return words;
+}
+
+/** Deletes the claims of the page: the demo starts and ends with none. */
+export async function giveBack({ work, person }: NodeSandbox): Promise<void> {
+  const remove = 'kubectl --kubeconfig "$APP_CLUSTER" delete --timeout=5m';
+  // The login first: an instance stays while it has one.
+  await typed(`${remove} servicebindings/orders-app && ${remove} postgresqlinstances/orders`, work, person);
 }

@@ -2,23 +2,21 @@
  * Clusters of real nodes without Klutch, and beside them the prerequisites of people who follow docs/install.md: a registry,
  * an identity provider, a certificate, and the commands that the page wants.
  */
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createAuthority, type KeyPair } from "@klutch/certificates";
+import { inheritedEnvironment } from "@klutch/engines";
 import { type NodeCluster, openNodeNetwork, startNodeCluster, startNodeRegistry } from "@klutch/nodes";
-import { type CliFiles, writeCliFiles } from "../cli-files.ts";
-import type { ClusterName } from "../context.ts";
-import { inheritedEnvironment } from "../environment.ts";
+import { writeCliFiles } from "../cli-files.ts";
+import type { CliFiles, ClusterName } from "../context.ts";
 import { repository, together } from "../machine.ts";
 import type { Progress } from "../progress.ts";
-import { oidcClientId } from "../services/dex.ts";
+import { oidcClientId, startDexPod } from "../services/dex.ts";
 import { completeSecrets, type SandboxSecrets } from "../state.ts";
-import { startDexPod } from "./dex.ts";
 import { openEndpoint } from "./endpoint.ts";
-import { crossplaneImageHost, packCrossplaneChart, pushCrossplane, pushDex } from "./images.ts";
-import { writeTools } from "./tools.ts";
+import { crossplaneImageHost, packCrossplaneChart, pushCrossplane, pushDex, writeTools } from "./images.ts";
 
 /** Number of clusters. */
 export const clusterCount = 3;
@@ -48,11 +46,10 @@ export interface NodeSandbox extends AsyncDisposable {
   readonly issuer: string;
 }
 
-/** Starts it. Throws `NodeError` Unfit, before anything starts, when this machine cannot have nodes. */
+/** Starts it. Throws `EngineError` Unfit, before anything starts, when this machine cannot have nodes. */
 export async function startNodeSandbox(progress: Progress, now: Date): Promise<NodeSandbox> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "klutch-on-nodes-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-on-nodes-"))).path;
   const network = stack.use(await openNodeNetwork());
   const registry = stack.use(await startNodeRegistry(network));
   // Its name is no server's: OpenSSL takes a certificate whose issuer has its own name for self-signed.
@@ -77,8 +74,7 @@ export async function startNodeSandbox(progress: Progress, now: Date): Promise<N
   const issuer = await progress.step("Dex, in a Pod of the control plane", async () => {
     await pushCrossplane(registry);
     const image = `${endpoint.host}/${await pushDex(registry)}`;
-    const clientSecret = secrets.oidcClientSecret;
-    return startDexPod(controlPlane, { image, certificate, clientSecret, backendUrl });
+    return startDexPod(controlPlane, image, certificate, secrets.oidcClientSecret, backendUrl);
   });
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, `${name}.pem`);
@@ -117,16 +113,6 @@ export async function startNodeSandbox(progress: Progress, now: Date): Promise<N
   await symlink(join(repository, "configuration"), join(work, "configuration"));
   // A person would add the authority to the browser's.
   setDefaultCACertificates([...getCACertificates("default"), authority.certificate]);
-  const owned = stack.move();
-  return {
-    folder,
-    work,
-    clusters,
-    cli,
-    secrets,
-    person,
-    backendUrl,
-    issuer,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  const sandbox = { folder, work, clusters, cli, secrets, person, backendUrl, issuer };
+  return Object.assign(stack.move(), sandbox);
 }

@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import type { KubeClient } from "@klutch/kube";
 import { type Generation, legacy } from "@klutch/services";
-import { accountKubeconfig } from "../accounts.ts";
-import type { SandboxContext } from "../context.ts";
+import { accountKubeconfig, type SandboxContext } from "../context.ts";
 import { repository } from "../machine.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepApp } from "../supervise.ts";

@@ -1,10 +1,15 @@
-/** Dex as identity provider, with one user. */
+/** Dex as identity provider, with one user: a process, or a Pod of the control plane. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { KeyPair } from "@klutch/certificates";
 import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
-import { keepProcess } from "../supervise.ts";
+import { deployments } from "@klutch/kube-core";
+import { namespaceObject, secretObject } from "@klutch/kube-testing";
+import type { NodeCluster } from "@klutch/nodes";
 import type { SandboxBase } from "../context.ts";
+import { applyAll, shippedManifests, waitForConditions } from "../objects.ts";
+import { keepProcess } from "../supervise.ts";
 
 /** The sandbox's only user. The password guards nothing but this machine's loopback. */
 export const sandboxUser = { email: "developer@example.com", password: "password" } as const;
@@ -15,19 +20,9 @@ const userID = "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10";
 /** Client id of the backend. */
 export const oidcClientId = "klutch-backend";
 
-/** Options that differ between instances of Dex. */
-export interface DexOptions {
-  readonly issuer: string;
-  /** Listen options, in Dex' own words. */
-  readonly web: Readonly<Record<string, string>>;
-  readonly clientSecret: string;
-  /** URL at which the backend is reached. */
-  readonly backendUrl: string;
-}
-
-/** Returns Dex's configuration, with the sandbox's user and the backend as its client. */
-export function dexConfig({ issuer, web, clientSecret, backendUrl }: DexOptions): object {
-  return {
+/** Returns Dex's configuration, with the sandbox's user and the backend as its client. `web`: its listen options, in Dex' own words. */
+function dexConfig(issuer: string, web: object, clientSecret: string, backendUrl: string): string {
+  return formatYaml({
     issuer,
     storage: { type: "memory" },
     web,
@@ -37,7 +32,7 @@ export function dexConfig({ issuer, web, clientSecret, backendUrl }: DexOptions)
       { id: oidcClientId, name: "Klutch", secret: clientSecret, redirectURIs: [`${backendUrl}/callback`] },
     ],
     staticPasswords: [{ email: sandboxUser.email, hash: passwordHash, username: "developer", userID }],
-  };
+  });
 }
 
 /** Starts Dex, and returns its issuer. */
@@ -45,14 +40,11 @@ export async function startDex(context: SandboxBase): Promise<string> {
   const { ports, secrets, folder } = context.state;
   const file = join(folder, "dex", "config.yaml");
   const issuer = `http://127.0.0.1:${ports.dex}/dex`;
-  const config = dexConfig({
-    issuer,
-    web: { http: `127.0.0.1:${ports.dex}` },
-    clientSecret: secrets.oidcClientSecret,
-    backendUrl: `http://127.0.0.1:${ports.backend}`,
-  });
+  const backendUrl = `http://127.0.0.1:${ports.backend}`;
+  const web = { http: `127.0.0.1:${ports.dex}` };
+  const config = dexConfig(issuer, web, secrets.oidcClientSecret, backendUrl);
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, formatYaml(config), { mode: 0o600 });
+  await writeFile(file, config, { mode: 0o600 });
   await keepProcess(context, {
     name: "dex",
     command: await resolveEngine("dex"),
@@ -60,5 +52,30 @@ export async function startDex(context: SandboxBase): Promise<string> {
     logFile: join(folder, "dex", "dex.log"),
     ready: `${issuer}/.well-known/openid-configuration`,
   });
+  return issuer;
+}
+
+/** Starts Dex in a Pod, reached at its node, and returns its issuer. */
+export async function startDexPod(
+  { client, node }: NodeCluster,
+  image: string,
+  certificate: KeyPair,
+  clientSecret: string,
+  backendUrl: string,
+): Promise<string> {
+  const [name, port] = ["dex", 5556];
+  const issuer = `https://${node.address}:${port}/dex`;
+  const web = { https: `0.0.0.0:${port}`, tlsCert: "/etc/dex/tls.crt", tlsKey: "/etc/dex/tls.key" };
+  const files = {
+    "config.yaml": dexConfig(issuer, web, clientSecret, backendUrl),
+    "tls.crt": certificate.certificate,
+    "tls.key": certificate.key.reveal(),
+  };
+  await applyAll(client, [
+    namespaceObject(name),
+    secretObject(name, name, files),
+    ...(await shippedManifests("dex", { IMAGE: image, ADDRESS: node.address })),
+  ]);
+  await waitForConditions(client, deployments, { name, namespace: name }, ["Available"]);
   return issuer;
 }

@@ -19,21 +19,15 @@ import {
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
+import { type Clock, createKubeClient, formatKubeconfig, type KubeClient, systemClock } from "@klutch/kube";
 import {
-  type Clock,
-  createKubeClient,
-  formatKubeconfig,
-  type KubeClient,
-  serviceAccountToken,
-  systemClock,
-} from "@klutch/kube";
-import {
+  accountConfig,
   crdObject,
+  leaseCluster,
   namespaceObject,
   roleBindingObject,
   roleObject,
   serviceAccountObject,
-  leaseCluster,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -157,10 +151,7 @@ async function createAccount(client: KubeClient): Promise<void> {
 async function restrictedClient(
   cluster: TestCluster,
 ): Promise<{ readonly client: KubeClient; readonly applied: () => readonly string[] }> {
-  const { signal } = new AbortController();
-  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 3600, signal });
-  const auth = { kind: "token", token } as const;
-  const client = createKubeClient({ ...cluster.config, auth }, { flowControl: false });
+  const client = createKubeClient(await accountConfig(cluster, account), { flowControl: false });
   const applied: string[] = [];
   const recording: KubeClient = {
     ...client,

@@ -2,13 +2,14 @@
 import { claimedObjects, type PermissionClaim } from "@klutch/api";
 import { html } from "hono/html";
 import type { OfferedApi } from "../../offered-api.ts";
+import type { Session } from "../login-flow.ts";
+import { groupOffers, type GroupedOffer, type OfferGroup } from "./grouped-offers.ts";
 import { layout, type Markup } from "./layout.ts";
 
 /** Content of the page. */
 export interface ResourcesPage {
   readonly prettyName: string;
-  readonly sessionId: string;
-  readonly csrf: string;
+  readonly session: Pick<Session, "sessionId" | "csrf" | "clusterName" | "displayName">;
   readonly offers: readonly OfferedApi[];
 }
 
@@ -17,37 +18,59 @@ export function resourcesPage(page: ResourcesPage): Markup {
   const list =
     offers.length === 0
       ? html`<div class="card"><p>Nothing is offered yet. The platform operator offers an API with an <code>APIServiceExportTemplate</code>.</p></div>`
-      : html`<ul class="apis">${offers.map((offer) => card(page, offer))}</ul>`;
+      : html`${groupOffers(offers).map((group) => section(page, group))}`;
   return layout(
     "Choose an API",
     prettyName,
     html`<h1>Choose an API for your cluster</h1>
+      ${who(page.session)}
       <p class="soft">Your cluster gets the API as if it were its own. You are asked once more in the terminal before anything is shared.</p>
+      <p class="soft">Keep <code>kubectl bind</code> running until then. If your browser cannot connect after you choose, the command has ended: start it again.</p>
       ${list}`,
   );
 }
 
-function card(page: ResourcesPage, offer: OfferedApi): Markup {
+/** Says for which cluster the page is and who logged in, as far as it is known. Both are only names. */
+function who({ clusterName, displayName }: ResourcesPage["session"]): Markup | "" {
+  const facts = [
+    ...(clusterName === undefined ? [] : [html`Cluster <strong>${clusterName}</strong>.`]),
+    ...(displayName === undefined ? [] : [html` You are logged in as <strong>${displayName}</strong>.`]),
+  ];
+  return facts.length === 0 ? "" : html`<p class="who">${facts}</p>`;
+}
+
+function section(page: ResourcesPage, { title, offers }: OfferGroup): Markup {
+  return html`<h2 class="group">${title}</h2>
+    <ul class="apis">${offers.map((one) => card(page, one))}</ul>`;
+}
+
+function card(page: ResourcesPage, { offer, needs, usedBy }: GroupedOffer): Markup {
   const id = `api-${offer.resource}-${offer.group.replaceAll(".", "-")}`;
   return html`<li>
     <form class="card" method="post" action="/bind" aria-labelledby="${id}">
-      <h2 id="${id}">${offer.kind}</h2>
+      <h3 id="${id}">${offer.kind}</h3>
       <p class="soft"><code>${offer.resource}.${offer.group}</code>, ${offer.scope === "Namespaced" ? "in namespaces" : "for the whole cluster"}</p>
       ${offer.description === "" ? "" : html`<p>${offer.description}</p>`}
+      ${needs.map((kinds) => html`<p class="soft">Works on an object of ${oneOf(kinds)}. Bind that, too.</p>`)}
+      ${usedBy.length === 0 ? "" : html`<p class="soft">Often bound with it: ${usedBy.join(", ")}.</p>`}
       ${offer.fields.length === 0 ? "" : settings(offer)}
       ${
         offer.permissionClaims.length === 0
-          ? html`<p class="soft">It needs nothing else from your cluster.</p>`
+          ? html`<p class="soft">It asks for no other objects of your cluster.</p>`
           : html`<p>It also asks to</p>
               <ul class="facts">${offer.permissionClaims.map((claim) => html`<li>${claimInWords(claim)}</li>`)}</ul>`
       }
-      <input type="hidden" name="s" value="${page.sessionId}" />
-      <input type="hidden" name="csrf" value="${page.csrf}" />
+      <input type="hidden" name="s" value="${page.session.sessionId}" />
+      <input type="hidden" name="csrf" value="${page.session.csrf}" />
       <input type="hidden" name="resource" value="${offer.resource}" />
       <input type="hidden" name="group" value="${offer.group}" />
       <button type="submit" class="${offer.resource}">Bind ${offer.kind}</button>
     </form>
   </li>`;
+}
+
+function oneOf(kinds: readonly string[]): string {
+  return new Intl.ListFormat("en", { type: "disjunction" }).format(kinds);
 }
 
 /** Renders the fields as `kubectl explain` shows them after binding, because plans are chosen before that. */

@@ -8,11 +8,14 @@ header, main, footer { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1.25rem
 header { padding-bottom: 0; display: flex; align-items: center; gap: .7rem; font-weight: 650; }
 header .mark { width: 1.6rem; height: 1.6rem; border-radius: .45rem; background: var(--accent); color: var(--on-accent); display: grid; place-items: center; font-size: .95rem; }
 h1 { font-size: 1.65rem; line-height: 1.25; margin: .25rem 0 .5rem; }
-h2 { font-size: 1.15rem; margin: 0; }
+h2.group { font-size: 1.2rem; margin: 1.9rem 0 0; }
+h3 { font-size: 1.15rem; margin: 0; overflow-wrap: anywhere; }
+pre { margin: 0; padding: .8rem 1rem; border-radius: .55rem; background: var(--paper); white-space: pre-wrap; overflow-wrap: anywhere; }
 p { margin: .4rem 0; }
+.who { overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
-ul.apis { list-style: none; margin: 1.5rem 0 0; padding: 0; display: grid; gap: 1rem; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
+ul.apis { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 1rem; }
+.card { min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
 .card p { margin: 0; }
 .card summary { cursor: pointer; color: var(--accent); }
 dl { margin: .6rem 0 0; }
@@ -20,7 +23,7 @@ dt { margin-top: .5rem; }
 dd { margin: .1rem 0 0; color: var(--soft); overflow-wrap: anywhere; }
 .card code, p code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 .facts { margin: 0; padding-left: 1.1rem; color: var(--soft); }
-.facts li { margin: .15rem 0; }
+.facts li { margin: .15rem 0; overflow-wrap: anywhere; }
 button { justify-self: start; margin-top: .45rem; font: inherit; font-weight: 600; border: 0; border-radius: .55rem; padding: .6rem 1.1rem; background: var(--accent); color: var(--on-accent); cursor: pointer; }
 button:hover { filter: brightness(1.08); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }

@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clusterRoleBindings, clusterRoles, serviceAccounts, textAt } from "@klutch/kube-core";
-import { formatKubeconfig, parseJson, serviceAccountToken } from "@klutch/kube";
+import { formatKubeconfig, parseJson } from "@klutch/kube";
 import {
+  accountConfig,
   roleBindingObject,
   roleObject,
   serviceAccountObject,
@@ -53,9 +54,8 @@ export async function startAuditedCluster(): Promise<AuditedCluster> {
   await client.create(clusterRoles, roleObject({ name: reader.name }, everything));
   const role = { kind: "ClusterRole", name: reader.name } as const;
   await client.create(clusterRoleBindings, roleBindingObject({ name: reader.name }, role, reader));
-  const { token } = await serviceAccountToken(client, reader, { expirationSeconds: 3600 });
   const kubeconfig = join(folder, "reader.kubeconfig");
-  await writeFile(kubeconfig, formatKubeconfig({ ...cluster.config, auth: { kind: "token", token } }));
+  await writeFile(kubeconfig, formatKubeconfig(await accountConfig(cluster, reader)));
   const owned = stack.move();
   return {
     cluster,

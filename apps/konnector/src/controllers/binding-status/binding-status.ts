@@ -13,6 +13,7 @@ import {
   type NewCondition,
   refOf,
   setConditions,
+  wholeSeconds,
 } from "@klutch/kube-core";
 import type { Controller, ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Sample } from "@klutch/telemetry";
@@ -28,6 +29,8 @@ interface Facts {
   /** Types that were taken back. */
   readonly retracted: Set<string>;
   prettyName: string | undefined;
+  /** RFC 3339. */
+  heartbeat: string | undefined;
 }
 
 /** Knows the last report of each part and writes when they change. What an earlier process wrote stays until it is reported or retracted. */
@@ -38,6 +41,8 @@ export class BindingStatus implements Startable {
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
+  /** False when the kind's CRD is of an earlier release and drops the time: writing it again and again would not help. */
+  #keepsHeartbeats = true;
 
   constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, runtime: RuntimeDependencies) {
     this.#cluster = cluster;
@@ -76,6 +81,14 @@ export class BindingStatus implements Startable {
     this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
+  /** Reports that the provider took a heartbeat at this time; the binding shows one of the last minute. */
+  reportHeartbeat(key: string, nowMs: number): void {
+    const shown = this.#factsOf(key).heartbeat ?? asStatus(this.#bindings.get(key))?.lastHeartbeatTime;
+    if (!this.#keepsHeartbeats || nowMs - Date.parse(shown ?? "") < heartbeatStepMs) return;
+    this.#factsOf(key).heartbeat = wholeSeconds(nowMs);
+    this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
+  }
+
   /** Reports what the provider calls itself. */
   reportPrettyName(key: string, reported: string): void {
     const prettyName = plainText(reported, prettyNameLimit);
@@ -101,6 +114,7 @@ export class BindingStatus implements Startable {
       conditions: new Map(),
       retracted: new Set<string>(),
       prettyName: undefined,
+      heartbeat: undefined,
     };
     this.#facts.set(key, facts);
     return facts;
@@ -122,7 +136,12 @@ export class BindingStatus implements Startable {
       now,
     );
     const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
-    const status = { conditions, ...(providerPrettyName === undefined ? {} : { providerPrettyName }) };
+    const lastHeartbeatTime = facts.heartbeat ?? binding.status?.lastHeartbeatTime;
+    const status = {
+      conditions,
+      ...(providerPrettyName === undefined ? {} : { providerPrettyName }),
+      ...(lastHeartbeatTime === undefined || !this.#keepsHeartbeats ? {} : { lastHeartbeatTime }),
+    };
     if (jsonEqual(status, binding.status)) return;
     const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
     const answer = await this.#cluster.client.mergePatch<DynamicObject>(
@@ -132,7 +151,16 @@ export class BindingStatus implements Startable {
       { subresource: "status", signal },
     );
     this.#bindings.wrote(answer);
+    if (asBinding(answer).status?.lastHeartbeatTime === undefined && lastHeartbeatTime !== undefined)
+      this.#keepsHeartbeats = false;
   }
+}
+
+/** Least time between two heartbeats that a binding shows: each is a write to it. */
+const heartbeatStepMs = 55_000;
+
+function asStatus(binding: DynamicObject | undefined): APIServiceBinding["status"] {
+  return binding === undefined ? undefined : asBinding(binding).status;
 }
 
 /** Counts the bindings in each state, states without a binding included. */

@@ -6,6 +6,7 @@ import type { ReconcileContext } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
+import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
 import { providerTypeOf } from "../object/bound-resource.ts";
@@ -16,6 +17,8 @@ import { isolationInForce } from "./isolation.ts";
 
 /** Values that the reconcilers share. */
 export interface BoundObjectsOptions extends ProviderParts {
+  /** The names of Secrets that are taken. */
+  readonly takenSecrets: TakenNames;
   readonly status: BindingStatus;
 }
 
@@ -24,6 +27,8 @@ export interface ExportedApi {
   readonly spec: APIServiceExportSpec;
   /** As in sync's `StatusView`. */
   readonly isIgnored: boolean;
+  /** The provider makes no new objects of it. */
+  readonly isWithdrawn: boolean;
 }
 
 /** The way one API is synced; a different value needs a new reconciler. */
@@ -56,6 +61,8 @@ export class BoundObjects implements AsyncDisposable {
   readonly #holds: DeletionHolds;
   /** By API name. */
   readonly #running = new Map<string, RunningApi>();
+  /** Names of APIs of which the provider makes no new objects. */
+  readonly #withdrawn = new Set<string>();
 
   constructor(options: BoundObjectsOptions) {
     this.#options = options;
@@ -71,7 +78,7 @@ export class BoundObjects implements AsyncDisposable {
   async start(
     binding: DynamicObject,
     crd: DynamicObject,
-    { spec, isIgnored }: ExportedApi,
+    { spec, isIgnored, isWithdrawn }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
     { signal, logger }: ReconcileContext,
   ): Promise<StartedObjects> {
@@ -85,13 +92,15 @@ export class BoundObjects implements AsyncDisposable {
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
     await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide }, logger);
-    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.part.resync();
+    const isReleased = this.#holds.adjust(binding, crd);
+    if (this.#withdraw(name, isWithdrawn) || isReleased) this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
   }
 
   async stop(name: string, logger: Logger): Promise<void> {
     await this.#end(name, logger);
     this.#holds.forget(name);
+    this.#withdrawn.delete(name);
   }
 
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
@@ -128,10 +137,18 @@ export class BoundObjects implements AsyncDisposable {
     const signature = jsonHash(shape);
     if (this.#running.get(name)?.signature === signature) return;
     await this.#end(name, logger);
-    const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
+    const reconciler = this.#createReconciler(name, shape, this.#holds.breakerOf(name, bindingKey));
     this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
+  }
+
+  /** Returns true if that changed. */
+  #withdraw(name: string, isWithdrawn: boolean): boolean {
+    if (this.#withdrawn.has(name) === isWithdrawn) return false;
+    if (isWithdrawn) this.#withdrawn.add(name);
+    else this.#withdrawn.delete(name);
+    return true;
   }
 
   async #end(name: string, logger: Logger): Promise<void> {
@@ -142,7 +159,7 @@ export class BoundObjects implements AsyncDisposable {
     logger.info("no longer syncing", { resource: name });
   }
 
-  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
+  #createReconciler(name: string, shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
       ...this.#options,
@@ -155,6 +172,7 @@ export class BoundObjects implements AsyncDisposable {
       clusterWide,
       orphans: this.#orphans,
       breaker,
+      withdrawn: () => (this.#withdrawn.has(name) ? name : undefined),
     });
   }
 }

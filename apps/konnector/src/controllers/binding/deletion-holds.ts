@@ -23,8 +23,10 @@ export class DeletionHolds {
     const breaker =
       this.#breakers.get(name) ??
       new DeletionBreaker({
+        name,
         clock,
         limit: timing.massDeletionLimit,
+        settleMs: timing.deletionSettleMs,
         onChange: (why) => this.#report(key, why),
       });
     this.#breakers.set(name, breaker);
@@ -52,7 +54,7 @@ export class DeletionHolds {
       else this.#status.retract(keyOf(binding), "DeletionHeld");
       return wasHeld;
     }
-    if (held !== undefined) breaker.hold(held.message ?? "");
+    if (held !== undefined) breaker.resume(held.message ?? "");
     const { deletionTimestamp: ending } = crd.metadata;
     if (ending === undefined) return false;
     if (Date.parse(release ?? "") >= Date.parse(ending)) breaker.releaseCrd(ending);

@@ -1,6 +1,12 @@
 /** Plan for one API of a provider: bind, unbind, or let go. */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
-import { alarmCondition, type DynamicObject, isOwnedBy, type NewCondition } from "@klutch/kube-core";
+import {
+  alarmCondition,
+  type DynamicObject,
+  findCondition,
+  isOwnedBy,
+  type NewCondition,
+} from "@klutch/kube-core";
 import { identityChange, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 
 /** Observed state of one API. */
@@ -59,4 +65,10 @@ function usableSpec(exported: ForeignExport | undefined, crd: DynamicObject): AP
 export function cannotRelease(why: string): NewCondition {
   const message = `${why}, so its objects cannot be released in order. To let go of the claims alone, set the annotation klutch.anynines.com/unbind-policy to Abandon`;
   return alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", message);
+}
+
+/** Returns true if the provider says that it makes no new objects of the API, and lets existing ones live. */
+export function isWithdrawn(exported: ForeignExport | undefined): boolean {
+  const inSync = findCondition(exported?.status.conditions, "ProviderInSync");
+  return inSync?.status === "False" && inSync.reason === "NotOffered";
 }

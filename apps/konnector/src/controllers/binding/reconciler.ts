@@ -13,6 +13,7 @@ import {
   alarmCondition,
   conditionsOf,
   type DynamicObject,
+  falseCondition,
   isOwnedBy,
   isTrue,
   keyOf,
@@ -23,13 +24,14 @@ import type {
   ReconcileContext,
   ReconcileResult,
 } from "@klutch/kube-runtime";
-import { unbindPolicyOf } from "@klutch/sync";
+import { notOfferedWords, unbindPolicyOf } from "@klutch/sync";
 import type { BindingCluster } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { ClaimedResources } from "../claimed-resource/claimed-resources.ts";
+import { TakenNames } from "../claimed-resource/taken-names.ts";
 import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
@@ -41,7 +43,7 @@ import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
 import { addFinalizer, removeFinalizer } from "./finalizer.ts";
 import { checkClaims } from "./permission-claims.ts";
-import { type BindingPlan, cannotRelease, planBinding } from "./plan.ts";
+import { type BindingPlan, cannotRelease, isWithdrawn, planBinding } from "./plan.ts";
 import { watchStalls } from "./stalls.ts";
 
 /** Options of the reconciler. */
@@ -77,8 +79,9 @@ export class BindingReconciler implements Part {
     this.#controller = createController(runtime, "bound-apis", (name, call) => this.#reconcile(name, call));
     this.#crds = new BoundCrds(consumer.pool, this.#controller, runtime.logger);
     this.#claimedTypes = new ClaimedTypes(consumer.client);
-    this.#claimedResources = new ClaimedResources(options);
-    this.#objects = new BoundObjects(options);
+    const takenSecrets = new TakenNames();
+    this.#claimedResources = new ClaimedResources({ ...options, takenSecrets });
+    this.#objects = new BoundObjects({ ...options, takenSecrets });
   }
 
   /** The bindings to this provider, as keys `namespace/name`; a binding has the name of its API. */
@@ -165,6 +168,7 @@ export class BindingReconciler implements Part {
   ): Promise<ReconcileResult | undefined> {
     const { consumer, bindingCluster, bindings, identity, status, runtime } = this.#options;
     await addFinalizer(bindingCluster, bindings, binding, identity, call.signal);
+    this.#reportOffer(name, keyOf(binding), exported);
     const crds = this.#crds.open(name);
     const outcome = await reconcileCrd({
       key: keyOf(binding),
@@ -188,6 +192,14 @@ export class BindingReconciler implements Part {
     );
     if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, call);
     return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
+  }
+
+  /** The condition `Offered` is there, and False, only while the provider makes no new objects of the API. */
+  #reportOffer(name: string, key: string, exported: ForeignExport | undefined): void {
+    const { status } = this.#options;
+    if (isWithdrawn(exported))
+      status.report(key, falseCondition("Offered", "NotOffered", "Warning", notOfferedWords(name)));
+    else status.retract(key, "Offered");
   }
 
   /** Syncs the objects as the export, the CRD and the answered permission claims allow; resolves to the time until they may allow more. */
@@ -280,5 +292,9 @@ export class BindingReconciler implements Part {
 const apiOf = (bindingKey: string): string => bindingKey.slice(bindingKey.indexOf("/") + 1);
 
 function exportedApi(spec: APIServiceExportSpec, exported: ForeignExport | undefined): ExportedApi {
-  return { spec, isIgnored: exported?.ignoresGenerations === true };
+  return {
+    spec,
+    isIgnored: exported?.ignoresGenerations === true,
+    isWithdrawn: isWithdrawn(exported),
+  };
 }

@@ -8,11 +8,14 @@ import { Running } from "../../lifecycle.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
+import { TakenNames } from "./taken-names.ts";
 
 /** Values that the reconcilers share. */
 export interface ClaimedResourcesOptions extends ProviderParts {
   /** All bindings of the app cluster: the Secrets that they name stay there. */
   readonly bindings: ReadYourWritesCache;
+  /** The names of Secrets that are taken. */
+  readonly takenSecrets: TakenNames;
 }
 
 interface AcceptedClaims {
@@ -82,6 +85,7 @@ export class ClaimedResources implements AsyncDisposable {
       permissionClaims,
       clusterWide,
       isPrivate,
+      taken: isSecret(type) ? this.#options.takenSecrets : new TakenNames(),
     });
   }
 

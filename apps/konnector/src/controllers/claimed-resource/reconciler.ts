@@ -10,6 +10,7 @@ import {
   type InformerHandle,
   objectsIn,
   type Priority,
+  type ReconcileResult,
   StaleCacheError,
   type WakeReason,
 } from "@klutch/kube-runtime";
@@ -33,6 +34,7 @@ import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
 import { type ClaimedExecution, executeClaimed } from "./execute.ts";
+import type { TakenNames } from "./taken-names.ts";
 
 /** Names the claimed resource, and what its parts share. */
 export interface ClaimedResourceOptions extends ProviderParts {
@@ -43,6 +45,8 @@ export interface ClaimedResourceOptions extends ProviderParts {
   readonly clusterWide: boolean;
   /** Returns true for the agent's own objects, which stay in the app cluster. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
+  /** Learns which names are taken. */
+  readonly taken: TakenNames;
 }
 
 /** One object on both sides, as the caches or a live read show it. */
@@ -54,6 +58,8 @@ interface ObservedPair {
 }
 
 const missing: Mapping = { state: "missing" };
+/** Between two looks at different names, on average, when many are taken. */
+const takenSpacingMs = 100;
 
 /** observe → plan → execute for each key; who waits for a place in a namespace comes after. */
 export class ClaimedResourceReconciler implements Part {
@@ -100,6 +106,7 @@ export class ClaimedResourceReconciler implements Part {
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     await isFilled(this.#handle.cache.informer, signal);
+    this.#enqueueTaken(undefined);
     await this.#controller.start({ signal });
   }
 
@@ -109,8 +116,8 @@ export class ClaimedResourceReconciler implements Part {
     await this.#handle[Symbol.asyncDispose]();
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const observed = this.#observe(key);
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const observed = await this.#withTaken(this.#observe(key), signal);
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
     if (next === "anyone")
@@ -118,6 +125,26 @@ export class ClaimedResourceReconciler implements Part {
         this.#enqueueFor(object, "low", wakeReasons.quotaFreed);
     else if (next !== undefined)
       this.#controller.enqueue(next.key, { priority: "low", reason: wakeReasons.quotaFreed });
+    return this.#lookAgain(key);
+  }
+
+  /** Asks for another look at a name that is taken by an object which no watch shows; of many, each less often. */
+  #lookAgain(key: string): ReconcileResult | undefined {
+    const { taken, runtime } = this.#options;
+    if (taken.state(key) !== "taken" || this.#handle.cache.get(key) !== undefined) return undefined;
+    const requeueAfterMs = Math.max(runtime.timing.takenRetryMs, taken.count * takenSpacingMs);
+    return { requeueAfterMs, reason: wakeReasons.nameTaken };
+  }
+
+  /** The pair with the object that takes the name, read live: the watch shows only our copies. */
+  async #withTaken(pair: ObservedPair | undefined, signal: AbortSignal): Promise<ObservedPair | undefined> {
+    const { type, taken, consumer } = this.#options;
+    if (pair?.provider === undefined || pair.consumer !== undefined) return pair;
+    if (taken.state(keyOfRef(pair.consumerRef)) !== "taken") return pair;
+    return {
+      ...pair,
+      consumer: await consumer.client.find<DynamicObject>(type, pair.consumerRef, { signal }),
+    };
   }
 
   /** Returns the pair; undefined while nothing can be decided, and for objects that are not ours. */
@@ -153,9 +180,14 @@ export class ClaimedResourceReconciler implements Part {
 
   async #carryOut(pair: ObservedPair, signal: AbortSignal): Promise<"done" | "noPlace"> {
     const plan = this.#plan(pair);
-    await recordRefusal(this.#events, pair, plan);
-    const { step } = plan;
+    const { step, conflict } = plan;
     const consumerKey = keyOfRef(pair.consumerRef);
+    const { taken } = this.#options;
+    if (conflict !== true || taken.state(consumerKey) !== "taken")
+      await recordRefusal(this.#events, pair, plan);
+    // Free only when nothing is left to be done here: a creation may find an object in its way.
+    if (conflict === true) taken.decide(consumerKey, "taken");
+    else if (step === undefined) taken.decide(consumerKey, "free");
     if (step === undefined) {
       if (pair.consumer === undefined) this.#quota.remove(consumerKey);
       return "done";
@@ -166,7 +198,10 @@ export class ClaimedResourceReconciler implements Part {
       return "noPlace";
     }
     const outcome = await this.#execute(step, isCopy ? consumerKey : undefined, signal);
-    if (outcome === "done") return "done";
+    if (outcome === "done") {
+      taken.decide(consumerKey, "free");
+      return "done";
+    }
     return this.#carryOut(await this.#withExisting(step, pair, signal), signal);
   }
 
@@ -224,6 +259,9 @@ export class ClaimedResourceReconciler implements Part {
     this.#subscriptions.use(this.#quota.watch(cache.informer, (object) => this.#isCopy(object)));
     this.#subscriptions.use(this.#controller.watch(cache.informer));
     this.#subscriptions.use(
+      this.#options.taken.onAsk((key) => this.#controller.enqueue(key, { reason: wakeReasons.nameTaken })),
+    );
+    this.#subscriptions.use(
       cache.onMissedDelete((key) => {
         this.#quota.remove(key);
         this.#controller.enqueue(key, { reason: wakeReasons.consumerVanished });
@@ -254,6 +292,14 @@ export class ClaimedResourceReconciler implements Part {
       if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
         this.#controller.enqueue(key, { priority: "low", reason: wakeReasons.providerAbsent });
     }
+    this.#enqueueTaken(consumerNamespace);
+  }
+
+  /** Enqueues the names that somebody wants to know about. */
+  #enqueueTaken(consumerNamespace: string | undefined): void {
+    for (const key of this.#options.taken.keys())
+      if (consumerNamespace === undefined || refOf(key).namespace === consumerNamespace)
+        this.#controller.enqueue(key, { priority: "low", reason: wakeReasons.nameTaken });
   }
 
   /** Undefined while the namespace has no counterpart. */

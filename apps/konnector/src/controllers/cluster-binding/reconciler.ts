@@ -13,6 +13,7 @@ import {
   type ForeignClusterBinding,
   parseClusterBinding,
 } from "@klutch/api";
+import { isUnauthorized } from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -47,7 +48,7 @@ export interface ClusterBindingOptions extends ProviderParts {
   readonly reportPrettyName: (prettyName: string) => void;
 }
 
-/** Reports every two and a half minutes and after each change of the ClusterBinding or the credential. There is one key. */
+/** Reports every 40 seconds and after each change of the ClusterBinding or the credential. There is one key. */
 export class ClusterBindingReconciler implements Part {
   readonly #options: ClusterBindingOptions;
   readonly #controller: Controller;
@@ -94,7 +95,7 @@ export class ClusterBindingReconciler implements Part {
       if (secretValid === "unknown") return undefined;
       await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], call.signal);
     } catch (error) {
-      report(failed(this.#describe(error)));
+      report(isUnauthorized(error) ? refused(this.#describe(error)) : failed(this.#describe(error)));
       throw error;
     }
     report(trueCondition("Heartbeating"));
@@ -157,4 +158,8 @@ export class ClusterBindingReconciler implements Part {
 
 function failed(message: string): NewCondition {
   return falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message);
+}
+
+function refused(message: string): NewCondition {
+  return falseCondition("Heartbeating", "CredentialRefused", "Error", message);
 }

@@ -2,8 +2,8 @@
 import { type ForeignClusterBinding, klutchVersion } from "@klutch/api";
 import { type NewCondition, setConditions, wholeSeconds } from "@klutch/kube-core";
 
-/** Twice the time between heartbeats; the backend waits that long before it calls a cluster unhealthy. */
-const promisedInterval = "5m0s";
+/** A Go duration. Backends wait twice this time before they call a cluster unhealthy: less than two minutes (designs/0015). */
+const promisedInterval = "55s";
 
 /** Report of the agent. */
 export interface Heartbeat {

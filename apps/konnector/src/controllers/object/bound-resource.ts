@@ -4,6 +4,7 @@ import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Isolation, StatusView, UnbindPolicy } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
@@ -26,6 +27,10 @@ export interface BoundResource extends ProviderParts {
   readonly clusterWide: boolean;
   readonly orphans: OrphanCollector;
   readonly breaker: DeletionBreaker;
+  /** The names of Secrets that are taken, by the app cluster's keys. */
+  readonly takenSecrets: TakenNames;
+  /** Returns the name of the API while the provider does not offer it any more. */
+  readonly withdrawn: () => string | undefined;
 }
 
 /** The caches of both clusters, as reads and writes of single objects use them. */

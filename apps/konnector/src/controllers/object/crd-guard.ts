@@ -11,6 +11,7 @@ import {
   isTrue,
   type ResourceType,
 } from "@klutch/kube-core";
+import type { UnbindPolicy } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
@@ -21,6 +22,12 @@ export interface CrdState {
   /** RFC 3339; undefined when there is none. */
   readonly createdAt: string | undefined;
   readonly deletionTimestamp: string | undefined;
+}
+
+/** Knows which deletions of a bound API are held. */
+export interface Deletions {
+  readonly breaker: DeletionBreaker;
+  readonly unbinding?: UnbindPolicy | undefined;
 }
 
 /** An answer is good for this long. */
@@ -54,10 +61,11 @@ export class CrdGuard {
   }
 
   /** Returns true if one more upstream object may be deleted. Asks for the CRD, because the event of its deletion may be late or lost. */
-  async mayDelete(breaker: DeletionBreaker, signal: AbortSignal): Promise<boolean> {
+  async mayDelete({ breaker, unbinding }: Deletions, signal: AbortSignal): Promise<boolean> {
     const { deletionTimestamp } = await this.observe(signal);
     if (deletionTimestamp !== undefined) breaker.holdForCrd(this.#name, deletionTimestamp);
-    return breaker.admit();
+    // Unbinding with the policy `Delete` means all claims.
+    return unbinding === "Delete" ? !breaker.isHeld : breaker.admit();
   }
 
   async #ask(signal: AbortSignal): Promise<CrdState> {

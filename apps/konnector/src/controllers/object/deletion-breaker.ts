@@ -1,25 +1,31 @@
 /**
- * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or most claims are deleted within a minute.
- * The binding's condition `DeletionHeld` reports the hold and keeps it across restarts; a later `release-deletions` annotation ends it.
+ * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims and at least half of them are deleted
+ * within a minute. Each deletion waits a moment first, because an accident deletes one claim after the other. The binding's condition
+ * `DeletionHeld` reports the hold and keeps it across restarts; a later `release-deletions` annotation ends it.
  */
 import type { Condition } from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import { isMassDeletion } from "@klutch/sync";
-import { LastMinute, minuteMs } from "./last-minute.ts";
+import { minuteMs } from "./last-minute.ts";
 
 /** Options of a breaker. */
 export interface BreakerOptions {
+  /** Name of the API's binding: `<plural>.<group>`. */
+  readonly name: string;
   readonly clock: Clock;
-  /** 0 switches counting off. */
+  /** Fewer deleted claims are never held. 0 switches counting off. */
   readonly limit: number;
-  /** Called when the hold begins (with why) and when it ends (with undefined). */
+  /** Time that a deletion waits for others, in milliseconds. */
+  readonly settleMs: number;
+  /** Called when the hold begins (with its message) and when it ends (with undefined). */
   readonly onChange: (why: string | undefined) => void;
 }
 
-/** Counts deletions and living claims over one minute, for one bound API. Does not decide who may release a hold. */
+/** Counts living claims over one minute, for one bound API. Does not decide who may release a hold. */
 export class DeletionBreaker {
   readonly #options: BreakerOptions;
-  readonly #deletions: LastMinute;
+  /** When the deletion of each claim was first seen, until its upstream object may be deleted. */
+  readonly #seen = new Map<string, number>();
   /** Most living claims in each sixth of the window. */
   #peaks: { readonly at: number; alive: number }[] = [];
   #alive = 0;
@@ -30,7 +36,6 @@ export class DeletionBreaker {
 
   constructor(options: BreakerOptions) {
     this.#options = options;
-    this.#deletions = new LastMinute(options.clock);
   }
 
   get isHeld(): boolean {
@@ -57,24 +62,48 @@ export class DeletionBreaker {
     this.#peaks.push({ at: this.#options.clock.monotonic(), alive: population });
   }
 
-  /** Returns true if one more upstream object may be deleted now, and counts it. */
+  /** Returns the milliseconds for which the deletion of this claim has to wait; 0 where so few claims live that no number of deletions is held. */
+  waitMs(key: string): number {
+    const { clock, limit, settleMs } = this.#options;
+    if (this.isHeld || limit === 0 || this.#peak < limit) return 0;
+    const now = clock.monotonic();
+    const since = this.#seen.get(key) ?? now;
+    this.#seen.set(key, since);
+    return Math.max(0, since + settleMs - now);
+  }
+
+  /** Forgets a claim that is gone: another one of its name waits from the beginning. */
+  forget(key: string): void {
+    this.#seen.delete(key);
+  }
+
+  /** Returns true if one more upstream object may be deleted now. */
   admit(): boolean {
     if (this.isHeld) return false;
-    const peak = Math.max(0, ...this.#peaks.map(({ alive }) => alive));
-    const recent = this.#deletions.count;
-    if (isMassDeletion({ recent, peak, alive: this.#alive, limit: this.#options.limit })) {
-      this.hold(`${recent} objects were deleted within a minute and ${this.#alive} of ${peak} are left`);
+    const [peak, alive] = [this.#peak, this.#alive];
+    if (isMassDeletion({ peak, alive, limit: this.#options.limit })) {
+      this.hold(`${peak - alive} of ${peak} claims were deleted within a minute`);
       return false;
     }
-    this.#deletions.add();
     return true;
   }
 
-  /** Holds all deletions from now on. */
+  get #peak(): number {
+    return Math.max(0, ...this.#peaks.map(({ alive }) => alive));
+  }
+
+  /** Holds all deletions from now on; `why` begins the sentence that people read. */
   hold(why: string): void {
+    this.resume(
+      `${why}; nothing more is deleted upstream. If this is intended: klutch release ${this.#options.name}`,
+    );
+  }
+
+  /** Continues the hold of an earlier process with its message. */
+  resume(message: string): void {
     if (this.#why !== undefined) return;
-    this.#why = why;
-    this.#options.onChange(why);
+    this.#why = message;
+    this.#options.onChange(message);
   }
 
   /** Holds while the CRD itself is being deleted, unless a person released this very deletion. */
@@ -92,7 +121,6 @@ export class DeletionBreaker {
   /** Ends the hold, and starts counting from zero. */
   release(): void {
     this.#releasedAt = this.#options.clock.monotonic();
-    this.#deletions.clear();
     this.#peaks = [];
     this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;
     this.setAlive(this.#alive);

@@ -26,6 +26,7 @@ import {
   recordWrite,
   stubOf,
   type StoreCaches,
+  takenSecretOf,
   type WriteRecords,
 } from "./pair-store.ts";
 
@@ -35,6 +36,8 @@ interface PairMemory extends WriteRecords {
   synced: LastSynced | undefined;
   /** The version of the claim that the present plan's last write, of its status, left; undefined without one. */
   shown: string | undefined;
+  /** The Secret whose name was taken when it was last in sync. */
+  takenSecret: string | undefined;
 }
 
 /**
@@ -82,13 +85,17 @@ export class DigestPairStore implements PairStore {
     if (step.do === "writeStatus") memory.shown = answer.metadata.resourceVersion;
   }
 
-  rememberSynced({ placed, onlyStatusDiffers }: PairObservation, written: DynamicObject | undefined): void {
+  rememberSynced(
+    { placed, onlyStatusDiffers, takenSecret }: PairObservation,
+    written: DynamicObject | undefined,
+  ): void {
     release(placed);
     if (onlyStatusDiffers === true) return;
     const { consumer } = placed;
     const provider = written === undefined ? placed.provider : providerDigest(written, this.#bound.view);
     if (consumer === undefined || provider === undefined) return;
     const memory = this.#memoryOf(placed.key);
+    memory.takenSecret = takenSecret;
     memory.synced = lastSyncedOf(consumer, provider, {
       consumer: memory.shown ?? consumer.metadata.resourceVersion,
       provider: provider.metadata.resourceVersion,
@@ -98,14 +105,24 @@ export class DigestPairStore implements PairStore {
   #memoryOf(key: string): PairMemory {
     let memory = this.#memories.get(key);
     if (memory === undefined) {
-      memory = { synced: undefined, shown: undefined, applied: undefined, status: undefined };
+      memory = {
+        synced: undefined,
+        shown: undefined,
+        takenSecret: undefined,
+        applied: undefined,
+        status: undefined,
+      };
       this.#memories.set(key, memory);
     }
     return memory;
   }
 
-  #judge({ consumer, provider, second }: PlacedPair, memory: PairMemory): DigestVerdict {
+  #judge(placed: PlacedPair, memory: PairMemory): DigestVerdict {
+    const { consumer, provider, second } = placed;
     if (this.#bound.unbinding !== undefined || second !== undefined) return "needsBoth";
+    // The claim then shows something that its upstream object does not say.
+    if (takenSecretOf(placed, this.#bound) !== undefined || memory.takenSecret !== undefined)
+      return "needsBoth";
     return compareDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 

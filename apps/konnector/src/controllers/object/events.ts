@@ -1,7 +1,15 @@
 /** Events that tell the author of a claim what happens to it. */
 import { ApiError, TransportError } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef } from "@klutch/kube-core";
-import { isFresh, type Step, type Waiting, waitingWords } from "@klutch/sync";
+import { type DynamicObject, isDeleting, keyOfRef } from "@klutch/kube-core";
+import {
+  isFresh,
+  nameTakenReason,
+  nameTakenWords,
+  type Step,
+  tenantWords,
+  type Waiting,
+  wordsOf,
+} from "@klutch/sync";
 import type { EventRecorder, ReconcileResult } from "@klutch/kube-runtime";
 import type { PairProgress } from "./pair-progress.ts";
 import type { PairObservation } from "./pair-store.ts";
@@ -13,6 +21,7 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   orphanConfirmation: ["Normal", "WaitingForConfirmation"],
   deletionHeld: ["Warning", "DeletionHeld"],
   foreignObject: ["Warning", "NameTaken"],
+  notOffered: ["Warning", "NotOffered"],
   secondObject: ["Warning", "TwoUpstreamObjects"],
 };
 
@@ -24,8 +33,16 @@ export class PairEvents {
   readonly #recorder: EventRecorder;
   readonly #progress: PairProgress;
   readonly #recordAfterMs: number;
+  readonly #clusterNamespace: string;
 
-  constructor(recorder: EventRecorder, progress: PairProgress, recordAfterMs: number) {
+  /** `clusterNamespace`: the tenant's at the provider, which no event names. */
+  constructor(
+    recorder: EventRecorder,
+    progress: PairProgress,
+    recordAfterMs: number,
+    clusterNamespace: string,
+  ) {
+    this.#clusterNamespace = clusterNamespace;
     this.#recorder = recorder;
     this.#progress = progress;
     this.#recordAfterMs = recordAfterMs;
@@ -39,8 +56,7 @@ export class PairEvents {
       const text = "asked the provider for a namespace that mirrors this one";
       this.#recorder.recordRoutine(consumer, "Accepted", text);
     } else if (step.do === "applyProvider" && provider === undefined) {
-      const text = `created at the provider as ${keyOf(step.content)}`;
-      this.#recorder.recordRoutine(consumer, "Placed", text);
+      this.#recorder.recordRoutine(consumer, "Placed", "created at the provider");
     } else if (isFirstStatus(step, consumer) && provider?.status !== undefined) {
       if (progress.isFirstStatusRecorded(key)) return;
       progress.recordedFirstStatus(key);
@@ -70,7 +86,7 @@ export class PairEvents {
         consumer,
         "Warning",
         "SyncRefused",
-        `${where} refused the object: ${error.message}. ${advice}`,
+        `${where} refused the object: ${this.#said(error)}. ${advice}`,
       );
       return;
     }
@@ -83,18 +99,29 @@ export class PairEvents {
         consumer,
         "Warning",
         "SyncFailed",
-        `${where}: ${error.message}. It is tried again.`,
+        `${where}: ${this.#said(error)}. It is tried again.`,
       );
     }
   }
 
+  #said({ message }: Error): string {
+    return tenantWords(message, this.#clusterNamespace);
+  }
+
+  /** Records that the Secret with the claim's credentials is another one. */
+  async nameTaken({ consumer, takenSecret }: PairObservation): Promise<void> {
+    if (consumer === undefined || takenSecret === undefined || isDeleting(consumer)) return;
+    await this.#recorder.record(consumer, "Warning", nameTakenReason, nameTakenWords(takenSecret));
+  }
+
   /** Records on the claim what the pair waits for, once it has waited long enough; until then returns when that will be. */
   async waits(
-    { target, second, mapping }: PairObservation,
+    observed: PairObservation,
     claim: DynamicObject,
     waiting: Waiting,
     { since, now }: { readonly since: number; readonly now: number },
   ): Promise<ReconcileResult | undefined> {
+    const { target, second, mapping } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
     const leftMs = since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
@@ -106,7 +133,7 @@ export class PairEvents {
     const [type, reason] = titles[waiting];
     const named =
       target === undefined || second === undefined ? "" : ` (${keyOfRef(target)} and ${keyOfRef(second)})`;
-    await this.#recorder.record(claim, type, reason, waitingWords[waiting] + named);
+    await this.#recorder.record(claim, type, reason, wordsOf(waiting, observed) + named);
     return undefined;
   }
 }

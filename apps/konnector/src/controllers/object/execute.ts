@@ -172,8 +172,15 @@ async function removeFinalizer(
   }
 }
 
-async function writeStatus(
-  { bound: { consumer, type, statusSubresource }, caches: { claims } }: ExecutionContext,
+/** Values with which a claim's status is written. */
+export interface StatusContext {
+  readonly bound: Pick<BoundResource, "consumer" | "type" | "statusSubresource">;
+  readonly caches: Pick<BoundCaches, "claims">;
+}
+
+/** Writes the status of the claim with this UID. Returns undefined when there is none any more. */
+export async function writeStatus(
+  { bound: { consumer, type, statusSubresource }, caches: { claims } }: StatusContext,
   { ref, uid, status }: StepOf<"writeStatus">,
   signal: AbortSignal,
 ): Promise<DynamicObject | undefined> {

@@ -23,8 +23,4 @@ export class LastMinute {
   add(): void {
     this.#times.push(this.#clock.monotonic());
   }
-
-  clear(): void {
-    this.#times = [];
-  }
 }

@@ -63,7 +63,13 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
     uid: "kube-system",
   } as never;
   const provider = { side: "provider", client: providerClient as unknown as KubeClient } as never;
-  const breaker = new DeletionBreaker({ clock, limit: 100, onChange: () => {} });
+  const breaker = new DeletionBreaker({
+    name: "widgets.x.example",
+    clock,
+    limit: 100,
+    settleMs: 0,
+    onChange: () => {},
+  });
   const collector = new OrphanCollector(consumer, provider, runtime);
   const guard = new CrdGuard(consumer, type, clock);
   const reconcile = (name: string): Promise<unknown> => {

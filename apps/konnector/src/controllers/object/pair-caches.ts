@@ -1,5 +1,5 @@
 /** The caches of both clusters for one bound resource, and which change wakes which pair. */
-import { keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
+import { keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   type Change,
   type InformerHandle,
@@ -64,6 +64,7 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
     this.#subscriptions.use(
       this.claims.onMissedDelete((key) => enqueue(key, "normal", wakeReasons.consumerVanished)),
     );
+    this.#subscriptions.use(bound.takenSecrets.onChange((key) => this.#wakeUsersOf(refOf(key))));
     if (type.namespaced)
       this.#subscriptions.use(
         namespaces.onChange((namespace) => this.#wakeClaims(namespace, wakeReasons.namespaceMapped)),
@@ -135,6 +136,16 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
 
   #wakeClaims(consumerNamespace: string | undefined, reason: WakeReason): void {
     for (const claim of objectsIn(this.claims, consumerNamespace)) this.#enqueue(keyOf(claim), "low", reason);
+  }
+
+  /** Enqueues the claims whose credentials are to be in this Secret. */
+  #wakeUsersOf({ namespace, name }: ObjectRef): void {
+    if (!this.#bound.type.namespaced) return;
+    for (const claim of objectsIn(this.claims, namespace)) {
+      const key = keyOf(claim);
+      if (this.places.find(key)?.provider?.secret === name)
+        this.#enqueue(key, "normal", wakeReasons.nameTaken);
+    }
   }
 
   /** Enqueues the claims whose upstream object a filled cache lacks: it is absent from now on. The others were enqueued by their events. */

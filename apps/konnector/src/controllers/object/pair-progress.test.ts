@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TransportError } from "@klutch/kube";
+import { ApiError, TransportError } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { Step } from "@klutch/sync";
 import { PairEvents } from "./events.ts";
@@ -30,15 +30,20 @@ function start(): {
   readonly progress: PairProgress;
   readonly events: PairEvents;
   readonly recorded: string[];
+  readonly texts: string[];
 } {
   const recorded: string[] = [];
+  const texts: string[] = [];
   const recorder = {
     recordRoutine: (_about: unknown, reason: string) => void recorded.push(reason),
-    record: (_about: unknown, _type: unknown, reason: string) => Promise.resolve(void recorded.push(reason)),
+    record: (_about: unknown, _type: unknown, reason: string, text: string) => {
+      texts.push(text);
+      return Promise.resolve(void recorded.push(reason));
+    },
     recordWarning: () => undefined,
   };
   const progress = new PairProgress(1_000);
-  return { progress, events: new PairEvents(recorder, progress, 5_000), recorded };
+  return { progress, events: new PairEvents(recorder, progress, 5_000, "cluster-a"), recorded, texts };
 }
 
 test("how long a pair differed is measured once, from the first time that it was seen", () => {
@@ -91,6 +96,19 @@ test("a wait ends at its time although times have fractions that do not add up",
     now = next;
   }
   assert.deepEqual(recorded, ["WaitingForDeletion"]);
+});
+
+test("a refusal is recorded without the names of the provider's namespaces", async () => {
+  const { events, texts } = start();
+  const message =
+    'widgets is forbidden: User "system:serviceaccount:cluster-a:klutch-binder" cannot create it in the namespace "cluster-a-demo"';
+  const step: Step = { do: "patchProvider", ref: { namespace: "cluster-a-demo", name: "w" }, patch: {} };
+  await events.failed(pair, step, new ApiError({ status: 403, reason: "Forbidden", message }));
+  assert.match(
+    texts.join(),
+    /^the provider refused the object: .*"system:serviceaccount:this cluster:.*"demo"/,
+  );
+  assert.doesNotMatch(texts.join(), /cluster-a/);
 });
 
 test("a failure that may pass by itself is recorded with the third attempt, counted until the pair is in sync", async () => {

@@ -38,6 +38,11 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("restart", "dropPayloads") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("hold" as const), isHeld: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("take" as const), state: fc.constantFrom("taken", "free") }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("withdraw" as const), isWithdrawn: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), isOverdue: fc.boolean() }) },
   {
     weight: 1,

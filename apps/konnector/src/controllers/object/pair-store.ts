@@ -1,5 +1,12 @@
 /** Knowledge about the pairs of one bound resource: whether they are in sync, and otherwise what a plan depends on. */
-import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  isDeleting,
+  jsonEqual,
+  keyOfRef,
+  type ResourceType,
+} from "@klutch/kube-core";
 import {
   appliedPart,
   type AppliedRecord,
@@ -74,6 +81,9 @@ export function observationOf(
     isOthers,
     second,
     mapping,
+    takenSecret: takenSecretOf(placed, bound),
+    withdrawn: bound.withdrawn(),
+    away: bound.away(),
     tenant: bound.provider.tenant,
     rule: defaultMetadataRule,
     view: bound.view,
@@ -86,6 +96,23 @@ export function observationOf(
     applied: records?.applied,
     lastWrittenStatus: records?.status,
   };
+}
+
+/**
+ * The Secret with the claim's credentials, if the app cluster has another one of that name. What a claim says of it is believed until it is
+ * decided again: an earlier process found it out. A claim that is being deleted does not begin to say it.
+ */
+export function takenSecretOf(
+  { ref: { namespace }, consumer, provider }: Pick<PlacedPair, "ref" | "consumer" | "provider">,
+  { takenSecrets }: Pick<BoundResource, "takenSecrets">,
+): string | undefined {
+  const secret = provider?.secret;
+  if (namespace === undefined || secret === undefined) return undefined;
+  if (consumer !== undefined && isDeleting(consumer) && consumer.saysNameTaken !== true) return undefined;
+  const key = keyOfRef({ namespace, name: secret });
+  const state = takenSecrets.state(key);
+  if (state === undefined && consumer?.saysNameTaken === true) takenSecrets.ask(key);
+  return state === "taken" || (state === undefined && consumer?.saysNameTaken === true) ? secret : undefined;
 }
 
 /** Records the result of a write, if the server stored something else than was sent; otherwise a comparison is enough. */

@@ -44,7 +44,12 @@ export class ObjectReconciler implements Part {
     this.#crd = new CrdGuard(consumer, type, clock);
     this.#lag = metrics.lag.labels({ resource: type.plural });
     this.#progress = new PairProgress(timing.overdueAfterMs);
-    this.#events = new PairEvents(bound.events, this.#progress, timing.recordAfterMs);
+    this.#events = new PairEvents(
+      bound.events,
+      this.#progress,
+      timing.recordAfterMs,
+      bound.provider.tenant.namespace,
+    );
     this.#controller = createController(
       runtime,
       `sync ${type.plural}.${type.group}`,
@@ -69,9 +74,9 @@ export class ObjectReconciler implements Part {
     return this.#bound.type;
   }
 
-  /** Number of keys that wait or are worked on. */
+  /** Number of keys that wait, for a retry too, or are worked on. */
   get pending(): number {
-    return this.#controller.pending;
+    return Math.max(this.#controller.pending, this.#progress.differing);
   }
 
   /** Returns the number of objects that unbinding has not finished with; undefined until the caches are filled. */
@@ -142,6 +147,9 @@ export class ObjectReconciler implements Part {
     this.#progress.differs(key, startedAt);
 
     const plan = this.#plan(observed);
+    await this.#events.nameTaken(observed);
+    const settlesInMs = this.#settlesInMs(key, plan);
+    if (settlesInMs > 0) return { requeueAfterMs: settlesInMs, reason: wakeReasons.deletionSettles };
 
     let written: DynamicObject | undefined;
     for (const step of plan.steps) {
@@ -162,15 +170,21 @@ export class ObjectReconciler implements Part {
     return unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
   }
 
+  /** Returns the time for which a deletion has to wait for others. */
+  #settlesInMs(key: string, { steps }: PairPlan): number {
+    const { breaker, unbinding } = this.#bound;
+    const deletes = unbinding !== "Delete" && steps.some((step) => step.do === "deleteProvider");
+    return deletes ? breaker.waitMs(key) : 0;
+  }
+
   /** Carries out one step. Returns undefined when the server answered with no object, or the step was held. */
   async #execute(
     observed: PairObservation,
     step: Step,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
-    // Counted right before the write; the next reconcile records that it is held.
-    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#bound.breaker, signal)))
-      return undefined;
+    // Judged right before the write; the next reconcile records that it is held.
+    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#bound, signal))) return undefined;
     try {
       const answer = await this.#controller.observeLatency(step.do, () =>
         executeStep(this.#execution, step, signal),
@@ -186,9 +200,10 @@ export class ObjectReconciler implements Part {
 
   /** Ends a reconcile in which nothing has to be written, or not yet. */
   #done(key: string, why: "gone" | "inSync" | "awaitsStatus"): ReconcileResult | undefined {
-    const { orphans, type } = this.#bound;
+    const { breaker, orphans, type } = this.#bound;
     orphans.forget(type, key);
     if (why === "gone") {
+      breaker.forget(key);
       this.#progress.forget(key);
       this.#caches.forget(key);
       return undefined;

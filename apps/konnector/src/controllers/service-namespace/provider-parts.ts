@@ -10,6 +10,8 @@ export interface ProviderParts {
   /** Throws when the provider is not the one that the bindings were made with. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly namespaces: NamespaceMappings;
+  /** Says why the provider cannot be used at present, in words that do not change by themselves; undefined while it can be. */
+  readonly away: () => string | undefined;
   readonly events: EventRecorder;
   readonly runtime: RuntimeDependencies;
 }

@@ -1,5 +1,6 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
 import { untilAborted } from "@klutch/kube-runtime";
+import { tenantWords } from "@klutch/sync";
 import type { Startable } from "../../lifecycle.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { followWarnings, type Warning } from "./follow.ts";
@@ -62,7 +63,7 @@ export class WarningMirror implements Startable {
   }
 
   #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, runtime } = this.#parts;
+    const { namespaces, provider, runtime } = this.#parts;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
     this.#recordWarning(
@@ -70,7 +71,7 @@ export class WarningMirror implements Startable {
       apiVersion,
       `${consumerNamespace}/${name}`,
       reason,
-      `on the provider: ${message}`,
+      `on the provider: ${tenantWords(message, provider.tenant.namespace)}`,
     ).catch((error: unknown) => runtime.logger.debug("a warning could not be recorded", { error }));
   }
 }

@@ -1,64 +1,74 @@
 /** Runs the same random operations against the model and a real server and compares all that can be seen. For tests. */
-import { ApiError, type KubeClient, type WatchEvent } from "@klutch/kube";
-import { jsonEqual, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import assert from "node:assert/strict";
+import { ApiError, type KubeClient } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
+import { objectOfType } from "../../objects.ts";
 import { waitFor } from "../../wait-for.ts";
-import { seededRandom } from "../faults.ts";
 import {
   isList,
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
   objectsAt,
   textAt,
   toWire,
   withFields,
 } from "../json.ts";
-import { comparedTypes, configMaps, secrets } from "./compared-types.ts";
-import { type Operation, OperationSource } from "./operations.ts";
-import { perform } from "./perform.ts";
+import { comparedTypes } from "./compared-types.ts";
+import { drawOperations, type Operation, perform } from "./operations.ts";
 
-/** Something that the two servers do differently. */
-export class DifferenceError extends Error {
-  constructor(
-    at: { readonly seed: number; readonly step: number; readonly what: unknown },
-    real: Json,
-    model: Json,
-  ) {
-    const [difference = "none"] = differences(real, model);
-    super(`seed ${at.seed}, step ${at.step}: ${JSON.stringify(at.what)}\n${difference}`);
-    this.name = "DifferenceError";
-  }
+interface Recording {
+  readonly label: string;
+  readonly events: JsonObject[];
+  readonly done: Promise<void>;
 }
 
-function* differences(left: Json | undefined, right: Json | undefined, path = ""): Generator<string> {
-  if (jsonEqual(left, right)) return;
-  if (!isObject(left) || !isObject(right)) {
-    yield `first difference at ${path}: real ${JSON.stringify(left)}, model ${JSON.stringify(right)}`;
-    return;
-  }
-  for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
-    yield* differences(left[key], right[key], `${path}/${key}`);
-  }
-}
+const sentinel = "zz-end";
 
 /** One of the two servers, with the names and versions seen of it. */
 class Side {
-  readonly client: KubeClient;
-  readonly #names = new Map<string, string>();
-  readonly #seen = new Map<string, { uid: string; versions: string[] }>();
-  #prefix = "";
+  readonly recordings: Recording[] = [];
   /** Message of the last refusal; not compared. */
   lastMessage = "";
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #names = new Map<string, string>();
+  readonly #seen = new Map<string, { uid: string; versions: string[] }>();
 
-  constructor(client: KubeClient) {
-    this.client = client;
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+  }
+
+  /** Removes the objects of the namespace, and then watches all types until the signal aborts. */
+  async start(signal: AbortSignal): Promise<void> {
+    const [client, namespace] = [this.#client, this.#namespace];
+    for (const type of comparedTypes)
+      for await (const { metadata } of client.listAll<KubeObject>(type, { namespace })) {
+        if (metadata.name === "kube-root-ca.crt") continue;
+        const ref = { namespace, name: metadata.name ?? "" };
+        await client.mergePatch(type, ref, { metadata: { finalizers: null } }).catch(() => undefined);
+        await client.delete(type, ref);
+      }
+    for (const type of comparedTypes)
+      for (const labelSelector of [undefined, "app=x"]) {
+        const { resourceVersion } = await client.list(type, { namespace });
+        const events: JsonObject[] = [];
+        const collect = async (): Promise<void> => {
+          const options = { namespace, labelSelector, resourceVersion, signal };
+          for await (const event of client.watch<KubeObject>(type, options))
+            if (event.type !== "BOOKMARK") events.push({ type: event.type, object: toWire(event.object) });
+        };
+        const done = collect().catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+        });
+        this.recordings.push({ label: `${type.plural} ${labelSelector ?? "all"}`, events, done });
+      }
   }
 
   async perform(operation: Operation): Promise<Json> {
     try {
-      const body = this.#fill(operation.body, operation);
-      const answer = await perform(this.client, operation, body);
+      const answer = await perform(this.#client, operation, this.#filled(operation));
       return this.observe(toWire({ answer }));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -67,12 +77,18 @@ class Side {
     }
   }
 
+  /** Makes the last object of each type, with which the recordings end. */
+  async end(): Promise<void> {
+    const metadata = { name: sentinel, namespace: this.#namespace, labels: { app: "x" } };
+    for (const type of comparedTypes) await this.#client.create(type, objectOfType(type, metadata));
+  }
+
   /** Replaces values that differ between any two servers by names in the order of appearance. */
   observe(value: Json): Json {
     if (isList(value)) return value.map((item) => this.observe(item));
     if (!isObject(value)) return value;
-    const metadata = value["metadata"];
-    const isWhole = isObject(metadata) && textAt(metadata, "uid") !== "" && textAt(metadata, "name") !== "";
+    const { metadata = null } = value;
+    const isWhole = textAt(metadata, "uid") !== "" && textAt(metadata, "name") !== "";
     if (isWhole) this.#remember(value);
     const entries = Object.entries(value).map(([field, child]): [string, Json] => [
       field,
@@ -83,21 +99,17 @@ class Side {
 
   #remember(object: JsonObject): void {
     const key = `${textAt(object, "kind")}/${textAt(object, "metadata", "name")}`;
-    const seen = this.#seen.get(key) ?? { uid: "", versions: [] };
-    seen.uid = textAt(object, "metadata", "uid");
-    seen.versions.push(textAt(object, "metadata", "resourceVersion"));
-    this.#seen.set(key, seen);
+    const versions = this.#seen.get(key)?.versions ?? [];
+    versions.push(textAt(object, "metadata", "resourceVersion"));
+    this.#seen.set(key, { uid: textAt(object, "metadata", "uid"), versions });
   }
 
   #normalMeta(metadata: JsonObject): JsonObject {
+    const order = (entry: JsonObject): string =>
+      JSON.stringify([entry["manager"], entry["operation"], entry["subresource"] ?? ""]);
     const managedFields = objectsAt(metadata, "managedFields")
       .map((entry) => withFields(entry, { time: entry["time"] === undefined ? "absent" : "present" }))
-      .toSorted((a, b) =>
-        JSON.stringify([a["manager"], a["operation"], a["subresource"] ?? ""]) <
-        JSON.stringify([b["manager"], b["operation"], b["subresource"] ?? ""])
-          ? -1
-          : 1,
-      );
+      .toSorted((left, right) => (order(left) < order(right) ? -1 : 1));
     return withFields(metadata, {
       uid: this.#name("uid", textAt(metadata, "uid")),
       resourceVersion: this.#name("rv", textAt(metadata, "resourceVersion")),
@@ -107,145 +119,56 @@ class Side {
     });
   }
 
-  /** Names of versions that appear from now on are told apart from earlier ones. */
-  startSection(prefix: string): void {
-    this.#prefix = prefix;
-  }
-
   #name(kind: string, value: string): string {
-    const known = this.#names.get(`${kind}${value}`);
-    if (known !== undefined) return known;
-    const name = `${kind}#${this.#prefix}${this.#names.size}`;
+    const name = this.#names.get(`${kind}${value}`) ?? `${kind}#${this.#names.size}`;
     this.#names.set(`${kind}${value}`, name);
     return name;
   }
 
-  #fill(value: Json, operation: Operation): Json {
-    if (isList(value)) return value.map((item) => this.#fill(item, operation));
-    if (isObject(value)) {
-      return Object.fromEntries(
-        Object.entries(value).map(([field, child]) => [field, this.#fill(child, operation)]),
-      );
-    }
-    const seen = this.#seen.get(`${operation.type.kind}/${operation.name}`);
-    if (value === "$uid") return seen?.uid ?? "never-seen";
-    if (value === "$rv") return seen?.versions.at(-1) ?? "1";
-    if (value === "$staleRv") return seen?.versions.at(-4) ?? "1";
-    return value;
+  #filled({ type, name, body }: Operation): Json {
+    const { uid, versions } = this.#seen.get(`${type.kind}/${name}`) ?? { uid: "never-seen", versions: [] };
+    const known = new Map<unknown, string>([
+      ["$uid", uid],
+      ["$rv", versions.at(-1) ?? "1"],
+      ["$staleRv", versions.at(-4) ?? "1"],
+    ]);
+    return JSON.parse(JSON.stringify(body), (_field, value: Json) => known.get(value) ?? value) as Json;
   }
 }
 
-interface Recording {
-  readonly label: string;
-  readonly events: JsonObject[];
-  readonly done: Promise<void>;
-}
-
-const selectors = [undefined, "app=x"] as const;
-
-/** Watches all types on one server until the signal aborts. */
-async function record(
-  client: KubeClient,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<readonly Recording[]> {
-  const recordings: Recording[] = [];
-  for (const type of comparedTypes) {
-    for (const labelSelector of selectors) {
-      const { resourceVersion } = await client.list(type, { namespace });
-      const events: JsonObject[] = [];
-      const stream = client.watch<KubeObject>(type, { namespace, labelSelector, resourceVersion, signal });
-      const done = collect(stream, events).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
-      recordings.push({ label: `${type.plural} ${labelSelector ?? "all"}`, events, done });
-    }
-  }
-  return recordings;
-}
-
-async function collect(stream: AsyncIterable<WatchEvent<KubeObject>>, events: JsonObject[]): Promise<void> {
-  for await (const event of stream) {
-    if (event.type !== "BOOKMARK") events.push({ type: event.type, object: toWire(event.object) });
-  }
-}
-
-const sentinelFinalizers = { metadata: { finalizers: null } };
-
-/** Compares `count` operations. Throws `DifferenceError`. The namespace must exist; its objects are removed first. */
+/** Compares `count` operations. Throws an `AssertionError`. The namespace must exist; its objects are removed first. */
 export async function compareServers(
   real: KubeClient,
   model: KubeClient,
   namespace: string,
-  options: { readonly seed: number; readonly count: number },
+  { seed, count }: { readonly seed: number; readonly count: number },
 ): Promise<void> {
-  const { seed, count } = options;
-  const sides = { real: new Side(real), model: new Side(model) };
-  await Promise.all([clear(real, namespace), clear(model, namespace)]);
-  const controller = new AbortController();
-  const recordings = {
-    real: await record(real, namespace, controller.signal),
-    model: await record(model, namespace, controller.signal),
-  };
+  const sides = [new Side(real, namespace), new Side(model, namespace)] as const;
+  const [left, right] = sides;
+  const stop = new AbortController();
+  await Promise.all(sides.map((side) => side.start(stop.signal)));
   try {
-    const source = new OperationSource(seededRandom(seed), namespace);
-    for (let step = 0; step < count; step++) {
-      const operation = source.next();
-      const [left, right] = [await sides.real.perform(operation), await sides.model.perform(operation)];
-      if (!jsonEqual(left, right))
-        throw new DifferenceError(
-          { seed, step, what: { operation, real: sides.real.lastMessage, model: sides.model.lastMessage } },
-          left,
-          right,
-        );
+    for (const [step, operation] of drawOperations(seed, count, namespace).entries()) {
+      const [answer, modelled] = [await left.perform(operation), await right.perform(operation)];
+      const about = { seed, step, operation, messages: sides.map(({ lastMessage }) => lastMessage) };
+      assert.deepEqual({ ...about, answer: modelled }, { ...about, answer });
     }
-    await Promise.all([mark(real, namespace), mark(model, namespace)]);
-    for (const [index, { label, events }] of recordings.real.entries()) {
-      const other = recordings.model[index]?.events ?? [];
+    await Promise.all(sides.map((side) => side.end()));
+    for (const [index, { label, events }] of left.recordings.entries()) {
+      const other = right.recordings[index]?.events ?? [];
       await waitFor(`the end of ${label}`, () => isComplete(events) && isComplete(other));
-      for (const side of [sides.real, sides.model]) side.startSection(`${label} `);
-      const [left, right] = [sides.real.observe(events), sides.model.observe(other)];
-      if (isList(left) && isList(right)) compareEvents(seed, label, left, right);
+      assert.deepEqual(
+        { seed, label, events: right.observe(other) },
+        { seed, label, events: left.observe(events) },
+      );
     }
   } finally {
-    controller.abort(new Error("done"));
-    await Promise.all([...recordings.real, ...recordings.model].map(({ done }) => done));
+    stop.abort(new Error("done"));
+    await Promise.all(sides.flatMap(({ recordings }) => recordings.map(({ done }) => done)));
   }
 }
-
-function compareEvents(seed: number, label: string, real: readonly Json[], model: readonly Json[]): void {
-  for (let step = 0; step < Math.max(real.length, model.length); step++) {
-    const [left, right] = [real[step] ?? null, model[step] ?? null];
-    if (!jsonEqual(left, right))
-      throw new DifferenceError({ seed, step, what: `event of ${label}` }, left, right);
-  }
-}
-
-const sentinel = "zz-end";
 
 function isComplete(events: readonly JsonObject[]): boolean {
   const last = events.at(-1);
-  return (
-    textAt(last, "type") === "ADDED" && textAt(objectAt(last, "object"), "metadata", "name") === sentinel
-  );
-}
-
-async function mark(client: KubeClient, namespace: string): Promise<void> {
-  for (const type of comparedTypes) await client.create(type, sentinelOf(type, namespace));
-}
-
-function sentinelOf(type: ResourceType, namespace: string): KubeObject {
-  const apiVersion = type === configMaps || type === secrets ? "v1" : `${type.group}/${type.version}`;
-  return { apiVersion, kind: type.kind, metadata: { name: sentinel, namespace, labels: { app: "x" } } };
-}
-
-async function clear(client: KubeClient, namespace: string): Promise<void> {
-  for (const type of comparedTypes) {
-    for await (const { metadata } of client.listAll<KubeObject>(type, { namespace })) {
-      if (metadata.name === "kube-root-ca.crt") continue;
-      const ref = { namespace, name: metadata.name ?? "" };
-      await client.mergePatch(type, ref, sentinelFinalizers).catch(() => undefined);
-      await client.delete(type, ref);
-    }
-  }
+  return textAt(last, "type") === "ADDED" && textAt(last, "object", "metadata", "name") === sentinel;
 }

@@ -21,13 +21,21 @@ import {
 } from "@klutch/sync";
 import { silentLogger } from "@klutch/telemetry";
 import { type BoundDigest, consumerDigests, providerDigests } from "../../../digests.ts";
+import { TakenNames } from "../../claimed-resource/taken-names.ts";
 import type { BoundResource } from "../bound-resource.ts";
 import { DigestPairStore } from "../digest-store.ts";
 import { executeStep, type ExecutionContext } from "../execute.ts";
 import { NaivePairStore } from "../naive-store.ts";
 import { PairPlaces } from "../pair-places.ts";
 import type { PairObservation, PairStore, StoreCaches } from "../pair-store.ts";
-import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
+import {
+  carryOut,
+  credentials,
+  type ObjectDeed,
+  type PairServers,
+  places,
+  startPairServers,
+} from "./pair-servers.ts";
 
 /** One event of the test fixture. */
 export type Deed =
@@ -35,6 +43,8 @@ export type Deed =
   | { readonly do: "restart" }
   | { readonly do: "dropPayloads" }
   | { readonly do: "hold"; readonly isHeld: boolean }
+  | { readonly do: "take"; readonly state: "taken" | "free" }
+  | { readonly do: "withdraw"; readonly isWithdrawn: boolean }
   | { readonly do: "wait"; readonly isOverdue: boolean }
   | { readonly do: "map"; readonly state: Mapping["state"] }
   | { readonly do: "bind"; readonly unbinding: UnbindPolicy | undefined };
@@ -74,6 +84,8 @@ export class PairFixture implements AsyncDisposable {
   readonly #provider: InformerHandle<BoundDigest>;
   #mapping: Mapping = mapped;
   #isHeld = false;
+  #isWithdrawn = false;
+  #takenSecrets = new TakenNames();
   #isOverdue = false;
   #unbinding: UnbindPolicy | undefined;
   #stores: Stores;
@@ -93,6 +105,8 @@ export class PairFixture implements AsyncDisposable {
   /** Does it, and lets both caches catch up. What a server refuses has no effect. */
   async carryOut(deed: Deed): Promise<void> {
     if (deed.do === "hold") this.#isHeld = deed.isHeld;
+    else if (deed.do === "take") this.#take(deed.state);
+    else if (deed.do === "withdraw") this.#isWithdrawn = deed.isWithdrawn;
     else if (deed.do === "wait") this.#isOverdue = deed.isOverdue;
     else if (deed.do === "map") this.#mapping = deed.state === "ready" ? mapped : { state: deed.state };
     else if (deed.do === "bind") this.#unbinding = deed.unbinding;
@@ -102,8 +116,16 @@ export class PairFixture implements AsyncDisposable {
         if (!(error instanceof ApiError)) throw error;
       });
     }
+    if (deed.do === "restart") this.#takenSecrets = new TakenNames();
     if (deed.do === "bind" || deed.do === "restart") this.#stores = this.#newStores();
     await this.catchUp();
+  }
+
+  /** Decides about the name of the Secret that `work` names. */
+  #take(state: "taken" | "free"): void {
+    const key = `${places.app}/${credentials}`;
+    this.#takenSecrets.ask(key);
+    this.#takenSecrets.decide(key, state);
   }
 
   /** Lets both caches show what their servers have. */
@@ -211,6 +233,9 @@ export class PairFixture implements AsyncDisposable {
         },
       } as never,
       confirmProvider: () => Promise.resolve(),
+      takenSecrets: this.#takenSecrets,
+      away: () => undefined,
+      withdrawn: () => (this.#isWithdrawn ? type.plural : undefined),
       events: undefined as never,
       runtime: { clock, timing: { providerObjectsLimit: 0 } } as never,
     } satisfies BoundResource;

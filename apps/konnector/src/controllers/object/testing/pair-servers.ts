@@ -37,6 +37,8 @@ export type ObjectDeed =
   | { readonly do: "delete" | "deleteUpstream" | "createUpstream"; readonly name: string };
 
 /** Namespaces of claims and of their upstream objects, for namespaced kinds. */
+/** The Secret with credentials that a controller names. */
+export const credentials = "creds";
 export const places = { app: "app", mirror: "cluster-a-app" } as const;
 
 /** Made by `startPairServers`. */
@@ -148,7 +150,8 @@ async function work(client: KubeClient, type: ResourceType, ref: ObjectRef, valu
     { type: "Synced", status: "True", observedGeneration },
     ...(mark === undefined && value === 0 ? [] : [echo]),
   ];
-  const status = value === 1 ? { observedGeneration, conditions } : { conditions };
+  const managed = { credentials: { name: credentials } };
+  const status = value === 1 ? { observedGeneration, conditions, managed } : { conditions, managed };
   await client.mergePatch(type, ref, { status }, { fieldManager: "controller", subresource: "status" });
 }
 

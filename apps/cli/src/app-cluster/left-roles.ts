@@ -1,0 +1,48 @@
+/** Finds what Klutch wrote in an app cluster outside of its namespace: cluster roles and the admission policy. */
+import { konnectorManifests, konnectorName, konnectorPolicyName } from "@klutch/api";
+import { clusterRoleBindings, clusterRoles, type ResourceType } from "@klutch/kube-core";
+import type { Consumer } from "../clusters.ts";
+import { policyState } from "./confinement.ts";
+
+const baseRoles: ReadonlySet<string> = new Set(
+  konnectorManifests({ image: "" })
+    .filter(({ kind }) => kind === "ClusterRole" || kind === "ClusterRoleBinding")
+    .map(({ metadata }) => metadata.name),
+);
+/** Names of the konnector's and people's roles for one API begin so. */
+const prefixes = ["klutch-bind-konnector:", "klutch-bind:"];
+
+/** Cluster roles and cluster role bindings that Klutch wrote. */
+export interface LeftRoles {
+  readonly clusterRoles: readonly string[];
+  readonly clusterRoleBindings: readonly string[];
+  /** Each of them once and the policy, for people; empty if nothing is left. */
+  readonly names: readonly string[];
+}
+
+/** Finds them. */
+export async function findLeftRoles(consumer: Consumer, signal: AbortSignal): Promise<LeftRoles> {
+  const [roles, bindings, policy] = await Promise.all([
+    namesIn(consumer, clusterRoles, signal),
+    namesIn(consumer, clusterRoleBindings, signal),
+    policyState(consumer, signal),
+  ]);
+  const hasPolicy = policy === "right" || policy === "different";
+  const names = [...new Set([...roles, ...bindings]), ...(hasPolicy ? [konnectorPolicyName] : [])];
+  return { clusterRoles: roles, clusterRoleBindings: bindings, names };
+}
+
+async function namesIn(
+  { client }: Consumer,
+  type: ResourceType,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const all = await Array.fromAsync(client.listAll(type, { metadataOnly: true, signal }));
+  return all
+    .filter(({ metadata: { name = "", labels } }) => {
+      const isOfApi = prefixes.some((prefix) => name.startsWith(prefix));
+      return baseRoles.has(name) || (isOfApi && labels?.["app"] === konnectorName);
+    })
+    .map(({ metadata }) => metadata.name ?? "")
+    .toSorted();
+}

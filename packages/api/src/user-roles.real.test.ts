@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { clusterRoles, type DynamicObject, namespaces, roleBindings } from "@klutch/kube-core";
+import { isAllowed, leaseCluster, namespaceObject, waitFor } from "@klutch/kube-testing";
+import { userRoleManifests } from "./konnector-manifests.ts";
+
+const cluster = await leaseCluster({ name: "user-roles", controllerManager: true });
+after(() => cluster[Symbol.asyncDispose]());
+const { client } = cluster;
+const claims = { group: "example.org", resource: "databases" };
+const changes = ["create", "update", "patch", "delete", "deletecollection"];
+const verbs = ["get", "list", "watch", ...changes];
+
+await client.create(namespaces, namespaceObject("team"));
+for (const manifest of userRoleManifests("databases.example.org"))
+  await client.create<DynamicObject>(clusterRoles, manifest);
+for (const role of ["view", "edit", "admin"])
+  await client.create<DynamicObject>(roleBindings, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { namespace: "team", name: role },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: `${role}-person` }],
+  });
+
+const may = (user: string, verb: string, namespace = "team"): Promise<boolean> =>
+  isAllowed(client, user, { verb, ...claims }, namespace);
+
+test("a person who may edit or administer a namespace makes, changes and deletes claims there, and nowhere else", async () => {
+  for (const user of ["edit-person", "admin-person"]) {
+    // The controller aggregates one role after the other, so the verbs arrive one by one.
+    for (const verb of verbs) await waitFor(`${user} to ${verb} claims`, () => may(user, verb));
+    assert.ok(!(await may(user, "create", "default")));
+  }
+});
+
+test("a person who may view a namespace reads claims there and changes none", async () => {
+  await waitFor("view-person to read claims", () => may("view-person", "list"));
+  for (const verb of changes) assert.ok(!(await may("view-person", verb)), verb);
+});

@@ -1,2 +1,0 @@
-/** The environment that child programs inherit. */
-export const inheritedEnvironment: NodeJS.ProcessEnv = process.env;
