@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { isInvalid, type KubeClient } from "@klutch/kube";
-import { configMaps, type DynamicObject, secrets, secretText } from "@klutch/kube-core";
+import { configMaps, deployments, type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { cacheFolder, run } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { clusterNamespaceOf, dataHomes } from "@klutch/launcher";
@@ -60,6 +60,7 @@ const running = stack.use(new AsyncDisposableStack());
 const sandbox = running.use(await startAt({ root, folder, env: environment }, "--namespaced"));
 // A page takes the broker's address from the control plane, so the listener is there before it and goes after it.
 const { sent } = running.use(await listenBeforeBroker(await sandbox.client("control-plane")));
+await allowManyDeletions(await sandbox.client("app-a"));
 
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", async () => {
   for (const line of [
@@ -81,6 +82,16 @@ test("from nothing to rows that a restore brought back, for each service, and ba
   assert.deepEqual(leftByDemo, []);
   await assertNoSecretInLogs();
 });
+
+/**
+ * Lets the konnector delete however many claims go within a minute. The people of the suite below clean up at the same time, each a claim or
+ * two of the same APIs; together they look like the accident that the konnector holds by default.
+ */
+async function allowManyDeletions(appA: KubeClient): Promise<void> {
+  const konnector = { namespace: "klutch-bind", name: "konnector" };
+  const path = "/spec/template/spec/containers/0/args/-";
+  await appA.jsonPatch(deployments, konnector, [{ op: "add", path, value: "--mass-deletion-limit=0" }]);
+}
 
 /** The demo did with this service, in this order, what a developer does. */
 function assertChain(text: string, title: string): void {

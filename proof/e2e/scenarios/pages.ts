@@ -118,7 +118,7 @@ async function personAt(
       for (const { language, text } of blocks) {
         assert.equal(language, "sh");
         printed += await typed(text, work, env).catch(async (error: unknown) => {
-          throw new Error(`${String(error)}\n${await held(env)}`, { cause: error });
+          throw new Error(`${String(error)}\n${await objectsSeen(env)}`, { cause: error });
         });
         await onTyped?.(text);
       }
@@ -127,12 +127,12 @@ async function personAt(
   };
 }
 
-/** Shows what is being deleted on both sides, and what holds it there. */
-async function held(env: NodeJS.ProcessEnv): Promise<string> {
+/** Lists the objects of both sides with their finalizers and messages: the reason why a command waited in vain. */
+async function objectsSeen(env: NodeJS.ProcessEnv): Promise<string> {
   const columns =
     "KIND:.kind,NAME:.metadata.name,DELETED:.metadata.deletionTimestamp,FINALIZERS:.metadata.finalizers,SAYS:.status.conditions[*].message";
-  const get = `kubectl get $category -A -o custom-columns=${columns} --kubeconfig`;
-  const text = `for category in claim composite managed; do
+  const get = `kubectl get $kinds -A -o custom-columns=${columns} --kubeconfig`;
+  const text = `for kinds in claim composite managed apiservicebindings; do
   for cluster in "$APP_CLUSTER" "$KUBECONFIG"; do ${get} "$cluster" || true; done
 done`;
   return typed(text, ".", env).catch(String);
