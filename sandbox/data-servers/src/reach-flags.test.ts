@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { readFlags, requireFlags } from "@klutch/program";
-import { reachFlags, reachOf } from "./reach.ts";
+import { keepPort, onLoopback, reachFlags, reachOf } from "./reach.ts";
 import type { Reach } from "./reach.ts";
 
 const flags = reachFlags();
@@ -67,4 +68,15 @@ test("listening everywhere needs a host that credentials can name, by the name o
   await assert.rejects(reachOf(variables, requireFlags({ ...variables }, { args: [], env })), {
     message: `BROKER_DATA_HOST is required, because BROKER_DATA_LISTEN is 0.0.0.0${rest}`,
   });
+});
+
+test("a server keeps its port although the one before it is still ending there", async () => {
+  const before = createServer();
+  const port = await new Promise<number>((resolve) => {
+    before.listen(0, "127.0.0.1", () => resolve((before.address() as AddressInfo).port));
+  });
+  const kept = keepPort(onLoopback, port, new Set());
+  setTimeout(() => before.close(), 300);
+  await using reserved = await kept;
+  assert.equal(reserved.port, port);
 });

@@ -1,7 +1,15 @@
 /** Addresses and ports of the data servers of a program, and the flags that say them, the same in each program that runs some. */
 import { isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { isPortFree, type OutsideDoor, type PortRange, reservePort, reservePorts } from "@klutch/engines";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  isPortFree,
+  type OutsideDoor,
+  type PortRange,
+  type ReservedPorts,
+  reservePort,
+  reservePorts,
+} from "@klutch/engines";
 import { ConfigError, type Flag, FlagFault, optional, text } from "@klutch/program";
 
 /** Sets how applications reach the data servers; the same for all. */
@@ -37,9 +45,12 @@ export function isWithin({ ports }: Reach, port: number): boolean {
   return ports === undefined || (port >= ports.first && port <= ports.last);
 }
 
+/** Time in which the server of a killed process ends, in milliseconds. */
+const endingMs = 6_000;
+
 /**
- * Reserves the port that a server had, or another one when that is outside of the range or taken, but none of those of servers that do not run
- * now. Throws when all are taken.
+ * Reserves the port that a server had, or another one when that is outside of the range or stays taken, but none of those of servers that do
+ * not run now. Throws when all are taken.
  */
 export async function keepPort(
   reach: Reach,
@@ -48,9 +59,18 @@ export async function keepPort(
 ): Promise<AsyncDisposable & { readonly port: number }> {
   const { listen: address, ports: range } = reach;
   const isKept = kept !== undefined && isWithin(reach, kept);
-  const same = isKept ? await reservePort(kept, { address }) : undefined;
+  const same = isKept ? await reserveFreed(kept, address) : undefined;
   const reserved = same ?? (await reservePorts(1, { range, address, except }));
   return { port: reserved.ports[0] ?? 0, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
+}
+
+async function reserveFreed(port: number, address: string): Promise<ReservedPorts | undefined> {
+  const until = performance.now() + endingMs;
+  for (;;) {
+    const reserved = await reservePort(port, { address });
+    if (reserved !== undefined || performance.now() >= until) return reserved;
+    await sleep(100);
+  }
 }
 
 /** The table of these flags. */
