@@ -11,20 +11,25 @@ import {
   functionName,
   klutchVersion,
   konnectorManifests,
+  nodePortService,
   packageArtefacts,
   providerName,
   type Registry,
+  restrictedContainer,
+  restrictedPod,
+  runtimeUser,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { type KubeObject } from "@klutch/kube-core";
+import type { KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { released } from "../charts/chart.ts";
-import { backendRbac } from "../generate/backend-manifests.ts";
+import { backendName, backendRbac } from "../generate/backend-manifests.ts";
+import { manifestsIn } from "../generate/manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./build-images.ts";
-import { brokerManifests } from "./bundle-broker.ts";
-import { backendService, configureObjects, siteDeployment, variablesOf } from "./bundle-backend.ts";
+import { dataFolder } from "./images.ts";
+import { configureObjects, siteDeployment, variablesOf } from "./bundle-backend.ts";
 
 /** Names of the bundles. */
 export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
@@ -41,44 +46,43 @@ export function bundleObjects({
   readonly digests?: ReadonlyMap<ArtefactName, string>;
 } = {}): Readonly<Record<BundleName, readonly KubeObject[]>> {
   const image = (name: ArtefactName): string => artefact(name, { registry, digest: digests?.get(name) });
-  const [deployment, packages] = [siteDeployment(image), packagesOf(image)];
+  const objects = manifestsIn("tools/release/install.yaml", {
+    DEPLOYMENT: siteDeployment(image),
+    FUNCTION: functionName,
+    FUNCTION_IMAGE: image(packageArtefacts.function),
+    PROVIDER: providerName,
+    PROVIDER_IMAGE: image(packageArtefacts.provider),
+    CONFIGURATION: configurationName,
+    CONFIGURATION_IMAGE: image(packageArtefacts.configuration),
+  });
   const rights = backendRbac();
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
-  const install = [
-    ...rights.filter((object) => !isPolicy(object)),
-    ...bindCrds.map(released),
-    backendService,
-    deployment,
-    ...packages,
-  ];
+  const install = [...rights.filter((object) => !isPolicy(object)), ...bindCrds.map(released), ...objects];
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
   const policies = rights.filter(isPolicy);
   return {
     install: [...install, ...policies],
-    "install-dev": [...install, ...brokerManifests(image("broker")), ...policies],
+    "install-dev": [...install, ...brokerObjects(image("broker")), ...policies],
     configure: configureObjects(services),
-    update: [deployment, ...packages],
+    update: objects.filter(({ kind }) => kind !== "Service"),
     konnector: konnectorManifests({ image: image("konnector") }),
   };
 }
 
-/**
- * Function and Provider are installed by name, because Compositions and rights name them. Crossplane must not look for them once more: what
- * is named by digest or comes from a mirror is another package in its eyes than the dependency of the same version.
- */
-function packagesOf(image: (name: ArtefactName) => string): readonly KubeObject[] {
-  const install = (kind: string, name: string, of: ArtefactName, more: object): KubeObject => ({
-    apiVersion: "pkg.crossplane.io/v1",
-    kind,
-    metadata: { name },
-    spec: { package: image(of), packagePullPolicy: "IfNotPresent", ...more },
+/** Ports of the broker's databases: one for all PostgreSQL instances, and one for each instance of the other services. */
+const brokerPorts = { first: 30_010, last: 30_049 };
+
+function brokerObjects(image: string): readonly KubeObject[] {
+  const labels = { "app.kubernetes.io/name": "klutch-broker" };
+  const metadata = { name: "klutch-broker-data", namespace: backendName, labels };
+  return manifestsIn("tools/release/broker.yaml", {
+    DATA_SERVICE: nodePortService(metadata, labels, brokerPorts),
+    RESTRICTED_POD: { ...restrictedPod, fsGroup: runtimeUser },
+    RESTRICTED_CONTAINER: restrictedContainer,
+    IMAGE: image,
+    PORTS: `${brokerPorts.first}-${brokerPorts.last}`,
+    DATA_FOLDER: dataFolder,
   });
-  const { configuration, function: functionPackage, provider } = packageArtefacts;
-  return [
-    install("Function", functionName, functionPackage, {}),
-    install("Provider", providerName, provider, {}),
-    install("Configuration", configurationName, configuration, { skipDependencyResolution: true }),
-  ];
 }
 
 const about: Readonly<Record<BundleName, string>> = {
