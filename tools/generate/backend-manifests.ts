@@ -11,7 +11,7 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, type KubeObject, textAt } from "@klutch/kube-core";
 import { legacy, xrdsOf } from "@klutch/services";
-import { manifestsIn } from "./manifests.ts";
+import { manifestIn, manifestsIn } from "./manifests.ts";
 
 /** Name of everything of the backend, and of its namespace. */
 export const backendName: string = backendPolicyName;
@@ -22,15 +22,13 @@ type SiteParts = Readonly<Record<"args" | "env", readonly unknown[]>> & { readon
 /** Returns the Deployment. */
 export function backendDeployment({ image, args, env }: SiteParts): DynamicObject {
   const common = ["--listen-address=:8080", "--probe-port=8081", "--lease-namespace=$(POD_NAMESPACE)"];
-  const [deployment] = manifestsIn("tools/generate/backend.yaml", {
+  return manifestIn("tools/generate/backend.yaml", {
     RESTRICTED_POD: restrictedPod,
     RESTRICTED_CONTAINER: restrictedContainer,
     IMAGE: image,
     ARGS: [...common, ...args],
     ENV: [...podIdentity, ...env],
   });
-  if (deployment === undefined) throw new Error("tools/generate/backend.yaml has no Deployment");
-  return deployment;
 }
 
 /** Prints account, rights and the policy behind them, in the order in which they have to be applied; the first one is the namespace. */

@@ -23,3 +23,10 @@ export function manifestsIn(
   const documents = parseYamlDocuments(readFileSync(join(repositoryRoot, path), "utf8"));
   return documents.map((document) => decodeObject(JSON.parse(JSON.stringify(document), fill), path));
 }
+
+/** Returns the only object of a file. Throws when it has none. */
+export function manifestIn(path: string, values: Readonly<Record<string, unknown>>): DynamicObject {
+  const [object] = manifestsIn(path, values);
+  if (object === undefined) throw new Error(`${path} has no object`);
+  return object;
+}
