@@ -127,7 +127,7 @@ async function personAt(
   };
 }
 
-/** Shows what is being deleted on both sides, and what holds it there. */
+/** Lists the objects that are being deleted on both sides, with the finalizers that hold them. */
 async function held(env: NodeJS.ProcessEnv): Promise<string> {
   const columns =
     "KIND:.kind,NAME:.metadata.name,DELETED:.metadata.deletionTimestamp,FINALIZERS:.metadata.finalizers,SAYS:.status.conditions[*].message";
