@@ -1,5 +1,5 @@
 /** Reads docs/architecture.md: its tables are the rules for imports, and its paths must exist. */
-import { tableRows } from "../generate/page.ts";
+import { codeWords, tableRows } from "../generate/page.ts";
 
 /** The page that holds the rules. */
 export const architecturePage = "docs/architecture.md";
@@ -56,9 +56,4 @@ export function missingPaths(text: string, exists: (path: string) => boolean): r
   return [...new Set([...named, ...rooms])]
     .filter((path) => !exists(path))
     .map((path) => `${architecturePage}: ${path} does not exist`);
-}
-
-/** Returns the words that a text has as code. */
-export function codeWords(text: string): readonly string[] {
-  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 }

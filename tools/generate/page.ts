@@ -24,6 +24,11 @@ export function tableRows(text: string): readonly (readonly string[])[] {
   );
 }
 
+/** Returns the words that a text has as code. */
+export function codeWords(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
+}
+
 /** Returns a file of the repository with the words in the places of their names, which stand as `%NAME%`. */
 export function filled(path: string, words: Readonly<Record<string, string>>): string {
   const source = readFileSync(join(repositoryRoot, path), "utf8");

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { engineNames, nodeEngineNames } from "@klutch/engines";
+import { allEngineNames, engineNames, nodeEngineNames } from "@klutch/engines";
+import { codeWords, tableRows } from "../generate/page.ts";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
@@ -26,4 +29,12 @@ test("only the servers that the chosen tests need are obtained", () => {
   assert.deepEqual(enginesFor(["sandbox/engines/src/helm.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["tools/docs/install.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["proof/e2e/gitops/living.long.test.ts"]), [...engineNames, "judges"]);
+});
+
+test("every server of the table exists", () => {
+  const groups = ["cluster", "usual", "nodes"];
+  const text = readFileSync(join(import.meta.dirname, "engines.md"), "utf8");
+  const names = tableRows(text).flatMap(([, servers = ""]) => codeWords(servers));
+  assert.ok(names.length > 20);
+  for (const name of names) assert.ok([...groups, ...allEngineNames].includes(name), name);
 });

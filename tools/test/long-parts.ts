@@ -1,8 +1,7 @@
 /** The parts of `npm run test:long`, which long-parts.md lists. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeWords } from "../checks/architecture.ts";
-import { tableRows } from "../generate/page.ts";
+import { codeWords, tableRows } from "../generate/page.ts";
 
 /** One part, which can be run by its name. */
 export interface LongPart {
