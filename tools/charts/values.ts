@@ -1,8 +1,8 @@
 /** Reads the values of the charts from values.md: values.yaml, its schema, its page and the arguments of the program are printed from them. */
 import { consumerNamespace } from "@klutch/api";
-import { parseYaml } from "@klutch/kube";
 import { isRecord, recordAt } from "@klutch/kube-core";
 import type { ProgramDescription } from "@klutch/program";
+import { documentsIn } from "../generate/manifests.ts";
 import { filled, tableRows } from "../generate/page.ts";
 
 /** A schema in JSON (draft 7, which every Helm 3 understands), without its description. */
@@ -31,7 +31,7 @@ export function valuesIn(table: ValueTable): readonly ChartValue[] {
 }
 
 /** Schemas and usual defaults of the types, and further parts of the schemas of single values. */
-const schemas = parseYaml(filled("tools/charts/schemas.yaml", { NAMESPACE: consumerNamespace }));
+const [schemas] = documentsIn("tools/charts/schemas.yaml", { NAMESPACE: consumerNamespace });
 
 /** Returns the values of a chart: those of both charts stand around its own. `words` fill the places of the file. */
 export function readValues(

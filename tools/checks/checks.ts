@@ -1,7 +1,5 @@
 /** Joins the rules of checks.md with the code that holds them. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { tableRows } from "../generate/page.ts";
+import { rowsIn } from "../generate/page.ts";
 import { arrowChecks } from "./arrows.ts";
 import type { Check, Finders } from "./check.ts";
 import { driftChecks } from "./drift.ts";
@@ -20,7 +18,7 @@ export const finders: Finders = {
   ...wordingChecks,
 };
 
-const [, ...rows] = tableRows(readFileSync(join(import.meta.dirname, "checks.md"), "utf8"));
+const rows = rowsIn("tools/checks/checks.md");
 
 /** All checks of this repository, those first that name the quickest way out. */
 export const checks: readonly Check[] = rows.flatMap(([name = "", rule = "", advice = ""]) => {

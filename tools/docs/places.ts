@@ -1,7 +1,5 @@
 /** Maps each file of the repository to its place on the site, and orders the pages in the navigation. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { codeWords, tableRows } from "../generate/page.ts";
+import { codeWords, rowsIn } from "../generate/page.ts";
 
 /** Returns true for the pages of the site. Other files are shown as they are when a page links to them. */
 export function isPage(path: string): boolean {
@@ -31,7 +29,7 @@ export interface Group {
   readonly pages: readonly string[];
 }
 
-const [, ...rows] = tableRows(readFileSync(join(import.meta.dirname, "navigation.md"), "utf8"));
+const rows = rowsIn("tools/docs/navigation.md");
 
 /** Groups all pages but the first one, as navigation.md says. A page that fits nowhere is in no group. */
 export function groupsOf(paths: readonly string[]): readonly Group[] {

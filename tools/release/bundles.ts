@@ -13,6 +13,7 @@ import {
   konnectorManifests,
   nodePortService,
   packageArtefacts,
+  providerConfigs,
   providerName,
   type Registry,
   restrictedContainer,
@@ -20,16 +21,22 @@ import {
   runtimeUser,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import type { KubeObject } from "@klutch/kube-core";
-import { services } from "@klutch/services";
+import { apiVersionOf, type KubeObject } from "@klutch/kube-core";
+import {
+  backupConfigName,
+  type DataService,
+  exportTemplatesOf,
+  legacy,
+  providerConfigName,
+  services,
+} from "@klutch/services";
 import { released } from "../charts/chart.ts";
-import { backendName, backendRbac } from "../generate/backend-manifests.ts";
+import { backendDeployment, backendName, backendRbac } from "../generate/backend-manifests.ts";
 import { manifestsIn } from "../generate/manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./build-images.ts";
 import { dataFolder } from "./images.ts";
-import { configureObjects, siteDeployment, variablesOf } from "./bundle-backend.ts";
 
 /** Names of the bundles. */
 export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
@@ -63,7 +70,7 @@ export function bundleObjects({
   return {
     install: [...install, ...policies],
     "install-dev": [...install, ...brokerObjects(image("broker")), ...policies],
-    configure: configureObjects(services),
+    configure: configureObjects(),
     update: objects.filter(({ kind }) => kind !== "Service"),
     konnector: konnectorManifests({ image: image("konnector") }),
   };
@@ -113,4 +120,58 @@ export async function writeBundles(
   const objects = bundleObjects({ registry, digests });
   for (const name of bundleNames)
     await replaceFile(join(out, "bundles", `${name}.yaml`), bundleText(name, objects[name]));
+}
+
+/** Returns the backend's Deployment, with the arguments and variables of a site. */
+function siteDeployment(image: (name: ArtefactName) => string): KubeObject {
+  const settings = ["OIDC_ISSUER_URL", "OIDC_CLIENT_ID", "PUBLIC_URL", "API_SERVER_URL"];
+  return backendDeployment({
+    image: image("backend"),
+    args: [
+      `--konnector-image=${image("konnector")}`,
+      "--oidc-issuer-url=$(OIDC_ISSUER_URL)",
+      "--oidc-issuer-client-id=$(OIDC_CLIENT_ID)",
+      "--oidc-callback-url=$(PUBLIC_URL)/callback",
+      "--external-address=$(API_SERVER_URL)",
+    ],
+    env: [
+      ...settings.map((name) => variable(name, "configMapKeyRef")),
+      ...["OIDC_CLIENT_SECRET", "COOKIE_SIGNING_KEY"].map((name) => variable(name, "secretKeyRef")),
+    ],
+  });
+}
+
+/** Returns a variable that the kubelet fills from a key of site.yaml; without it the Pod does not start and says why. */
+function variable(name: string, source: "configMapKeyRef" | "secretKeyRef"): object {
+  const key = name.toLowerCase().replaceAll("_", "-");
+  return { name, valueFrom: { [source]: { name: backendName, key } } };
+}
+
+/** Returns the names of the variables that a site must fill in, in their order in the text. */
+export function variablesOf(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)\}/g)].map(([, name = ""]) => name))];
+}
+
+/** Returns the objects in the order in which they have to be applied: what needs kinds of the provider's package comes last. */
+function configureObjects(): readonly KubeObject[] {
+  const backends = services.flatMap(backendsOf);
+  return [
+    ...manifestsIn("tools/release/site.yaml", {}),
+    ...backends.filter(({ kind }) => kind === "Secret"),
+    ...exportTemplatesOf(legacy),
+    ...backends.filter(({ kind }) => kind !== "Secret"),
+  ];
+}
+
+/** Returns credentials and configuration of a service's broker and backup manager; none if no broker makes it. */
+function backendsOf({ type, object, others }: DataService): readonly KubeObject[] {
+  const isMadeAtBroker = object === undefined || others.some((other) => other.object === undefined);
+  if (!isMadeAtBroker) return [];
+  return manifestsIn("tools/release/site-service.yaml", {
+    API_VERSION: apiVersionOf(providerConfigs),
+    KIND: providerConfigs.kind,
+    BROKER: providerConfigName(type),
+    MANAGER: backupConfigName(type),
+    PREFIX: type.toUpperCase(),
+  });
 }

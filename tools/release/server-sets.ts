@@ -1,8 +1,6 @@
 /** Reads from server-sets.yaml which files of Debian's packages each database server needs. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { parseYaml } from "@klutch/kube";
 import { listAt, recordAt } from "@klutch/kube-core";
+import { documentsIn } from "../generate/manifests.ts";
 
 const serverNames = ["postgresql", "mariadb", "redis"] as const;
 
@@ -18,7 +16,7 @@ export interface ServerSet {
   readonly libraries: readonly string[];
 }
 
-const sets = parseYaml(readFileSync(join(import.meta.dirname, "server-sets.yaml"), "utf8"));
+const [sets] = documentsIn("tools/release/server-sets.yaml", {});
 
 /** Layers from the lowest. */
 export const serverSets: readonly ServerSet[] = serverNames.map((name) => {

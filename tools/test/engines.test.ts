@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { allEngineNames, engineNames, nodeEngineNames } from "@klutch/engines";
-import { codeWords, tableRows } from "../generate/page.ts";
+import { codeWords, rowsIn } from "../generate/page.ts";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
@@ -33,8 +31,7 @@ test("only the servers that the chosen tests need are obtained", () => {
 
 test("every server of the table exists", () => {
   const groups = ["cluster", "usual", "nodes"];
-  const text = readFileSync(join(import.meta.dirname, "engines.md"), "utf8");
-  const names = tableRows(text).flatMap(([, servers = ""]) => codeWords(servers));
+  const names = rowsIn("tools/test/engines.md").flatMap(([, servers = ""]) => codeWords(servers));
   assert.ok(names.length > 20);
   for (const name of names) assert.ok([...groups, ...allEngineNames].includes(name), name);
 });

@@ -1,7 +1,5 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
-import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   allEngineNames,
   type EngineName,
@@ -13,7 +11,7 @@ import {
   resolveNodePrograms,
   whyNoNodes,
 } from "@klutch/engines";
-import { codeWords, tableRows } from "../generate/page.ts";
+import { codeWords, rowsIn } from "../generate/page.ts";
 
 const groups: Readonly<Record<string, readonly string[]>> = {
   cluster: ["kube-apiserver", "kube-controller-manager", "etcd"],
@@ -21,7 +19,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   nodes: nodeEngineNames,
 };
 
-const [, ...rows] = tableRows(readFileSync(join(import.meta.dirname, "engines.md"), "utf8"));
+const rows = rowsIn("tools/test/engines.md");
 
 /** Returns the servers and groups of them that engines.md names for a test file. */
 export function needsOf(file: string): readonly string[] {
