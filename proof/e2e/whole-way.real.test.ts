@@ -13,11 +13,12 @@ import { bindings, instances, nano } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
 import { backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
-import { bothGenerations } from "./scenarios/both-generations.ts";
-import { listenBeforeBroker, organisations } from "./scenarios/environment.ts";
-import { pagesByWord, removalByWord } from "./scenarios/pages.ts";
-import { twoAppClusters } from "./scenarios/two-clusters.ts";
-import { wordsForDevelopers } from "./scenarios/words.ts";
+import { listenBeforeBroker } from "./before-broker.ts";
+import { bothGenerations } from "./scenarios/both-generations.scenario.ts";
+import { organisations } from "./scenarios/environment.scenario.ts";
+import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
+import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
+import { wordsForDevelopers } from "./scenarios/words.scenario.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const stack = new AsyncDisposableStack();

@@ -32,7 +32,6 @@ import {
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
 import { installKinds, namespaceObject, leaseCluster, waitFor } from "@klutch/kube-testing";
-import { backendSettings } from "../release/bundle-backend.ts";
 import { bundleObjects, bundleText } from "../release/bundles.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { foreignKinds } from "./testing/foreign-kinds.ts";
@@ -136,6 +135,8 @@ test("a user who installed by the bundle continues with the chart: the same Depl
   await writeFile(file, bundleText("install", bundleObjects().install));
   await run(kubectl, ["apply", "-f", file], { env: kubectlEnvironment });
   const before = await client.get<DynamicObject>(deployments, backend);
+  const containerIn = (object: unknown): unknown =>
+    recordsAt(object, "spec", "template", "spec", "containers")[0];
   const values = {
     ...minimal.klutch,
     oidc: { ...minimal.klutch.oidc, secretName: backendPolicyName, secretKey: "oidc-client-secret" },
@@ -145,14 +146,14 @@ test("a user who installed by the bundle continues with the chart: the same Depl
   await assert.rejects(install("klutch", chartPath("klutch"), values), /invalid ownership metadata/);
   await install("klutch", chartPath("klutch"), values, "--take-ownership");
   // Helm merges the list of variables with the existing one.
-  const left = Object.keys(backendSettings).map((name) => `${name}-`);
+  const left = recordsAt(containerIn(before), "env")
+    .filter((variable) => textAt(variable, "valueFrom", "configMapKeyRef", "name") !== undefined)
+    .map(({ name }) => `${String(name)}-`);
   const unset = ["set", "env", "--namespace", backendPolicyName, `deployment/${backendPolicyName}`, ...left];
   await run(kubectl, unset, { env: kubectlEnvironment });
   const after = await client.get<DynamicObject>(deployments, backend);
   assert.equal(after.metadata.uid, before.metadata.uid);
   const rendered = await helm.template(chartPath("klutch"), values, ...atHome.klutch);
-  const containerIn = (object: unknown): unknown =>
-    recordsAt(object, "spec", "template", "spec", "containers")[0];
   const names = (container: unknown): readonly string[] =>
     recordsAt(container, "env")
       .map((variable) => textAt(variable, "name") ?? "")

@@ -1,6 +1,8 @@
 /** Reads the values of the charts from values.md: values.yaml, its schema, its page and the arguments of the program are printed from them. */
 import { consumerNamespace } from "@klutch/api";
+import { isRecord, recordAt } from "@klutch/kube-core";
 import type { ProgramDescription } from "@klutch/program";
+import { documentsIn } from "../generate/manifests.ts";
 import { filled, tableRows } from "../generate/page.ts";
 
 /** A schema in JSON (draft 7, which every Helm 3 understands), without its description. */
@@ -28,46 +30,8 @@ export function valuesIn(table: ValueTable): readonly ChartValue[] {
   return table.filter((each) => "schema" in each);
 }
 
-/** Schemas and usual defaults of the types. A list of other types, or another type, is of Kubernetes objects, which the API server judges. */
-const kinds: Readonly<Record<string, readonly [JsonSchema, usual: unknown]>> = {
-  text: [{ type: "string" }, ""],
-  "true or false": [{ type: "boolean" }, false],
-  "true, false or null": [{ type: ["boolean", "null"] }, null],
-  number: [{ type: "integer", minimum: 1 }, 1],
-  "number or null": [{ type: ["integer", "null"], minimum: 0 }, null],
-  "list of texts": [{ type: "array", items: { type: "string", minLength: 1 } }, []],
-  "map of texts": [{ type: "object", additionalProperties: { type: "string" } }, {}],
-};
-
-const name = { type: "string", minLength: 1 };
-
-/** Further parts of the schemas of single values. A binding is as `kubectl bind` would write it; its claims are checked by the kind's own schema. */
-const details: Readonly<Record<string, JsonSchema>> = {
-  imagePullSecrets: {
-    items: { type: "object", required: ["name"], additionalProperties: false, properties: { name } },
-  },
-  "service.port": { minimum: 1, maximum: 65_535 },
-  bindings: {
-    items: {
-      type: "object",
-      required: ["name", "secretName"],
-      additionalProperties: false,
-      properties: {
-        name: { ...name, description: "Name of the API: `<plural>.<group>`." },
-        secretName: {
-          ...name,
-          description: `Secret in \`${consumerNamespace}\` with the kubeconfig of the provider under the key \`kubeconfig\`.`,
-        },
-        permissionClaims: {
-          type: "array",
-          items: { type: "object", required: ["resource", "version", "state"] },
-          description:
-            "The provider's permission claims, each with the answer `Accepted` or `Rejected` in `state`.",
-        },
-      },
-    },
-  },
-};
+/** Schemas and usual defaults of the types, and further parts of the schemas of single values. */
+const [schemas] = documentsIn("tools/charts/schemas.yaml", { NAMESPACE: consumerNamespace });
 
 /** Returns the values of a chart: those of both charts stand around its own. `words` fill the places of the file. */
 export function readValues(
@@ -85,16 +49,16 @@ export function readValues(
       const [schema, usual] = typeOf(kind);
       const cell = standard === "" ? ofFlag : standard.replace(/^–$/, "");
       const value: unknown = typeof usual === "string" ? cell : cell === "" ? usual : JSON.parse(cell);
-      const all = { ...schema, ...details[path] };
+      const all = { ...schema, ...recordAt(schemas, "details", path) };
       return { path, about, kind, schema: all, default: value, flag: flag === "" ? undefined : flag };
     });
   });
 }
 
-/** Returns schema and usual default of a type: one of `kinds`, some words, or a type of Kubernetes. */
+/** Returns schema and usual default of a type: one of schemas.yaml, some words, or a type of Kubernetes, which the API server judges. */
 function typeOf(kind: string): readonly [JsonSchema, usual: unknown] {
-  const known = kinds[kind];
-  if (known !== undefined) return known;
+  const { schema, usual } = recordAt(schemas, "types", kind);
+  if (isRecord(schema)) return [schema, usual];
   if (kind.includes(", ")) return [{ type: "string", enum: kind.split(", ") }, ""];
   if (!/^(?:list of )?(?:[A-Z]\w+|bindings)$/.test(kind)) throw new Error(`${kind} is no type of a value`);
   const isList = kind.startsWith("list of ");

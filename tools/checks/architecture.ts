@@ -1,7 +1,5 @@
 /** Reads docs/architecture.md: its tables are the rules for imports, and its paths must exist. */
-import { tableRows } from "../generate/page.ts";
-import type { Check } from "./check.ts";
-import { hasPath } from "./tree.ts";
+import { codeWords, tableRows } from "../generate/page.ts";
 
 /** The page that holds the rules. */
 export const architecturePage = "docs/architecture.md";
@@ -25,13 +23,6 @@ const otherLibraries = ["certificates", "data-servers", "engines", "kube-testing
 
 /** The key of `imports` for what tests and their helpers may import besides. */
 export const testKey = "*.test.ts";
-
-export const architectureCheck: Check = {
-  name: "architecture",
-  rule: `${architecturePage} names existing folders and files`,
-  advice: `change ${architecturePage} together with the tree`,
-  find: ({ paths, text }) => missingPaths(text(architecturePage), (path) => hasPath(paths, path)),
-};
 
 /** Reads the tables: a row of three cells is a part and its imports, a section "Inside …" has the rooms of a part. */
 export function readArchitecture(text: string): Architecture {
@@ -65,9 +56,4 @@ export function missingPaths(text: string, exists: (path: string) => boolean): r
   return [...new Set([...named, ...rooms])]
     .filter((path) => !exists(path))
     .map((path) => `${architecturePage}: ${path} does not exist`);
-}
-
-/** Returns the words that a text has as code. */
-export function codeWords(text: string): readonly string[] {
-  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 }

@@ -4,17 +4,15 @@ import {
   type Architecture,
   architecturePage,
   type House,
+  missingPaths,
   readArchitecture,
   testKey,
 } from "./architecture.ts";
-import type { Check } from "./check.ts";
-import { isHandWritten, isTestSupport, partOf, type SourceFile } from "./tree.ts";
+import type { Finders } from "./check.ts";
+import { hasPath, isHandWritten, isTestSupport, partOf, type SourceFile } from "./tree.ts";
 
-export const arrowCheck: Check = {
-  name: "arrows",
-  rule: `each part imports only what its row in ${architecturePage} names`,
-  advice: `move the code to where the arrows point, or change the row in ${architecturePage} on purpose`,
-  find: ({ files, text }) => {
+export const arrowChecks: Finders = {
+  arrows: ({ files, text }) => {
     const architecture = readArchitecture(text(architecturePage));
     return files(isHandWritten).flatMap((file) =>
       importsOf(file.text)
@@ -23,13 +21,8 @@ export const arrowCheck: Check = {
         .map((problem) => `${file.path}: ${problem}`),
     );
   },
-};
-
-export const roomCheck: Check = {
-  name: "rooms",
-  rule: "the rooms of each part import only downwards",
-  advice: `move the code down, or pass it in from above; the order stands in ${architecturePage}`,
-  find: ({ files, text }) => {
+  architecture: ({ paths, text }) => missingPaths(text(architecturePage), (path) => hasPath(paths, path)),
+  rooms: ({ files, text }) => {
     const graph = importGraph(files(isHandWritten));
     return readArchitecture(text(architecturePage)).houses.flatMap((house) => roomViolations(house, graph));
   },

@@ -14,6 +14,9 @@ export interface Check {
   readonly find: (tree: Tree) => readonly string[] | Promise<readonly string[]>;
 }
 
+/** Searches for violations, by the names of rules. */
+export type Finders = Readonly<Record<string, Check["find"]>>;
+
 /** Runs all of them at once, prints each as soon as its outcome is known, and returns the names of those that failed. */
 export async function runChecks(
   checks: readonly Check[],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checks } from "./checks.ts";
+import { rowsIn } from "../generate/page.ts";
+import { checks, finders } from "./checks.ts";
 import { openTree } from "./tree.ts";
 
 const tree = openTree();
@@ -11,7 +12,8 @@ for (const { name, rule, advice, find } of checks) {
   });
 }
 
-test("each check has a name of its own", () => {
+test("each check has one row in checks.md, and each row has a check", () => {
   const names = checks.map(({ name }) => name);
-  assert.deepEqual(names, [...new Set(names)]);
+  assert.deepEqual(names.toSorted(), Object.keys(finders).toSorted());
+  assert.equal(rowsIn("tools/checks/checks.md").length, names.length);
 });

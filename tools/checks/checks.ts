@@ -1,20 +1,27 @@
-/** Lists all checks of this repository, those first that name the quickest way out. */
-import { architectureCheck } from "./architecture.ts";
-import { arrowCheck, roomCheck } from "./arrows.ts";
-import type { Check } from "./check.ts";
+/** Joins the rules of checks.md with the code that holds them. */
+import { rowsIn } from "../generate/page.ts";
+import { arrowChecks } from "./arrows.ts";
+import type { Check, Finders } from "./check.ts";
 import { driftChecks } from "./drift.ts";
 import { programChecks } from "./programs.ts";
 import { referenceChecks } from "./reference.ts";
 import { textChecks } from "./texts.ts";
-import { wordingCheck } from "./wording.ts";
+import { wordingChecks } from "./wording.ts";
 
-export const checks: readonly Check[] = [
+/** The code of all rules. */
+export const finders: Finders = {
   ...programChecks,
-  arrowCheck,
-  architectureCheck,
-  roomCheck,
+  ...arrowChecks,
   ...textChecks,
   ...driftChecks,
   ...referenceChecks,
-  wordingCheck,
-];
+  ...wordingChecks,
+};
+
+const rows = rowsIn("tools/checks/checks.md");
+
+/** All checks of this repository, those first that name the quickest way out. */
+export const checks: readonly Check[] = rows.flatMap(([name = "", rule = "", advice = ""]) => {
+  const find = finders[name];
+  return find === undefined ? [] : [{ name, rule, advice, find }];
+});

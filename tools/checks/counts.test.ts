@@ -4,19 +4,20 @@ import { countLines, countsTable } from "./counts.ts";
 
 const lines = (count: number): string => "x\n".repeat(count);
 
-test("tests and the helpers beside them count as tests, and each part for itself", () => {
+test("tests, scenarios and the helpers beside them count as tests, and each part for itself", () => {
   const counts = countLines([
     { path: "packages/a/src/a.ts", text: lines(310) },
     { path: "packages/a/src/a.test.ts", text: lines(100) },
     { path: "packages/a/src/testing/fake.ts", text: lines(50) },
     { path: "packages/a/src/a-testing.ts", text: lines(5) },
+    { path: "packages/a/src/a.scenario.ts", text: lines(20) },
     { path: "proof/bench/sync.ts", text: lines(7) },
   ]);
   assert.deepEqual(counts, [
     {
       part: "packages/a",
       source: 310,
-      tests: 155,
+      tests: 175,
       longest: "310 packages/a/src/a.ts",
       over300: 1,
     },

@@ -1,4 +1,4 @@
-/** Counts the lines of source and of tests of each part. */
+/** Counts the lines of source and of tests of each part; `isTestSupport` tells which files are tests. */
 import { isTestSupport, partOf, type SourceFile } from "./tree.ts";
 
 /** Lines of one part, such as `packages/kube`; comments and empty lines count. */

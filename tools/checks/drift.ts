@@ -1,26 +1,16 @@
 /** The rules about generated files: each is what its source prints, and nothing else says that it is generated. */
 import { generatedFiles } from "../generate/files.ts";
-import type { Check } from "./check.ts";
+import type { Finders } from "./check.ts";
 import type { SourceFile } from "./tree.ts";
 
-export const driftChecks: readonly Check[] = [
-  {
-    name: "drift",
-    rule: "every generated file is what its source prints",
-    advice: "npm run generate",
-    find: ({ text }) => stale(generatedFiles(), text),
-  },
-  {
-    name: "orphans",
-    rule: "no file claims to be generated that is not",
-    advice: "delete the file, or print it from a source in tools/generate",
-    find: ({ files }) =>
-      orphans(
-        generatedFiles(),
-        files((path) => /\.(?:yaml|md)$/.test(path)),
-      ),
-  },
-];
+export const driftChecks: Finders = {
+  drift: ({ text }) => stale(generatedFiles(), text),
+  orphans: ({ files }) =>
+    orphans(
+      generatedFiles(),
+      files((path) => /\.(?:yaml|md)$/.test(path)),
+    ),
+};
 
 /** Lists the generated files that are missing in the tree or differ from what their source prints. */
 export function stale(

@@ -4,28 +4,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { repositoryRoot } from "../root.ts";
-import type { Check } from "./check.ts";
+import type { Finders } from "./check.ts";
 
-export const programChecks: readonly Check[] = [
-  {
-    name: "format",
-    rule: "all files are formatted",
-    advice: "npm run format",
-    find: () => outputOnFailure("biome", "format", "--colors=off", "--reporter=summary", "."),
-  },
-  {
-    name: "lint",
-    rule: "the linter finds nothing: no file of more than 400 lines, no circle of imports, no mark of unfinished work",
-    advice: "change the code as each message says; the rules stand in .oxlintrc.json",
-    find: () => outputOnFailure("oxlint", "--type-aware", "--deny-warnings", "."),
-  },
-  {
-    name: "types",
-    rule: "all types check",
-    advice: "change the code as each message says",
-    find: () => outputOnFailure("tsc", "--noEmit", "--pretty", "false", "-p", "."),
-  },
-];
+export const programChecks: Finders = {
+  format: () => outputOnFailure("biome", "format", "--colors=off", "--reporter=summary", "."),
+  lint: () => outputOnFailure("oxlint", "--type-aware", "--deny-warnings", "."),
+  types: () => outputOnFailure("tsc", "--noEmit", "--pretty", "false", "-p", "."),
+};
 
 /** Returns all that the program printed when it did not succeed, else nothing. Rejects when it cannot be started. */
 export async function outputOnFailure(

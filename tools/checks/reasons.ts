@@ -1,6 +1,5 @@
 /** Finds the types and reasons of conditions and the reasons of events where programs make them, and in pages that explain them. */
-import { tableRows } from "../generate/page.ts";
-import { codeWords } from "./architecture.ts";
+import { codeWords, tableRows } from "../generate/page.ts";
 import type { SourceFile } from "./tree.ts";
 
 /** A word in quotes, or the constant that holds it. */

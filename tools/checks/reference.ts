@@ -1,35 +1,15 @@
 /** The rules that hold docs/reference against the source, and the links between pages against pages and headings. */
 import { brokenLinks } from "../docs/site.ts";
-import type { Check } from "./check.ts";
+import type { Finders } from "./check.ts";
 import { isHandWritten, type SourceFile, type Tree } from "./tree.ts";
 import { explainedIn, reasonsIn } from "./reasons.ts";
 
-export const referenceChecks: readonly Check[] = [
-  {
-    name: "names",
-    rule: "every annotation, label and finalizer of ours is in docs/reference/names.md",
-    advice: "add it to its table, with what it is on, its value and who writes it",
-    find: (tree) => missingIn(tree, "docs/reference/names.md", namesIn),
-  },
-  {
-    name: "reasons",
-    rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
-    advice: "add it to the table of its kind, or of the events",
-    find: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn),
-  },
-  {
-    name: "remedies",
-    rule: "docs/troubleshooting.md has a row for every reason of a condition or an event, and for no other",
-    advice: "say there what it means to who sees it and what to do; delete rows of what is not said any more",
-    find: (tree) => unexplained(tree.text("docs/troubleshooting.md"), tree.files(isShipped)),
-  },
-  {
-    name: "links",
-    rule: "links between pages lead to a page and a heading that exist",
-    advice: "name the page as it lies from the page with the link, and the heading in lower case with dashes",
-    find: brokenLinks,
-  },
-];
+export const referenceChecks: Finders = {
+  names: (tree) => missingIn(tree, "docs/reference/names.md", namesIn),
+  reasons: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn),
+  remedies: (tree) => unexplained(tree.text("docs/troubleshooting.md"), tree.files(isShipped)),
+  links: brokenLinks,
+};
 
 const isShipped = (path: string): boolean =>
   isHandWritten(path) && /^(packages|apps|sandbox)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);

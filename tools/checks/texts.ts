@@ -1,14 +1,11 @@
 /** Checks what a text may contain: names of machines and registries, citations, and the manifests of the workspaces. */
 import { dirname, join } from "node:path";
 import { textAt } from "@klutch/kube-core";
-import type { Check } from "./check.ts";
+import type { Check, Finders } from "./check.ts";
 import type { SourceFile } from "./tree.ts";
 
-/** A rule that no line of a text may break. */
-interface LineRule extends Omit<Check, "find"> {
-  readonly in: RegExp;
-  readonly patterns: readonly RegExp[];
-}
+/** Patterns that no line of these files may have. */
+type LineRule = Readonly<{ in: RegExp; patterns: readonly RegExp[] }>;
 
 /** Texts that no tool has written. */
 const written = /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/;
@@ -16,9 +13,6 @@ const written = /^(?!.*(?:\.png|\.sum|package-lock\.json)$)/;
 /** The patterns are written so that they do not match themselves. */
 export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", LineRule>> = {
   hosts: {
-    name: "hosts",
-    rule: "no file names a package registry's host or an absolute path of a developer's machine",
-    advice: "take the host from the tool's own configuration, and paths from the repository's root",
     in: written,
     patterns: [
       /registry\.npmjs\.org|proxy\.golang\.org|deb\.debian\.org|repo1\.maven\.org|pypi\.org/,
@@ -26,9 +20,6 @@ export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", Li
     ],
   },
   registries: {
-    name: "registries",
-    rule: "no file names a foreign registry of images, which could serve anything under our version",
-    advice: "name artefacts by artefact() of packages/api/src/release.ts",
     in: written,
     patterns: [
       /(?:public\.ecr\.aws|docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com)\//,
@@ -36,9 +27,6 @@ export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", Li
     ],
   },
   citations: {
-    name: "citations",
-    rule: "no comment, text or test name cites what is not in the repository",
-    advice: "say the rule or the fact itself, or name a page of docs/reference",
     in: /^(?!.*\/gen\/).*\.(?:ts|mjs|md|txt|yaml)$/,
     patterns: [
       // Documents that lie elsewhere.
@@ -54,37 +42,29 @@ export const lineRules: Readonly<Record<"hosts" | "registries" | "citations", Li
   },
 };
 
-export const textChecks: readonly Check[] = [
-  ...Object.values(lineRules).map(
-    (rule): Check => ({
-      ...rule,
-      find: ({ files }) =>
-        linesAgainst(
-          rule,
-          files((path) => rule.in.test(path)),
-        ),
-    }),
-  ),
-  {
-    name: "pages",
-    rule: "every page and design that is named exists",
-    advice: "name it from the root of the repository",
-    find: ({ files, paths }) =>
-      missingPages(
-        files((path) => lineRules.citations.in.test(path) && !path.endsWith(".test.ts")),
-        paths,
-      ),
-  },
-  {
-    name: "manifests",
-    rule: "every workspace has the repository's version, licence and a description of what it is",
-    advice: "add the field to its package.json as the other workspaces have it",
-    find: ({ files }) =>
-      incompleteManifests(
-        files((path) => /^(packages\/[^/]+|services|apps\/[^/]+)\/package\.json$/.test(path)),
-      ),
-  },
-];
+export const textChecks: Finders = {
+  hosts: against(lineRules.hosts),
+  registries: against(lineRules.registries),
+  citations: against(lineRules.citations),
+  pages: ({ files, paths }) =>
+    missingPages(
+      files((path) => lineRules.citations.in.test(path) && !path.endsWith(".test.ts")),
+      paths,
+    ),
+  manifests: ({ files }) =>
+    incompleteManifests(
+      files((path) => /^(packages\/[^/]+|services|apps\/[^/]+)\/package\.json$/.test(path)),
+    ),
+};
+
+/** Returns what finds the lines that break a rule. */
+function against(rule: LineRule): Check["find"] {
+  return ({ files }) =>
+    linesAgainst(
+      rule,
+      files((path) => rule.in.test(path)),
+    );
+}
 
 /** Lists the lines that break the rule. */
 export function linesAgainst(

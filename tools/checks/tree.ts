@@ -53,9 +53,12 @@ export function isHandWritten(path: string): boolean {
   return path.endsWith(".ts") && !path.includes("/gen/");
 }
 
-/** Returns true if only tests load the file: the tests themselves and the helpers beside them. */
+/**
+ * Returns true if only tests load the file: the tests themselves, scenarios (tests that a `*.test.ts` file imports, because they share what it
+ * has started), and the helpers beside them.
+ */
 export function isTestSupport(path: string): boolean {
-  return path.endsWith(".test.ts") || path.includes("/testing/") || path.endsWith("-testing.ts");
+  return /\.test\.ts$|\.scenario\.ts$|\/testing\/|-testing\.ts$/.test(path);
 }
 
 /** Returns the part that a file belongs to, such as `packages/kube` or `tools`. */

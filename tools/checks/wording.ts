@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "../root.ts";
-import type { Check } from "./check.ts";
+import type { Finders } from "./check.ts";
 import { git, type SourceFile } from "./tree.ts";
 
 /** One phrase that may only become rarer. */
@@ -43,11 +43,8 @@ export const phrases: readonly Phrase[] = [
 
 const countsFile = "tools/checks/wording-counts.json";
 
-export const wordingCheck: Check = {
-  name: "wording",
-  rule: `no folder uses the phrases of ${countsFile} more often than recorded`,
-  advice: "rewrite the sentence; after moving files, `npm run check -- --words` records the counts again",
-  find: ({ files }) => risenCounts(recordedCounts(), countWords(files(isProse)), addedLines),
+export const wordingChecks: Finders = {
+  wording: ({ files }) => risenCounts(recordedCounts(), countWords(files(isProse)), addedLines),
 };
 
 /** Reports whether the file holds prose that people write. The files of this check name the phrases, so they do not count. */

@@ -12,7 +12,6 @@ const { values } = parseArgs({
     earlier: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: join(repositoryRoot, "dist", "site") },
     serve: { type: "boolean", default: false },
-    port: { type: "string", default: "4173" },
   },
 });
 const problems = await brokenLinks(openTree());
@@ -26,5 +25,5 @@ if (problems.length > 0) {
   process.env["NODE_ENV"] = "production";
   await build(siteRoot, { base: values.base });
   console.log(`The site is in ${values.out}; \`npm run docs:site -- --serve\` shows it in a browser.`);
-  if (values.serve) await serve({ root: siteRoot, base: values.base, port: Number(values.port) });
+  if (values.serve) await serve({ root: siteRoot, base: values.base });
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openTree } from "../checks/tree.ts";
 import { folderPage, filePage } from "./file-pages.ts";
+import { groupsOf, isPage } from "./places.ts";
 import { renderPages, brokenLinks, type SiteSource } from "./site.ts";
 
 const sourceOf = (pages: Readonly<Record<string, string>>): SiteSource => ({
@@ -109,4 +111,11 @@ test("pages lead to each other, to headings, and to files that are no pages; eac
   assert.deepEqual([...links.linked].toSorted(), ["configuration/", "configuration/a.yaml"]);
   assert.match(filePage("configuration/a.yaml", source.text("configuration/a.yaml")), /a: &#60;1&#62;/);
   assert.match(folderPage("configuration/", [...source.paths]), /href="a\.yaml\.html"/);
+});
+
+test("every page but the first one is in one group of the navigation", () => {
+  const { paths } = openTree();
+  const pages = [...paths].filter((path) => isPage(path) && path !== "docs/README.md");
+  const grouped = groupsOf(pages).flatMap((group) => group.pages);
+  assert.deepEqual(grouped.toSorted(), pages.toSorted());
 });

@@ -1,5 +1,6 @@
 /** A structural schema as rows of a table: one row for each field. */
 import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { anchorOf } from "../docs/places.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,7 +39,8 @@ function rowsOf(
 ): readonly FieldRow[] {
   const { inner, suffix, prefix } = innermost(field);
   const shape = shapes.find(({ samples }) => samples.some((sample) => isSame(recordAt(sample), inner)));
-  const type = prefix + (shape === undefined ? typeOf(inner) : linkTo(shape.title));
+  const link = shape && `[${shape.title.toLowerCase()}](#${anchorOf(shape.title)})`;
+  const type = prefix + (link ?? typeOf(inner));
   const cell = `\`${path}\``;
   const own: FieldRow = [isRequired ? `**${cell}**` : cell, type, meaningOf(field)];
   if (shape === undefined) return [own, ...fieldRows(inner, shapes, path + suffix)];
@@ -104,10 +106,6 @@ const bounds = {
 
 function rulesOf(field: Json): readonly string[] {
   return recordsAt(field, "x-kubernetes-validations").map(({ message }) => `Rule: “${printed(message)}”.`);
-}
-
-function linkTo(title: string): string {
-  return `[${title.toLowerCase()}](#${title.toLowerCase().replaceAll(" ", "-")})`;
 }
 
 /** Returns the text at the path as it stands on a page; nothing where there is none. */

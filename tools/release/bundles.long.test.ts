@@ -20,8 +20,7 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import { namespaceObject, leaseCluster, untilServed, waitFor } from "@klutch/kube-testing";
-import { variablesOf } from "./bundle-backend.ts";
-import { bundleObjects, bundleText } from "./bundles.ts";
+import { bundleObjects, bundleText, variablesOf } from "./bundles.ts";
 
 await using stack = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), "klutch-bundles-"));

@@ -5,8 +5,7 @@ import { backendProgram } from "@klutch/backend";
 import { brokerProgram } from "@klutch/broker";
 import { type KubeObject, listAt, numberAt, recordsAt, textAt } from "@klutch/kube-core";
 import { services } from "@klutch/services";
-import { variablesOf } from "./bundle-backend.ts";
-import { type BundleName, bundleNames, bundleObjects, bundleText } from "./bundles.ts";
+import { type BundleName, bundleNames, bundleObjects, bundleText, variablesOf } from "./bundles.ts";
 import { imageDefinitions } from "./images.ts";
 
 const bundles = bundleObjects();

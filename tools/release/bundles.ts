@@ -11,20 +11,32 @@ import {
   functionName,
   klutchVersion,
   konnectorManifests,
+  nodePortService,
   packageArtefacts,
+  providerConfigs,
   providerName,
   type Registry,
+  restrictedContainer,
+  restrictedPod,
+  runtimeUser,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { type KubeObject } from "@klutch/kube-core";
-import { services } from "@klutch/services";
+import { apiVersionOf, type KubeObject } from "@klutch/kube-core";
+import {
+  backupConfigName,
+  type DataService,
+  exportTemplatesOf,
+  legacy,
+  providerConfigName,
+  services,
+} from "@klutch/services";
 import { released } from "../charts/chart.ts";
-import { backendRbac } from "../generate/backend-manifests.ts";
+import { backendDeployment, backendName, backendRbac } from "../generate/backend-manifests.ts";
+import { manifestsIn } from "../generate/manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./build-images.ts";
-import { brokerManifests } from "./bundle-broker.ts";
-import { backendService, configureObjects, siteDeployment, variablesOf } from "./bundle-backend.ts";
+import { dataFolder } from "./images.ts";
 
 /** Names of the bundles. */
 export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
@@ -41,44 +53,43 @@ export function bundleObjects({
   readonly digests?: ReadonlyMap<ArtefactName, string>;
 } = {}): Readonly<Record<BundleName, readonly KubeObject[]>> {
   const image = (name: ArtefactName): string => artefact(name, { registry, digest: digests?.get(name) });
-  const [deployment, packages] = [siteDeployment(image), packagesOf(image)];
+  const objects = manifestsIn("tools/release/install.yaml", {
+    DEPLOYMENT: siteDeployment(image),
+    FUNCTION: functionName,
+    FUNCTION_IMAGE: image(packageArtefacts.function),
+    PROVIDER: providerName,
+    PROVIDER_IMAGE: image(packageArtefacts.provider),
+    CONFIGURATION: configurationName,
+    CONFIGURATION_IMAGE: image(packageArtefacts.configuration),
+  });
   const rights = backendRbac();
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
-  const install = [
-    ...rights.filter((object) => !isPolicy(object)),
-    ...bindCrds.map(released),
-    backendService,
-    deployment,
-    ...packages,
-  ];
+  const install = [...rights.filter((object) => !isPolicy(object)), ...bindCrds.map(released), ...objects];
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
   const policies = rights.filter(isPolicy);
   return {
     install: [...install, ...policies],
-    "install-dev": [...install, ...brokerManifests(image("broker")), ...policies],
-    configure: configureObjects(services),
-    update: [deployment, ...packages],
+    "install-dev": [...install, ...brokerObjects(image("broker")), ...policies],
+    configure: configureObjects(),
+    update: objects.filter(({ kind }) => kind !== "Service"),
     konnector: konnectorManifests({ image: image("konnector") }),
   };
 }
 
-/**
- * Function and Provider are installed by name, because Compositions and rights name them. Crossplane must not look for them once more: what
- * is named by digest or comes from a mirror is another package in its eyes than the dependency of the same version.
- */
-function packagesOf(image: (name: ArtefactName) => string): readonly KubeObject[] {
-  const install = (kind: string, name: string, of: ArtefactName, more: object): KubeObject => ({
-    apiVersion: "pkg.crossplane.io/v1",
-    kind,
-    metadata: { name },
-    spec: { package: image(of), packagePullPolicy: "IfNotPresent", ...more },
+/** Ports of the broker's databases: one for all PostgreSQL instances, and one for each instance of the other services. */
+const brokerPorts = { first: 30_010, last: 30_049 };
+
+function brokerObjects(image: string): readonly KubeObject[] {
+  const labels = { "app.kubernetes.io/name": "klutch-broker" };
+  const metadata = { name: "klutch-broker-data", namespace: backendName, labels };
+  return manifestsIn("tools/release/broker.yaml", {
+    DATA_SERVICE: nodePortService(metadata, labels, brokerPorts),
+    RESTRICTED_POD: { ...restrictedPod, fsGroup: runtimeUser },
+    RESTRICTED_CONTAINER: restrictedContainer,
+    IMAGE: image,
+    PORTS: `${brokerPorts.first}-${brokerPorts.last}`,
+    DATA_FOLDER: dataFolder,
   });
-  const { configuration, function: functionPackage, provider } = packageArtefacts;
-  return [
-    install("Function", functionName, functionPackage, {}),
-    install("Provider", providerName, provider, {}),
-    install("Configuration", configurationName, configuration, { skipDependencyResolution: true }),
-  ];
 }
 
 const about: Readonly<Record<BundleName, string>> = {
@@ -109,4 +120,58 @@ export async function writeBundles(
   const objects = bundleObjects({ registry, digests });
   for (const name of bundleNames)
     await replaceFile(join(out, "bundles", `${name}.yaml`), bundleText(name, objects[name]));
+}
+
+/** Returns the backend's Deployment, with the arguments and variables of a site. */
+function siteDeployment(image: (name: ArtefactName) => string): KubeObject {
+  const settings = ["OIDC_ISSUER_URL", "OIDC_CLIENT_ID", "PUBLIC_URL", "API_SERVER_URL"];
+  return backendDeployment({
+    image: image("backend"),
+    args: [
+      `--konnector-image=${image("konnector")}`,
+      "--oidc-issuer-url=$(OIDC_ISSUER_URL)",
+      "--oidc-issuer-client-id=$(OIDC_CLIENT_ID)",
+      "--oidc-callback-url=$(PUBLIC_URL)/callback",
+      "--external-address=$(API_SERVER_URL)",
+    ],
+    env: [
+      ...settings.map((name) => variable(name, "configMapKeyRef")),
+      ...["OIDC_CLIENT_SECRET", "COOKIE_SIGNING_KEY"].map((name) => variable(name, "secretKeyRef")),
+    ],
+  });
+}
+
+/** Returns a variable that the kubelet fills from a key of site.yaml; without it the Pod does not start and says why. */
+function variable(name: string, source: "configMapKeyRef" | "secretKeyRef"): object {
+  const key = name.toLowerCase().replaceAll("_", "-");
+  return { name, valueFrom: { [source]: { name: backendName, key } } };
+}
+
+/** Returns the names of the variables that a site must fill in, in their order in the text. */
+export function variablesOf(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)\}/g)].map(([, name = ""]) => name))];
+}
+
+/** Returns the objects in the order in which they have to be applied: what needs kinds of the provider's package comes last. */
+function configureObjects(): readonly KubeObject[] {
+  const backends = services.flatMap(backendsOf);
+  return [
+    ...manifestsIn("tools/release/site.yaml", {}),
+    ...backends.filter(({ kind }) => kind === "Secret"),
+    ...exportTemplatesOf(legacy),
+    ...backends.filter(({ kind }) => kind !== "Secret"),
+  ];
+}
+
+/** Returns credentials and configuration of a service's broker and backup manager; none if no broker makes it. */
+function backendsOf({ type, object, others }: DataService): readonly KubeObject[] {
+  const isMadeAtBroker = object === undefined || others.some((other) => other.object === undefined);
+  if (!isMadeAtBroker) return [];
+  return manifestsIn("tools/release/site-service.yaml", {
+    API_VERSION: apiVersionOf(providerConfigs),
+    KIND: providerConfigs.kind,
+    BROKER: providerConfigName(type),
+    MANAGER: backupConfigName(type),
+    PREFIX: type.toUpperCase(),
+  });
 }

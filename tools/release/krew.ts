@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { klutchVersion, releaseDownloads } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
+import { manifestIn } from "../generate/manifests.ts";
 import { type Checksums, checksumsOf } from "./checksums.ts";
 import { replaceFile } from "./disk-full.ts";
 import { ReleaseError } from "./errors.ts";
@@ -14,24 +15,15 @@ import {
   programName,
 } from "./executables-archive.ts";
 
-const pluginName = "bind";
 const executable = "kubectl-bind";
 
 /** Makes the manifest, a Plugin of krew, of the archives' checksums. Throws `ReleaseError` when they lack an archive. */
 export function krewPlugin(sums: Checksums): KubeObject {
-  return {
-    apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
-    kind: "Plugin",
-    metadata: { name: pluginName },
-    spec: {
-      version: klutchVersion,
-      homepage: releaseDownloads,
-      shortDescription: "Use APIs of a control plane in your cluster",
-      description: description.trim(),
-      caveats: caveats.trim(),
-      platforms: allPlatforms.map((platform) => platformOf(platform, sums)),
-    },
-  };
+  return manifestIn("tools/release/krew.yaml", {
+    VERSION: klutchVersion,
+    DOWNLOADS: releaseDownloads,
+    PLATFORMS: allPlatforms.map((platform) => platformOf(platform, sums)),
+  });
 }
 
 function platformOf(platform: Platform, sums: Checksums): object {
@@ -55,16 +47,5 @@ function platformOf(platform: Platform, sums: Checksums): object {
 export async function writeKrewManifest(folder: string): Promise<void> {
   const archives = join(folder, "executables");
   const plugin = krewPlugin(await checksumsOf(archives));
-  await replaceFile(join(archives, `${pluginName}.yaml`), formatYaml(plugin));
+  await replaceFile(join(archives, "bind.yaml"), formatYaml(plugin));
 }
-
-const description = `
-Binds APIs that a service provider offers, such as databases, in the current
-cluster: it logs in to the provider in a browser, asks for consent, and
-installs the agent that syncs claims, their status and their Secrets.
-`;
-
-const caveats = `
-Start with: kubectl bind https://klutch.example.com/export
-Shell completion: kubectl bind completion --help
-`;

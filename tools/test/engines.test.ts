@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineNames, nodeEngineNames } from "@klutch/engines";
+import { allEngineNames, engineNames, nodeEngineNames } from "@klutch/engines";
+import { codeWords, rowsIn } from "../generate/page.ts";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
@@ -26,4 +27,11 @@ test("only the servers that the chosen tests need are obtained", () => {
   assert.deepEqual(enginesFor(["sandbox/engines/src/helm.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["tools/docs/install.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["proof/e2e/gitops/living.long.test.ts"]), [...engineNames, "judges"]);
+});
+
+test("every server of the table exists", () => {
+  const groups = ["cluster", "usual", "nodes"];
+  const names = rowsIn("tools/test/engines.md").flatMap(([, servers = ""]) => codeWords(servers));
+  assert.ok(names.length > 20);
+  for (const name of names) assert.ok([...groups, ...allEngineNames].includes(name), name);
 });

@@ -11,54 +11,40 @@ import {
   resolveNodePrograms,
   whyNoNodes,
 } from "@klutch/engines";
+import { codeWords, rowsIn } from "../generate/page.ts";
 
-const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
+const groups: Readonly<Record<string, readonly string[]>> = {
+  cluster: ["kube-apiserver", "kube-controller-manager", "etcd"],
+  usual: engineNames,
+  nodes: nodeEngineNames,
+};
 
-/** Servers by the beginning of a test file's path; all other files boot clusters. */
-const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
-  ["proof/e2e/faults/chains/", engineNames],
-  ["proof/e2e/faults/", cluster],
-  ["proof/e2e/a8s-", [...engineNames, "provider-kubernetes"]],
-  ["proof/e2e/gitops/states", ["judges"]],
-  ["proof/e2e/gitops/", [...engineNames, "judges"]],
-  ["proof/e2e/install-on-nodes", [...engineNames, "helm", ...nodeEngineNames]],
-  ["proof/e2e/", engineNames],
-  ["packages/oci/", ["crane"]],
-  ["tools/charts/node", [...cluster, "crane", "helm", ...nodeEngineNames]],
-  ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
-  ["tools/charts/", ["helm"]],
-  ["tools/docs/install", ["helm"]],
-  ["tools/docs/site", []],
-  ["tools/release/charts", ["crane", "helm"]],
-  ["proof/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
-  ["sandbox/engines/src/helm", ["helm"]],
-  ["sandbox/engines/src/node-engines", nodeEngineNames],
-  ["sandbox/engines/", []],
-  ["sandbox/launcher/src/nodes/", [...cluster, "kubectl", "crane", "crossplane", "helm", ...nodeEngineNames]],
-  ["sandbox/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
-  ["sandbox/data-servers/", []],
-  ["sandbox/broker/", []],
-];
+const rows = rowsIn("tools/test/engines.md");
+
+/** Returns the servers and groups of them that engines.md names for a test file. */
+export function needsOf(file: string): readonly string[] {
+  const row = rows.find(([path = ""]) => codeWords(path).some((start) => file.startsWith(start)));
+  return row === undefined ? ["cluster"] : codeWords(row[1] ?? "");
+}
 
 /** Returns the servers that these test files need, in build order. */
 export function enginesFor(files: readonly string[]): readonly EngineName[] {
-  const wanted = new Set(
-    files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
-  );
+  const wanted = new Set(files.flatMap(needsOf).flatMap((name) => groups[name] ?? [name]));
   return allEngineNames.filter((name) => wanted.has(name));
 }
 
-/** Tests on real nodes, which skip themselves where there can be none. */
-const onNodes =
-  /^(?:sandbox\/nodes\/|sandbox\/launcher\/src\/nodes\/|proof\/e2e\/install-on-nodes|sandbox\/engines\/src\/node-engines|tools\/charts\/node)/;
+/** Returns true for tests on real nodes, which skip themselves where there can be none. */
+function isOnNodes(file: string): boolean {
+  return needsOf(file).includes("nodes");
+}
 
 /** Returns the test files that will run here: building the servers of the others would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {
-  if (!files.some((file) => onNodes.test(file))) return files;
+  if (!files.some(isOnNodes)) return files;
   const refusal = await whyNoNodes({ folder: tmpdir(), clusters: 1 });
   if (refusal === undefined) return files;
   console.log(`Tests on real nodes will be skipped: ${refusal}.`);
-  return files.filter((file) => !onNodes.test(file));
+  return files.filter((file) => !isOnNodes(file));
 }
 
 /** Obtains them, printing progress. Packages are downloaded while the compiler works. */
@@ -77,7 +63,7 @@ async function obtainPackages(files: readonly string[]): Promise<void> {
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
   if (files.some((file) => /^(?:sandbox\/broker\/src\/drivers|proof\/e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
-  if (files.some((file) => onNodes.test(file))) {
+  if (files.some(isOnNodes)) {
     await resolveNodePrograms({ progress });
     await resolveDebian("busybox", { progress });
   }

@@ -1,8 +1,6 @@
 /** The parts of `npm run test:long`, which long-parts.md lists. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { codeWords } from "../checks/architecture.ts";
-import { tableRows } from "../generate/page.ts";
+import { UsageError } from "@klutch/kube-testing";
+import { codeWords, rowsIn } from "../generate/page.ts";
 
 /** One part, which can be run by its name. */
 export interface LongPart {
@@ -17,7 +15,7 @@ export interface LongPart {
   readonly programs: readonly string[];
 }
 
-const [, ...rows] = tableRows(readFileSync(join(import.meta.dirname, "long-parts.md"), "utf8"));
+const rows = rowsIn("tools/test/long-parts.md");
 
 /** Parts in the order in which they run. */
 export const longParts: readonly LongPart[] = rows.map(
@@ -35,7 +33,7 @@ export function chooseParts(names: readonly string[]): readonly LongPart[] {
   const known = longParts.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new TypeError(`no part is called "${unknown.join('", "')}"; the parts are ${known.join(", ")}`);
+    throw new UsageError(`no part is called "${unknown.join('", "')}"; the parts are ${known.join(", ")}`);
   return longParts.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 

@@ -7,31 +7,24 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { exitCodeOf } from "@klutch/kube-testing";
 import { repositoryRoot } from "../root.ts";
 import { allTestFiles } from "./files.ts";
-import { chooseParts, filesOf, type LongPart } from "./long-parts.ts";
+import { chooseParts, filesOf } from "./long-parts.ts";
 import { runReal } from "./real.ts";
 import { inLanes, lanesOf, printSummary, type StageResult } from "./stage.ts";
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await exitCodeOf(main);
 
-async function main(args: readonly string[]): Promise<number> {
-  let parts: readonly LongPart[];
-  let list: boolean | undefined;
-  try {
-    const options = { list: { type: "boolean" } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    list = values.list;
-    parts = chooseParts(positionals);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 2;
-  }
+async function main(): Promise<number> {
+  const options = { list: { type: "boolean", default: false } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const parts = chooseParts(positionals);
   const minutes = parts.reduce((sum, part) => sum + part.minutes, 0);
   for (const part of parts)
     console.log(`  ${part.name.padEnd(10)} ${String(part.minutes).padStart(3)} min  ${part.tests}`);
   console.log(`${parts.length} parts, about ${minutes} minutes on two cores.`);
-  if (list === true) return 0;
+  if (values.list) return 0;
   const results: StageResult[] = [];
   for (const [index, part] of parts.entries()) {
     console.log(`\n#### ${part.name} (${index + 1} of ${parts.length}): ${part.tests}`);

@@ -10,9 +10,6 @@ export interface StartedProcess {
   /** Its name. */
   readonly command: string;
   readonly parent: number;
-}
-
-interface Seen extends StartedProcess {
   /** Environment at its start: `NAME=value`. */
   readonly environment: readonly string[];
 }
@@ -22,7 +19,7 @@ export async function processesOf(mark: string): Promise<readonly StartedProcess
   const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const seen = (await Promise.all(ids.map(look))).filter((each) => each !== undefined);
   const byId = new Map(seen.map((each) => [each.id, each]));
-  const isOf = (each: Seen | undefined): boolean =>
+  const isOf = (each: StartedProcess | undefined): boolean =>
     each !== undefined &&
     (each.environment.includes(`${startedByVariable}=${mark}`) || isOf(byId.get(each.parent)));
   return seen.filter(isOf);
@@ -40,7 +37,7 @@ export function endAll(processes: readonly Pick<StartedProcess, "id">[]): void {
 }
 
 /** Returns undefined for one that has ended, also when its parent has not taken up its end yet. */
-async function look(id: string): Promise<Seen | undefined> {
+async function look(id: string): Promise<StartedProcess | undefined> {
   const stat = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
   // The name may contain anything (proc_pid_stat(5)).
   const [, command, state, parent] = /^\d+ \((.*)\) (\S) (\d+) /s.exec(stat) ?? [];
