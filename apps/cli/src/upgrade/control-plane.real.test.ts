@@ -101,11 +101,16 @@ test("rotated ServiceBindings are named before anyone goes back to a provider in
       apiVersion: "dataservices.anynines.com/v1",
       kind: "ServiceBinding",
       metadata: { name, labels, annotations: { ...versions(records[index] ?? "") } },
-      spec: { providerConfigRef: { name: "p" }, forProvider: { instanceName: "db", acceptsIncomplete: true } },
+      spec: {
+        providerConfigRef: { name: "p" },
+        forProvider: { instanceName: "db", acceptsIncomplete: true },
+      },
     });
   const run = await audited.check();
   assert.equal(run.code, 0, run.stdout());
-  const named = [...run.stdout().matchAll(/ServiceBinding (\S+) \(claim (\S+)\) was rotated: .*delete this one/g)];
+  const named = [
+    ...run.stdout().matchAll(/ServiceBinding (\S+) \(claim (\S+)\) was rotated: .*delete this one/g),
+  ];
   assert.deepEqual(
     named.map(([, name, claim]) => [name, claim]),
     [

@@ -1,5 +1,10 @@
 /** Holds the state of one binding during a reconcile: from the managed resource, its critical annotations, and the broker. */
-import { bindingGenerationsAnnotation, type ManagedServiceBinding, type ServiceBindingObservation, type ServiceInstance } from "@klutch/api";
+import {
+  bindingGenerationsAnnotation,
+  type ManagedServiceBinding,
+  type ServiceBindingObservation,
+  type ServiceInstance,
+} from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import type { Broker } from "../broker/brokers.ts";
