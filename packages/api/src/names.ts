@@ -129,3 +129,10 @@ export const syncedWordsCondition = "klutch.anynines.com/Synced";
 export const claimKindAnnotation = "klutch.anynines.com/claim-kind";
 /** Annotation, "true" on an Object of provider-kubernetes whose claim was ready once: if it is not ready now, it is not new. */
 export const wasReadyAnnotation = "klutch.anynines.com/was-ready";
+/** Annotation on a managed ServiceBinding: the versions of its credentials at the broker. */
+export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
+/**
+ * Annotation, "true" on a managed ServiceBinding that was bound. The Go provider binds one that lacks it, under the object's UID, and writes
+ * the answer over its Secret.
+ */
+export const bindingCreatedAnnotation = "anynines.crossplane.io/servicebinding-created";

@@ -1,10 +1,10 @@
 /** A client for tests that need answers that no real server gives on demand. Every method that is not given throws. */
-import type { KubeClient, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
+import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 
 /** The answers. */
 export interface FakeAnswers {
-  readonly list?: () => Promise<ListPage<DynamicObject>>;
+  readonly list?: (type: ResourceType, options?: ListOptions) => Promise<ListPage<DynamicObject>>;
   readonly watch?: (options: WatchOptions | undefined) => AsyncIterable<WatchEvent<DynamicObject>>;
   readonly get?: () => Promise<DynamicObject>;
   readonly find?: () => Promise<DynamicObject | undefined>;

@@ -21,6 +21,7 @@ import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { listBindings, noSuchBinding, parseApiName } from "../app-cluster/bound-resource.ts";
 import { liftConfinement } from "../app-cluster/confinement.ts";
+import { findLeftCrds, giveCrd } from "./crd-owners.ts";
 import { obstacleOfNames } from "./plain-names.ts";
 
 const ownAnnotations = [
@@ -63,12 +64,19 @@ export async function handBack(
   await using consumer = await connectConsumer(options);
   const chosen = await chooseBindings(consumer, names, signal);
   const marked = chosen.filter((binding) => marksOf(binding) !== undefined);
-  if (marked.length === 0) {
+  const left = await findLeftCrds(consumer, chosen, await chooseBindings(consumer, [], signal), signal);
+  if (marked.length === 0 && left.length === 0) {
     terminal.say("No APIServiceBinding has a finalizer or annotations of this konnector. Nothing to do.");
     return;
   }
   if (!options.acceptCopies) await refuseCopies(consumer, marked, signal);
   for (const binding of marked) await removeMarks(context, consumer, binding, options.dryRun);
+  for (const one of left) {
+    terminal.say(
+      `${options.dryRun ? "Would give" : "Giving"} CustomResourceDefinition ${one.crd.metadata.name} of an earlier binding to the present one.`,
+    );
+    if (!options.dryRun) await giveCrd(consumer, one, signal);
+  }
   if (!options.dryRun && (await liftConfinement(consumer, signal)))
     terminal.say(
       `Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}, because it allows only what this konnector writes.`,

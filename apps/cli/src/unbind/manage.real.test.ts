@@ -15,7 +15,14 @@ import {
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import { clusterRoleBindings, clusterRoles, type KubeObject, namespaces, secrets } from "@klutch/kube-core";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
 import { objectOfType, roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
@@ -241,6 +248,38 @@ test("hand-back takes our marks, so that an agent which does not know them can l
   const { finalizers, annotations } = (await fixture.findBinding(knobs.name))?.metadata ?? {};
   assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
   assert.match((await fixture.run(["hand-back"])).stderr(), /Nothing to do/);
+});
+
+test("hand-back gives the CRD of an earlier binding to the present one, as a konnector in Go wants it, and no other CRD", async () => {
+  const cranks = await bindApi(consumer, provider, "cluster-a", "cranks");
+  const ownersOf = async (name: string): Promise<unknown> =>
+    (await consumer.client.get(customResourceDefinitions, { name })).metadata.ownerReferences;
+  const marks = { finalizers: null, annotations: null };
+  // Bound again: the same name, and another UID.
+  const { spec } = (await fixture.findBinding(cranks.name)) ?? {};
+  await fixture.patchBinding(cranks.name, { metadata: marks });
+  const ref = { namespace: consumerNamespace, name: cranks.name };
+  await consumer.client.delete(apiServiceBindings, ref);
+  const before = await ownersOf(cranks.name);
+  const others = await ownersOf(widgets.name);
+  const again = await consumer.client.create<KubeObject>(
+    apiServiceBindings,
+    objectOfType(apiServiceBindings, ref, { spec }),
+  );
+  const dry = await fixture.run(["hand-back", cranks.name, "--dry-run"]);
+  assert.match(
+    dry.stderr(),
+    /Would give CustomResourceDefinition cranks\S+ of an earlier binding to the present/,
+  );
+  assert.deepEqual(await ownersOf(cranks.name), before);
+  const run = await fixture.run(["hand-back", cranks.name]);
+  assert.equal(run.code, 0, run.stderr());
+  const { uid, name } = again.metadata;
+  assert.partialDeepStrictEqual(await ownersOf(cranks.name), [
+    { apiVersion: "klutch.anynines.com/v1alpha1", kind: "APIServiceBinding", name, uid },
+  ]);
+  assert.deepEqual(await ownersOf(widgets.name), others);
+  assert.match((await fixture.run(["hand-back", cranks.name])).stderr(), /Nothing to do/);
 });
 
 test("hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {

@@ -11,6 +11,7 @@ import {
   identityAnnotation,
   issuerAnnotation,
   klutchVersion,
+  managedServiceBindings,
   packageType,
   providerConfigs,
   providerCrds,
@@ -88,6 +89,36 @@ test("a program that is newer, too old or not available is named with what would
   assert.deepEqual([short?.field, short?.value], ["status.availableReplicas", "1"]);
   const whole = { status: { availableReplicas: 2 } };
   await client.mergePatch(deployments, backend, whole, { subresource: "status" });
+});
+
+test("rotated ServiceBindings are named before anyone goes back to a provider in Go, and block nothing", async () => {
+  const versions = (record: string): object => ({ "anynines.crossplane.io/binding-generations": record });
+  const labels = { "crossplane.io/claim-name": "orders", "crossplane.io/claim-namespace": "cluster-a-demo" };
+  const names = ["first", "rotated", "unread"];
+  const records = ['{"current":0,"request":"1","old":[]}', '{"current":1,"old":[]}', "{"];
+  for (const [index, name] of names.entries())
+    await client.create<DynamicObject>(managedServiceBindings, {
+      apiVersion: "dataservices.anynines.com/v1",
+      kind: "ServiceBinding",
+      metadata: { name, labels, annotations: { ...versions(records[index] ?? "") } },
+      spec: {
+        providerConfigRef: { name: "p" },
+        forProvider: { instanceName: "db", acceptsIncomplete: true },
+      },
+    });
+  const run = await audited.check();
+  assert.equal(run.code, 0, run.stdout());
+  const named = [
+    ...run.stdout().matchAll(/ServiceBinding (\S+) \(claim (\S+)\) was rotated: .*delete this one/g),
+  ];
+  assert.deepEqual(
+    named.map(([, name, claim]) => [name, claim]),
+    [
+      ["rotated", "cluster-a-demo/orders"],
+      ["unread", "cluster-a-demo/orders"],
+    ],
+  );
+  for (const name of names) await client.delete(managedServiceBindings, { name });
 });
 
 test("an image by digest from any registry is known by the labels of its chart", async () => {

@@ -14,6 +14,7 @@ import { textOf } from "./print.ts";
 import { lookAtKubernetes, lookAtPrograms, readPrograms } from "./programs.ts";
 import { type ClusterReader, createReader } from "./reader.ts";
 import { findings, type Findings, type Report, reportOf, together } from "./report.ts";
+import { lookForRotatedBindings } from "./rotated-bindings.ts";
 import { lookForGoKonnector, readBoundApis } from "./take-over-app-cluster.ts";
 import { lookForGoBackend } from "./take-over-control-plane.ts";
 import { lookAtTenants } from "./tenants.ts";
@@ -85,6 +86,7 @@ async function look(reader: ClusterReader, looking: Looking): Promise<Report> {
       await lookAtPackages(reader, looking.release),
       await lookAtTenants(reader, looking),
       await lookForGoBackend(reader, programs, looking.acceptsTakeOver),
+      await lookForRotatedBindings(reader),
     );
   if (role === "an app cluster") {
     const appCluster = { pairs, bindings, apis, programs };

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
+  bindingRoleName,
   boundAnnotation,
   clusterBindings,
   consumerNamespace,
@@ -265,6 +266,15 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   });
   await consumer.client.create(things.type, widget(things.type, "late", { size: 1 }));
   await waitFor("the object on the provider", () => onProvider(things.type, "late"));
+  // An open watch goes on for minutes after its right is gone.
+  await consumer.client.delete(clusterRoles, { name: bindingRoleName(things.name) });
+  await stalled(/^the agent may not list things\.test\.klutch\.example in the app cluster, .*kubectl bind/);
+  assert.ok(isTrue(conditionsOf(await binding(widgets.name)), "Ready"));
+  await grantApi(fixture, things.name);
+  await waitFor("the binding to be ready again", async () => {
+    const conditions = conditionsOf(await binding(things.name));
+    return isTrue(conditions, "Ready") && findCondition(conditions, "Stalled") === undefined;
+  });
 });
 
 test("probes and metrics answer", async () => {

@@ -2,7 +2,12 @@
  * Annotations of a managed resource that the provider writes before it acts: the operation at the broker, the instance's identity, which
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
-import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
+import {
+  bindingCreatedAnnotation,
+  bindingGenerationsAnnotation,
+  type ManagedServiceBinding,
+  type ServiceInstance,
+} from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation, type OperationTarget } from "./operation.ts";
@@ -19,8 +24,6 @@ export const backupIdAnnotation = "anynines.crossplane.io/backup-id";
 export const restoreIdAnnotation = "anynines.crossplane.io/restore-id";
 /** The end of a restore. After it, the provider sends no request for the restore. */
 export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
-/** On a ServiceBinding: the generations of its credentials. */
-export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
 /** On a ServiceBinding: what it was bound to at its broker, from the moment in which the broker had made it. */
 export const boundToAnnotation = "anynines.crossplane.io/bound-to";
 /** On a ServiceInstance: what was provisioned at its broker, from the moment in which the broker had made it. */
@@ -40,6 +43,7 @@ export const criticalAnnotationNames: readonly string[] = [
   restoreIdAnnotation,
   restoreEndAnnotation,
   bindingGenerationsAnnotation,
+  bindingCreatedAnnotation,
   boundToAnnotation,
   provisionedAsAnnotation,
 ];
@@ -137,6 +141,11 @@ export function boundToChange({ instanceId, serviceId, planId }: OperationTarget
   return { [boundToAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
 }
 
+/** A binding that the broker made; a Go provider that takes it over does not bind again. */
+export function createdChange(target: OperationTarget): AnnotationChanges {
+  return { ...boundToChange(target), [bindingCreatedAnnotation]: "true" };
+}
+
 export function provisionedAsChange({ instanceId, serviceId, planId }: OperationTarget): AnnotationChanges {
   return { [provisionedAsAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
 }
@@ -161,7 +170,7 @@ const traces = [
   provisionedAsAnnotation,
   "crossplane.io/external-create-pending",
   "crossplane.io/external-create-succeeded",
-  "anynines.crossplane.io/servicebinding-created",
+  bindingCreatedAnnotation,
 ];
 
 /** No call that could have made the instance was ever begun. */

@@ -3,9 +3,10 @@
  * rotation makes the next version, and the ones before it are unbound later. The record is written before each call, so a crash at any point
  * leaves a trace that names everything that may be at the broker. The ids follow from the managed resource, so a repeated call has the same.
  */
+import { bindingGenerationsAnnotation } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
-import { type AnnotationChanges, bindingGenerationsAnnotation } from "./annotations.ts";
+import type { AnnotationChanges } from "./annotations.ts";
 import type { Operation } from "./operation.ts";
 import { derivedId, numberOf, parsedJson, textOf } from "./values.ts";
 

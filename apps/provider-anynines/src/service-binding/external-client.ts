@@ -11,7 +11,7 @@ import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
-import { type AnnotationChanges, boundToChange, missingChange } from "../records/annotations.ts";
+import { type AnnotationChanges, createdChange, missingChange } from "../records/annotations.ts";
 import type { OperationTarget } from "../records/operation.ts";
 import { bind, bindableInstance } from "./bind.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
@@ -88,7 +88,7 @@ export class ServiceBindingClient implements ExternalClient {
     const target = targetOf(state.ref);
     const also = {
       before: this.#answersRequest(),
-      done: { ...missingChange(undefined), ...boundToChange(target) },
+      done: { ...missingChange(undefined), ...createdChange(target) },
     };
     const send = async (): Promise<Observed> => {
       const outcome = await bind(this.#broker.osb, managed, state.ref, undefined, options);

@@ -1,5 +1,10 @@
 /** Holds the state of one binding during a reconcile: from the managed resource, its critical annotations, and the broker. */
-import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
+import {
+  bindingGenerationsAnnotation,
+  type ManagedServiceBinding,
+  type ServiceBindingObservation,
+  type ServiceInstance,
+} from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import type { Broker } from "../broker/brokers.ts";
@@ -8,7 +13,7 @@ import { connectionDetails } from "@klutch/services";
 import { afterCall, toExternalError } from "../operations/answers.ts";
 import { type Kind, Operations, operationSlot, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
-import { bindingGenerationsAnnotation, boundToChange, CriticalAnnotations } from "../records/annotations.ts";
+import { boundToChange, createdChange, CriticalAnnotations } from "../records/annotations.ts";
 import { connectionOf, flattenCredentials } from "./connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
 import { bindingIdOf, type CredentialVersions, recordedVersions } from "../records/credential-versions.ts";
@@ -59,7 +64,10 @@ export class BindingState {
       maxSeconds: (_record, call) => maximumPollingSeconds(options.broker, this.#atProvider.planID, call),
       afterCall,
       explain: toExternalError,
-      also: ({ type }) => ({ done: type === "delete" ? {} : boundToChange(this.ref) }),
+      also: ({ type }) => {
+        if (type === "delete") return { done: {} };
+        return { done: type === "create" ? createdChange(this.ref) : boundToChange(this.ref) };
+      },
     });
   }
 

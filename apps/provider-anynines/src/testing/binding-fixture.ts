@@ -161,9 +161,14 @@ export class BindingFixture implements AsyncDisposable {
     return data["password"] === undefined ? undefined : Buffer.from(data["password"], "base64").toString();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Ends the provider; another one may take over. */
+  async stop(): Promise<void> {
     for (const { stop } of this.#running) stop.abort(new Error("the test ended"));
     await this.clock.advance(0);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 
   async #checkLogin(): Promise<void> {

@@ -151,3 +151,37 @@ test("a cache that waits after a failure tries again at once when it is told to,
   await virtual.advance(60_000);
   assert.equal(asked, before + 2);
 });
+
+test("a right that is taken away from an open watch is found by a list of one object, and its return as well", async () => {
+  const virtual = new VirtualClock();
+  const asked: unknown[] = [];
+  let answer: Error | undefined;
+  const silent = clientOf([], []);
+  const client = fakeClient({
+    list: (_type, options) => {
+      asked.push(options?.limit);
+      if (options?.limit === 1 && answer !== undefined) return Promise.reject(answer);
+      return Promise.resolve({ items: [object("w", "1")], resourceVersion: "10", length: 0 });
+    },
+    watch: (options) => silent.watch(widgets, options),
+  });
+  await using pool = new CachePool({ client, clock: virtual, random: () => 0.5, logger: silentLogger });
+  const handle = pool.acquireDigested({ type: widgets, labelSelector: "a=b" }, rules);
+  await handle.cache.informer.whenSynced();
+  asked.length = 0;
+  const { signal } = new AbortController();
+  const failures = async (afterMs: number): Promise<readonly string[]> => {
+    await virtual.advance(afterMs);
+    await pool.checkRights(20_000, signal);
+    return pool.failures().map(({ resource }) => resource);
+  };
+  assert.deepEqual(await failures(0), []);
+  answer = new ApiError({ status: 403, reason: "Forbidden", message: "no" });
+  assert.deepEqual(await failures(19_000), [], "not asked again yet");
+  assert.deepEqual(await failures(1_000), ["widgets.example.org"]);
+  answer = new ApiError({ status: 503, reason: "ServiceUnavailable", message: "later" });
+  assert.deepEqual(await failures(3_000), ["widgets.example.org"], "no answer about rights");
+  answer = undefined;
+  assert.deepEqual(await failures(3_000), []);
+  assert.deepEqual(asked, [1, 1, 1, 1]);
+});

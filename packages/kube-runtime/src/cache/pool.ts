@@ -1,5 +1,5 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it . */
-import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
+import { type Clock, isForbidden, type KubeClient, type Random, type Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
 import { Informer, type InformerOptions } from "./informer.ts";
@@ -56,10 +56,13 @@ export interface CachePoolOptions {
 
 /** Every cache has this index. */
 const byNamespace = "namespace";
+const refusedCheckMs = 3_000;
 
 interface Entry<T extends Cached> {
   readonly cache: ReadYourWritesCache<T>;
   readonly scope: CacheScope;
+  /** The refusal that `checkRights` met, although the watch goes on. */
+  refused?: Pick<CacheFailure, "since" | "error"> | undefined;
   users: number;
 }
 
@@ -71,6 +74,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   readonly #payloads = new PayloadCache();
   /** Messages of the full caches, by scope. */
   readonly #full = new Map<string, string>();
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
@@ -112,10 +116,33 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
   }
 
-  /** The caches that every attempt to list or to watch fails for. */
+  /**
+   * Asks for one object of each digested scope. A server goes on with a watch whose right was taken away until it ends, which takes minutes;
+   * this shows it among the failures at once. Does nothing within `everyMs` of the last time, or of 3 seconds while one is refused.
+   */
+  async checkRights(everyMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, client } = this.#options;
+    const entries = [...this.#digested.values()];
+    const isRefused = entries.some(({ refused }) => refused !== undefined);
+    const now = clock.monotonic();
+    if (now - this.#checkedAt < (isRefused ? Math.min(everyMs, refusedCheckMs) : everyMs)) return;
+    this.#checkedAt = now;
+    for (const entry of entries) {
+      const { type, namespace } = entry.scope;
+      try {
+        await client.list(type, { namespace, limit: 1, metadataOnly: true, signal });
+        entry.refused = undefined;
+      } catch (error) {
+        if (isForbidden(error)) entry.refused = { since: entry.refused?.since ?? clock.monotonic(), error };
+      }
+    }
+  }
+
+  /** The caches that every attempt to list or to watch fails for, or that may not be listed any more. */
   failures(): readonly CacheFailure[] {
-    return [...this.#caches.values(), ...this.#digested.values()].flatMap(({ cache, scope }) => {
-      const { failingSince: since, lastError: error } = cache.informer.status();
+    return [...this.#caches.values(), ...this.#digested.values()].flatMap(({ cache, scope, refused }) => {
+      const { failingSince, lastError } = cache.informer.status();
+      const { since, error } = refused ?? { since: failingSince, error: lastError };
       if (since === undefined) return [];
       const { group, plural } = scope.type;
       const resource = group === "" ? plural : `${plural}.${group}`;

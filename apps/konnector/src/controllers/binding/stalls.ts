@@ -27,12 +27,26 @@ function needsOf({ metadata: { name }, spec }: APIServiceBinding): ReadonlySet<s
 }
 
 const checkEveryMs = 1_000;
+/** One list of one object for each bound API: the number of claims does not matter. */
+const rightsEveryMs = 20_000;
 /** A right that is granted together with what it is for may come a little later. */
 const toleratedMs = 3_000;
 const textLimit = 400;
 
 /** Checks until the signal aborts. */
 export async function watchStalls(options: StallOptions, signal: AbortSignal): Promise<void> {
+  await Promise.all([reportStalls(options, signal), checkRights(options, signal)]);
+}
+
+/** Checks the app cluster, where people take rights away; the backend puts back those at the provider. */
+async function checkRights({ clock, consumer }: StallOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);
+    if (!signal.aborted) await consumer.checkRights(rightsEveryMs, signal);
+  }
+}
+
+async function reportStalls(options: StallOptions, signal: AbortSignal): Promise<void> {
   const { clock, bindings, status } = options;
   while (!signal.aborted) {
     await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);

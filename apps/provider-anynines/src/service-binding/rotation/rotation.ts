@@ -3,6 +3,7 @@
  * the grace time. Whatever goes wrong before the Secret has them leaves the old credentials as they are. Each version is an operation
  * (`operations/step.ts`) that records its failures instead of throwing them.
  */
+import { bindingGenerationsAnnotation } from "@klutch/api";
 import { type CallOptions, type ConnectionDetails, NotYetError } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { type BindOutcome, isConcurrency, isGone, isRefusal, OsbError, OsbTransportError } from "@klutch/osb";
@@ -11,7 +12,6 @@ import { maximumPollingSeconds } from "../../broker/plan-lookup.ts";
 import { afterCall, brokerText, toExternalError } from "../../operations/answers.ts";
 import { type Kind, Operations, outcomeOf, pollOf, type Slot } from "../../operations/operations.ts";
 import type { Observed } from "../../operations/step.ts";
-import { bindingGenerationsAnnotation } from "../../records/annotations.ts";
 import {
   bindingIdOf,
   type CredentialVersions,
