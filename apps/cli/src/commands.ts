@@ -112,7 +112,10 @@ function releaseCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("release"))
     .description("Release a schema change or deletions that the konnector holds back.")
-    .argument("<api>", apiArgument)
+    .argument(
+      "<api>",
+      `${apiArgument}; or namespace/<name>, for all claims of a namespace that is being deleted`,
+    )
     .action(async (api: string) => {
       await release(context, api, common(command.opts(), context));
     });

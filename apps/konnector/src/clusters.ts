@@ -40,7 +40,7 @@ export interface Timing {
   readonly graceMs: number;
   /** Unannounced upstream deletions within a minute and provider; more are held. Default 25. */
   readonly breakerLimit: number;
-  /** Deleted claims of one API within a minute from which on upstream deletions are held, when they are at least half of all. 0: never. Default 5. */
+  /** Deleted claims of one API within a minute from which on upstream deletions are held, when they are at least half of all, and claims of all APIs in a namespace that is being deleted. 0: never. Default 5. */
   readonly massDeletionLimit: number;
   /** A deletion waits this long for others, where they could be held together. Default 2 000. */
   readonly deletionSettleMs: number;

@@ -92,7 +92,7 @@ const flags = {
   }),
   "mass-deletion-limit": wholeNumber(
     {
-      help: "Deleted claims of one API within a minute from which on deletions are held, when they are at least half of its claims; 0 never holds",
+      help: "Deleted claims of one API within a minute from which on deletions are held, when they are at least half of its claims, and claims of a namespace that is deleted; 0 never holds",
       default: "5",
     },
     { least: 0, rule: "must be 0 (never hold) or more" },

@@ -25,7 +25,7 @@ export const unbindFinalizer = "klutch.anynines.com/unbind";
 export const unbindPolicyAnnotation = "klutch.anynines.com/unbind-policy";
 /** Annotation on an APIServiceBinding: the hash of a breaking schema that may be rolled out (the condition's message names it). */
 export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
-/** Annotation on an APIServiceBinding: a new value releases the mass deletion that the condition DeletionHeld reports. */
+/** Annotation on an APIServiceBinding: a new value releases the mass deletion that the condition DeletionHeld reports. On a namespace of the app cluster, `true` lets its claims go with it. */
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
 /** Annotation on an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";

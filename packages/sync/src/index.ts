@@ -20,6 +20,7 @@ export * from "./secret-types.ts";
 export { isFresh } from "./status-conditions.ts";
 export * from "./status-projection.ts";
 export * from "./status-view.ts";
+export { deletionHeldReason } from "./held-deletion.ts";
 export * from "./taken-secret.ts";
 export * from "./unbind.ts";
 export * from "./waiting.ts";

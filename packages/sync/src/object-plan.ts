@@ -69,8 +69,8 @@ export interface ObservedPair {
   readonly isOthers?: boolean | undefined;
   /** The claim has this upstream object, too. */
   readonly second?: ObjectRef | undefined;
-  /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
-  readonly deletionsHeld?: boolean | undefined;
+  /** Says why the claim's upstream deletion is held, in a sentence of the binding's condition. Default: it is not. */
+  readonly deletionHeld?: string | undefined;
   /** Results of earlier writes of this process. */
   readonly applied?: AppliedRecord | undefined;
   readonly lastWrittenStatus?: AppliedRecord | undefined;
@@ -166,9 +166,11 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
   const uid = consumer.metadata.uid ?? "";
   if (provider !== undefined && isBound(provider) && !isForeign(observed)) {
-    const status = planStatus(observed, consumer, provider, undefined);
+    const { deletionHeld } = observed;
+    const isHeld = deletionHeld !== undefined && !isDeleting(provider);
+    const status = planStatus(observed, consumer, provider, undefined, isHeld ? deletionHeld : undefined);
     if (isDeleting(provider)) return { steps: status, waiting: "providerDeletion" };
-    if (observed.deletionsHeld === true) return { steps: status, waiting: "deletionHeld" };
+    if (isHeld) return { steps: status, waiting: "deletionHeld" };
     const step: Step = {
       do: "deleteProvider",
       ref: refOfObject(provider),
@@ -277,14 +279,16 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
 /**
  * Status: the claim shows that of `provider`, in its own generations. An upstream object that was just made has none yet; what the claim
  * shows stays until the new one arrives, but no longer as news of its spec. `notSent`: why the provider has not got that, if it has not.
+ * `deletionHeld`: why its deletion is held, if it is.
  */
 function planStatus(
   { ref, view, now, takenSecret, lastWrittenStatus }: ObservedPair,
   consumer: DynamicObject,
   provider: DynamicObject | undefined,
   notSent: string | undefined,
+  deletionHeld?: string,
 ): readonly Step[] {
-  const status = projectStatus({ view, claim: consumer, provider, notSent, takenSecret, now });
+  const status = projectStatus({ view, claim: consumer, provider, notSent, takenSecret, deletionHeld, now });
   if (status === undefined || jsonEqual(consumer.status, status)) return [];
   const { wanted, observed } = statusRecordOf(consumer, status, consumer.status, view);
   if (lastWrittenStatus?.wanted === wanted && lastWrittenStatus.observed === observed) return [];

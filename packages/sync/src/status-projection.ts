@@ -7,6 +7,7 @@
  * | `observedGeneration`, everywhere | the claim's generation             | what stands there if it is lower, else one less than the generation |
  * | `Ready`                          | as the provider says               | `Unknown`, with what was said |
  * | `Ready` True, its Secret's name is taken | False, and why     | as above |
+ * | `Ready`, its deletion is held    | False, and why                     | likewise |
  * | the provider's namespace in messages | becomes the claim's          | likewise |
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
  * | everything else                  | as it is                           | as it is |
@@ -24,6 +25,7 @@ import {
 } from "./status-conditions.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { localCondition } from "./local-words.ts";
+import { saysDeletionHeld, withHeldDeletion } from "./held-deletion.ts";
 import { isPlain, messageLimit, type StatusView, takenFields } from "./status-view.ts";
 import { saysNameTaken, withTakenSecret } from "./taken-secret.ts";
 
@@ -37,6 +39,8 @@ export interface StatusCase {
   readonly notSent: string | undefined;
   /** The Secret with the claim's credentials, if the app cluster has another one of that name (taken-secret.ts). Default: none. */
   readonly takenSecret?: string | undefined;
+  /** Says why the claim's deletion is held (held-deletion.ts). Default: it is not. */
+  readonly deletionHeld?: string | undefined;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
 }
@@ -46,8 +50,9 @@ export const specReasons = { notSent: "SpecNotSent", notObserved: "SpecNotObserv
 
 /** The status to be shown; undefined where there is nothing to show. */
 export function projectStatus(observed: StatusCase): unknown {
-  const { takenSecret } = observed;
+  const { takenSecret, deletionHeld } = observed;
   const status = projectProvided(observed);
+  if (deletionHeld !== undefined) return withHeldDeletion(status, deletionHeld, observed);
   return takenSecret === undefined ? status : withTakenSecret(status, takenSecret, observed);
 }
 
@@ -82,7 +87,8 @@ const ready = "Ready";
 function projectDeleted(observed: StatusCase): unknown {
   const { view, claim, provider } = observed;
   if (provider?.status === undefined) return claim.status;
-  const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True" || saysNameTaken(claim);
+  const isOurFalse = saysNameTaken(claim) || saysDeletionHeld(claim);
+  const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True" || isOurFalse;
   const kept = keptNumbers(claim);
   const conditions = spokenConditions(localConditions(provider.status, observed)).map(({ condition }) => {
     const isRaised = condition.type === ready && condition.status === "True" && !wasReady;

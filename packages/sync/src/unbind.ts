@@ -27,7 +27,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
   }
   const uid = consumer.metadata.uid ?? "";
   // A held deletion was not confirmed; orphaning then decides against it.
-  if (isDeleting(consumer) && !(observed.deletionsHeld === true && policy === "Orphan"))
+  if (isDeleting(consumer) && !(observed.deletionHeld !== undefined && policy === "Orphan"))
     return planPair(observed);
   if (policy === "Delete")
     return { steps: [{ do: "deleteConsumer", ref, uid }], waiting: "providerDeletion" };

@@ -1,4 +1,5 @@
 /** Reasons why a pair of objects waits, and their words for the author of the claim. */
+import { deletionHeldWords } from "./held-deletion.ts";
 
 /** Reason why a pair waits; shown as an event on the claim, and by `Ready` while its spec has not been sent. */
 export type Waiting =
@@ -13,26 +14,28 @@ export type Waiting =
   /** Not really: the pair is in sync, and a second upstream object is left alone. */
   | "secondObject";
 
-const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered">, string>> = {
+const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered" | "deletionHeld">, string>> = {
   mapping: "the provider has not prepared a namespace for this one yet",
   providerDeletion: "the provider is still deleting its object; this one goes when that is done",
   providerReplacement:
     "the provider is still deleting an older object of this name; a new one is made when that is gone",
   orphanConfirmation: "it is being checked whether the object is really gone",
-  deletionHeld:
-    "its deletion is held, because it looks like an accident. The condition DeletionHeld of the APIServiceBinding says why; klutch release lets it go on",
   foreignObject:
     "the provider already has an object of this name that belongs to somebody else; choose another name",
   secondObject:
     "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
 };
 
-/** Says it in words; `withdrawn` is the API that is not offered. */
+/** Says it in words; `withdrawn` is the API that is not offered, `deletionHeld` why a deletion is held. */
 export function wordsOf(
   waiting: Waiting,
-  { withdrawn }: { readonly withdrawn?: string | undefined },
+  {
+    withdrawn,
+    deletionHeld,
+  }: { readonly withdrawn?: string | undefined; readonly deletionHeld?: string | undefined },
 ): string {
-  return waiting === "notOffered" ? notOfferedWords(withdrawn ?? "this API") : waitingWords[waiting];
+  if (waiting === "notOffered") return notOfferedWords(withdrawn ?? "this API");
+  return waiting === "deletionHeld" ? deletionHeldWords(deletionHeld ?? "") : waitingWords[waiting];
 }
 
 /** Says that nothing new of an API (`<plural>.<group>`) is made. */

@@ -8,6 +8,7 @@ import {
   type NewCondition,
   textAt,
 } from "@klutch/kube-core";
+import { deletionHeldReason } from "@klutch/sync";
 import { servedResource } from "../app-cluster/bound-resource.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -63,7 +64,9 @@ function judge(api: string, claim: DynamicObject, nowMs: number): Unready | unde
   if (ready?.status === "True" && failed.length === 0 && deletionTimestamp === undefined) return undefined;
   const since = deletionTimestamp ?? textAt(ready, "lastTransitionTime") ?? creationTimestamp ?? "";
   const isOld = nowMs - Date.parse(since) > patienceMs;
-  const isRefused = failed.some(({ type }) => type === "Synced" || type.endsWith("/Synced"));
+  const isRefused = failed.some(
+    ({ type, reason }) => type === "Synced" || type.endsWith("/Synced") || reason === deletionHeldReason,
+  );
   return {
     name: `${api} ${keyOfRef({ namespace, name })}`,
     cause: causeOf(failed, deletionTimestamp),

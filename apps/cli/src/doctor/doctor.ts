@@ -103,7 +103,9 @@ function bindingFinding(binding: APIServiceBinding, home: Home): Finding {
   const lines = causes.map(({ type, reason, message = "" }) =>
     printable(`${type}${reason === undefined ? "" : ` ${reason}`}: ${message}`),
   );
-  const isHeld = held.length > 0 || reasons.some(({ reason }) => reason === "BreakingSchemaChange");
+  const isHeld =
+    held.some(({ reason }) => reason !== "NamespaceDeletion") ||
+    reasons.some(({ reason }) => reason === "BreakingSchemaChange");
   if (isHeld) lines.push(`When that is right: klutch release ${name}`);
   return problem(
     ready?.status === "True" ? `${name} is Ready, but holds deletions.` : `${name} is not Ready.`,

@@ -72,8 +72,9 @@ function heldDeletions(found: Found): readonly string[] {
   return served(found)
     .filter(({ status }) => isTrue(status?.conditions, "DeletionHeld"))
     .map(({ metadata: { name = "" }, status }) => {
-      const message = printable(findCondition(status?.conditions, "DeletionHeld")?.message ?? "");
-      return `The konnector holds back deletions of ${name} (${message}). Decide first. To delete: klutch release ${name}. To keep the databases: klutch unbind ${name}.`;
+      const { reason, message = "" } = findCondition(status?.conditions, "DeletionHeld") ?? {};
+      const command = reason === "NamespaceDeletion" ? "run the command above" : `klutch release ${name}`;
+      return `The konnector holds back deletions of ${name} (${printable(message)}). Decide first. To delete: ${command}. To keep the databases: klutch unbind ${name}.`;
     });
 }
 

@@ -1,13 +1,10 @@
 /** `klutch unbind --all` as a process, beside a konnector that works, between two real API servers. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { boundAnnotation, releaseDeletionsAnnotation } from "@klutch/api";
 import { waitFor } from "@klutch/kube-testing";
 import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
+import { klutchProcess } from "../testing/klutch-process.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
@@ -16,21 +13,7 @@ const fixture = await startTenantFixture({ exported: [widgets, gadgets] });
 const { consumer, kubeconfig, cleanup, onProvider, onConsumer, binding, untilReady, untilReason } = fixture;
 const { createSynced } = fixture;
 cleanup.use(await startKonnector(fixture, { timing: { massDeletionLimit: 3 } }));
-const folder = await mkdtemp(join(tmpdir(), "klutch-unbind-all-"));
-cleanup.defer(() => rm(folder, { recursive: true }));
-// The program takes its name from the path that it was started with.
-await symlink(resolve(import.meta.dirname, "../../../cli/src/main.ts"), join(folder, "klutch"));
-await writeFile(join(folder, "kubeconfig"), consumer.kubeconfig, { mode: 0o600 });
-
-/** Runs `klutch` with the app cluster's kubeconfig; resolves to its exit code and all that it printed. */
-function klutch(...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
-  const env = { ...process.env, KUBECONFIG: join(folder, "kubeconfig") };
-  return new Promise((done) => {
-    const child = execFile(process.execPath, [join(folder, "klutch"), ...args], { env }, (_, out, err) =>
-      done({ code: child.exitCode ?? -1, text: `${out}${err}` }),
-    );
-  });
-}
+const klutch = await klutchProcess(fixture);
 
 test("unbind --all begins nothing while the konnector holds deletions, and goes through when they are decided", async () => {
   for (const { name } of [widgets, gadgets]) {

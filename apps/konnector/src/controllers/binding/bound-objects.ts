@@ -7,6 +7,7 @@ import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
+import { DeletedNamespaces } from "../object/deleted-namespaces.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
 import { providerTypeOf } from "../object/bound-resource.ts";
@@ -58,6 +59,7 @@ interface RunningApi {
 export class BoundObjects implements AsyncDisposable {
   readonly #options: BoundObjectsOptions;
   readonly #orphans: OrphanCollector;
+  readonly #deletedNamespaces: DeletedNamespaces;
   readonly #holds: DeletionHolds;
   /** By API name. */
   readonly #running = new Map<string, RunningApi>();
@@ -66,9 +68,12 @@ export class BoundObjects implements AsyncDisposable {
 
   constructor(options: BoundObjectsOptions) {
     this.#options = options;
-    const { consumer, provider, status, runtime } = options;
+    const { consumer, provider, namespaces, status, runtime } = options;
+    const { massDeletionLimit: limit, graceMs } = runtime.timing;
+    const { clock } = runtime;
     this.#orphans = new OrphanCollector(consumer, provider, runtime);
-    this.#holds = new DeletionHolds(status, runtime);
+    this.#deletedNamespaces = new DeletedNamespaces({ consumer, namespaces, clock, limit, graceMs });
+    this.#holds = new DeletionHolds(status, this.#deletedNamespaces, runtime);
   }
 
   /**
@@ -130,6 +135,7 @@ export class BoundObjects implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { logger } = this.#options.runtime;
+    this.#deletedNamespaces[Symbol.dispose]();
     await Promise.all([...this.#running.keys()].map((name) => this.stop(name, logger)));
   }
 
@@ -172,6 +178,8 @@ export class BoundObjects implements AsyncDisposable {
       clusterWide,
       orphans: this.#orphans,
       breaker,
+      deletedNamespaces: this.#deletedNamespaces,
+      releasedAt: () => this.#holds.releasedAt(name),
       withdrawn: () => (this.#withdrawn.has(name) ? name : undefined),
     });
   }

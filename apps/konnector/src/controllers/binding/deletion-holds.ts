@@ -4,16 +4,21 @@ import { alarmCondition, type DynamicObject, findCondition, keyOf } from "@klutc
 import type { RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
-import { DeletionBreaker, isReleased } from "../object/deletion-breaker.ts";
+import type { DeletedNamespaces } from "../object/deleted-namespaces.ts";
+import { DeletionBreaker, type HoldReason, isReleased } from "../object/deletion-breaker.ts";
 
 /** One breaker for each API, from its first use until it is forgotten. */
 export class DeletionHolds {
   readonly #status: BindingStatus;
   readonly #runtime: RuntimeDependencies;
+  readonly #deletedNamespaces: DeletedNamespaces;
   readonly #breakers = new Map<string, DeletionBreaker>();
+  /** When a person last released the deletions of each API, in milliseconds since the epoch. */
+  readonly #releasedAt = new Map<string, number>();
 
-  constructor(status: BindingStatus, runtime: RuntimeDependencies) {
+  constructor(status: BindingStatus, deletedNamespaces: DeletedNamespaces, runtime: RuntimeDependencies) {
     this.#status = status;
+    this.#deletedNamespaces = deletedNamespaces;
     this.#runtime = runtime;
   }
 
@@ -27,14 +32,20 @@ export class DeletionHolds {
         clock,
         limit: timing.massDeletionLimit,
         settleMs: timing.deletionSettleMs,
-        onChange: (why) => this.#report(key, why),
+        onChange: (why, reason) => this.#report(key, why, reason),
       });
     this.#breakers.set(name, breaker);
     return breaker;
   }
 
+  /** Returns when a person last released the API's deletions, in milliseconds since the epoch; NaN if never. */
+  releasedAt(name: string): number {
+    return this.#releasedAt.get(name) ?? Number.NaN;
+  }
+
   forget(name: string): void {
     this.#breakers.delete(name);
+    this.#releasedAt.delete(name);
   }
 
   /**
@@ -48,13 +59,17 @@ export class DeletionHolds {
     const condition = findCondition(asBinding(binding).status?.conditions, "DeletionHeld");
     const held = condition?.status === "True" ? condition : undefined;
     const release = binding.metadata.annotations?.[releaseDeletionsAnnotation];
+    this.#releasedAt.set(name, Date.parse(release ?? ""));
     if (held !== undefined && isReleased(held, release)) {
-      const wasHeld = breaker.isHeld;
+      const wasHeld = breaker.holdsAny;
       if (wasHeld) breaker.release();
       else this.#status.retract(keyOf(binding), "DeletionHeld");
       return wasHeld;
     }
-    if (held !== undefined) breaker.resume(held.message ?? "");
+    if (held?.reason === ("NamespaceDeletion" satisfies HoldReason)) {
+      this.#deletedNamespaces.resume();
+      breaker.resumeNamespaces(held.message ?? "");
+    } else if (held !== undefined) breaker.resume(held.message ?? "");
     const { deletionTimestamp: ending } = crd.metadata;
     if (ending === undefined) return false;
     if (Date.parse(release ?? "") >= Date.parse(ending)) breaker.releaseCrd(ending);
@@ -62,14 +77,15 @@ export class DeletionHolds {
     return false;
   }
 
-  #report(key: string, why: string | undefined): void {
+  #report(key: string, why: string | undefined, reason: HoldReason): void {
     const { logger } = this.#runtime;
     if (why === undefined) {
+      if (![...this.#breakers.values()].some((breaker) => breaker.holdsAny)) this.#deletedNamespaces.end();
       this.#status.retract(key, "DeletionHeld");
       logger.info("upstream deletions go on", { binding: key });
       return;
     }
-    this.#status.report(key, alarmCondition("DeletionHeld", "MassDeletion", "Warning", why));
+    this.#status.report(key, alarmCondition("DeletionHeld", reason, "Warning", why));
     logger.error("upstream deletions are held", { binding: key, why });
   }
 }

@@ -6,6 +6,7 @@ import type { BoundDigest } from "../../digests.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import type { DeletedNamespaces } from "./deleted-namespaces.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
 
@@ -27,6 +28,9 @@ export interface BoundResource extends ProviderParts {
   readonly clusterWide: boolean;
   readonly orphans: OrphanCollector;
   readonly breaker: DeletionBreaker;
+  readonly deletedNamespaces: DeletedNamespaces;
+  /** Returns when a person last released deletions of the API, in milliseconds since the epoch; NaN if never. */
+  readonly releasedAt: () => number;
   /** The names of Secrets that are taken, by the app cluster's keys. */
   readonly takenSecrets: TakenNames;
   /** Returns the name of the API while the provider does not offer it any more. */

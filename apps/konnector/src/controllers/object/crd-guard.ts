@@ -28,6 +28,8 @@ export interface CrdState {
 export interface Deletions {
   readonly breaker: DeletionBreaker;
   readonly unbinding?: UnbindPolicy | undefined;
+  /** A person confirmed the deletion together with that of its namespace. Default false. */
+  readonly isConfirmed?: boolean | undefined;
 }
 
 /** An answer is good for this long. */
@@ -61,9 +63,13 @@ export class CrdGuard {
   }
 
   /** Returns true if one more upstream object may be deleted. Asks for the CRD, because the event of its deletion may be late or lost. */
-  async mayDelete({ breaker, unbinding }: Deletions, signal: AbortSignal): Promise<boolean> {
+  async mayDelete(
+    { breaker, unbinding, isConfirmed = false }: Deletions,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { deletionTimestamp } = await this.observe(signal);
     if (deletionTimestamp !== undefined) breaker.holdForCrd(this.#name, deletionTimestamp);
+    if (isConfirmed && deletionTimestamp === undefined) return true;
     // Unbinding with the policy `Delete` means all claims.
     return unbinding === "Delete" ? !breaker.isHeld : breaker.admit();
   }

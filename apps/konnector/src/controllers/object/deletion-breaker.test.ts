@@ -97,3 +97,40 @@ test("the next process continues a hold with the same message", () => {
   assert.ok(!breaker.admit());
   assert.deepEqual(holds, ["8 of 8 claims were deleted"]);
 });
+
+test("claims that go with their namespace are none of many, neither while they are held nor once that is confirmed", async () => {
+  const clock = new VirtualClock();
+  const breaker = make(clock);
+  breaker.setAlive(9);
+  const why = "namespace team is being deleted with its 6 claims";
+  for (const [index, left] of [8, 7, 6, 5, 4, 3].entries()) {
+    breaker.setAlive(left);
+    breaker.judged(`team/${index}`, { state: "held", why });
+  }
+  breaker.setAlive(2);
+  assert.equal(breaker.whyHeld("team/0"), why);
+  assert.equal(breaker.whyHeld("app/a"), undefined);
+  assert.ok(breaker.admit(), "a claim of another namespace");
+  breaker.judged("team/0", { state: "confirmed" });
+  assert.equal(breaker.whyHeld("team/0"), undefined);
+  assert.ok(breaker.admit());
+});
+
+test("the hold of namespaces ends with its last claim, and that of an earlier process when each deletion is judged", () => {
+  const holds: (string | undefined)[] = [];
+  const breaker = make(systemClock, holds);
+  breaker.judged("team/a", { state: "held", why: "team goes" });
+  breaker.judged("other/a", { state: "held", why: "other goes" });
+  breaker.forget("team/a");
+  breaker.judged("other/a", { state: "confirmed" });
+  assert.deepEqual(holds, ["team goes", "other goes. team goes", "other goes", undefined]);
+  const later: (string | undefined)[] = [];
+  const next = make(systemClock, later);
+  next.resumeNamespaces("team goes");
+  assert.ok(next.holdsAny && !next.isHeld);
+  next.setInitial(8, ["team/a", "team/b"]);
+  next.judged("team/a", { state: "free" });
+  assert.deepEqual(later, []);
+  next.forget("team/b");
+  assert.deepEqual(later, [undefined]);
+});

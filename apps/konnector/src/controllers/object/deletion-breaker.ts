@@ -1,11 +1,13 @@
 /**
  * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims and at least half of them are deleted
- * within a minute. Each deletion waits a moment first, because an accident deletes one claim after the other. The binding's condition
- * `DeletionHeld` reports the hold and keeps it across restarts; a later `release-deletions` annotation ends it.
+ * within a minute, or a namespace is deleted with many claims (deleted-namespaces.ts), whose claims alone are held then. Each deletion waits
+ * a moment first, because an accident deletes one claim after the other. The binding's condition `DeletionHeld` reports the hold and keeps it
+ * across restarts; a later `release-deletions` annotation ends it.
  */
 import type { Condition } from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import { isMassDeletion } from "@klutch/sync";
+import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { minuteMs } from "./last-minute.ts";
 
 /** Options of a breaker. */
@@ -17,9 +19,12 @@ export interface BreakerOptions {
   readonly limit: number;
   /** Time that a deletion waits for others, in milliseconds. */
   readonly settleMs: number;
-  /** Called when the hold begins (with its message) and when it ends (with undefined). */
-  readonly onChange: (why: string | undefined) => void;
+  /** Called when the hold begins or its message changes, and when it ends (with undefined). */
+  readonly onChange: (why: string | undefined, reason: HoldReason) => void;
 }
+
+/** Reason of the condition. */
+export type HoldReason = "MassDeletion" | "NamespaceDeletion";
 
 /** Counts living claims over one minute, for one bound API. Does not decide who may release a hold. */
 export class DeletionBreaker {
@@ -33,13 +38,32 @@ export class DeletionBreaker {
   #releasedAt = Number.NEGATIVE_INFINITY;
   #heldCrd: string | undefined;
   #releasedCrd: string | undefined;
+  /** Messages of claims that are held with their namespace. */
+  readonly #heldKeys = new Map<string, string>();
+  /** Claims whose deletion is judged with their namespace, and so does not count as one of many. */
+  readonly #apart = new Set<string>();
+  /** The message of an earlier process's hold of namespaces, until each claim that was being deleted then is judged. */
+  #resumed: string | undefined;
+  #unjudged: Set<string> | undefined;
+  #said: string | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
   }
 
+  /** True while all deletions of the API are held. */
   get isHeld(): boolean {
     return this.#why !== undefined;
+  }
+
+  /** True while any deletion is held. */
+  get holdsAny(): boolean {
+    return this.#said !== undefined;
+  }
+
+  /** Returns why the deletion of this claim is held; undefined if it is not. */
+  whyHeld(key: string): string | undefined {
+    return this.#why ?? this.#heldKeys.get(key);
   }
 
   /** Time at which a person last released deletions, in monotonic milliseconds: absences found before it are confirmed. */
@@ -57,9 +81,11 @@ export class DeletionBreaker {
     while ((this.#peaks[0]?.at ?? now) < now - minuteMs && this.#peaks.length > 1) this.#peaks.shift();
   }
 
-  /** Takes the number of claims when this process started, including those that were being deleted already. */
-  setInitial(population: number): void {
+  /** Takes the number of claims when this process started, including those that were being deleted already, and the keys of these. */
+  setInitial(population: number, deleting: Iterable<string> = []): void {
     this.#peaks.push({ at: this.#options.clock.monotonic(), alive: population });
+    this.#unjudged = new Set(deleting);
+    this.#report();
   }
 
   /** Returns the milliseconds for which the deletion of this claim has to wait; 0 where so few claims live that no number of deletions is held. */
@@ -75,6 +101,27 @@ export class DeletionBreaker {
   /** Forgets a claim that is gone: another one of its name waits from the beginning. */
   forget(key: string): void {
     this.#seen.delete(key);
+    this.#apart.delete(key);
+    this.judged(key, { state: "free" });
+  }
+
+  /** Takes what the claim's namespace says about its deletion. One that is held or confirmed with its namespace is none of many. */
+  judged(key: string, verdict: NamespaceVerdict): void {
+    this.#unjudged?.delete(key);
+    if (verdict.state === "held") this.#heldKeys.set(key, verdict.why);
+    else this.#heldKeys.delete(key);
+    if ((verdict.state === "held" || verdict.state === "confirmed") && !this.#apart.has(key)) {
+      this.#apart.add(key);
+      for (const peak of this.#peaks) peak.alive = Math.max(0, peak.alive - 1);
+    }
+    this.#report();
+  }
+
+  /** Continues the hold of namespaces of an earlier process with its message, until each deletion is judged again. */
+  resumeNamespaces(message: string): void {
+    this.#resumed ??= message;
+    this.#said ??= message;
+    this.#report();
   }
 
   /** Returns true if one more upstream object may be deleted now. */
@@ -101,9 +148,8 @@ export class DeletionBreaker {
 
   /** Continues the hold of an earlier process with its message. */
   resume(message: string): void {
-    if (this.#why !== undefined) return;
-    this.#why = message;
-    this.#options.onChange(message);
+    this.#why ??= message;
+    this.#report();
   }
 
   /** Holds while the CRD itself is being deleted, unless a person released this very deletion. */
@@ -124,9 +170,19 @@ export class DeletionBreaker {
     this.#peaks = [];
     this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;
     this.setAlive(this.#alive);
-    if (this.#why === undefined) return;
     this.#why = undefined;
-    this.#options.onChange(undefined);
+    this.#resumed = undefined;
+    this.#heldKeys.clear();
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#unjudged?.size === 0) this.#resumed = undefined;
+    const namespaces = [...new Set(this.#heldKeys.values())].toSorted();
+    const said = this.#why ?? (namespaces.length > 0 ? namespaces.join(". ") : this.#resumed);
+    if (said === this.#said) return;
+    this.#said = said;
+    this.#options.onChange(said, this.#why === undefined ? "NamespaceDeletion" : "MassDeletion");
   }
 }
 

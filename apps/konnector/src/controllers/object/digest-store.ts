@@ -137,7 +137,8 @@ export class DigestPairStore implements PairStore {
     const isLetGo =
       this.#bound.unbinding !== undefined && placed.consumer?.metadata.deletionTimestamp === undefined;
     const isStatusDue = isOverdue && !isPlain(this.#bound.view);
-    const needs = isLetGo ? noContent : neededContent(placed, isProviderKnown, isStatusDue);
+    const isHeld = this.#bound.breaker.whyHeld(placed.key) !== undefined;
+    const needs = isLetGo ? noContent : neededContent(placed, isProviderKnown, isStatusDue, isHeld);
     // At once: the payload of this version goes when a later one comes.
     return Promise.all([
       needs.consumer ? this.#readConsumer(placed, signal) : this.#stub(placed.consumer),
@@ -202,13 +203,16 @@ function neededContent(
   { consumer, provider, target }: PlacedPair,
   isProviderKnown: boolean,
   isStatusDue: boolean,
+  isHeld: boolean,
 ): { readonly consumer: boolean; readonly provider: boolean } {
   if (consumer === undefined) {
     const isAdopted = provider !== undefined && !isDeleting(provider) && !isBound(provider);
     return { consumer: false, provider: isAdopted };
   }
   if (isDeleting(consumer)) {
-    const isNews = provider !== undefined && isBound(provider) && !showsSameStatus(consumer, provider);
+    // A claim whose deletion is held shows something that its upstream object does not say.
+    const isNews =
+      provider !== undefined && isBound(provider) && (isHeld || !showsSameStatus(consumer, provider));
     return { consumer: isNews, provider: isNews };
   }
   if (target === undefined) return { consumer: isStatusDue, provider: false };

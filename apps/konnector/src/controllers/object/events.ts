@@ -2,6 +2,7 @@
 import { ApiError, TransportError } from "@klutch/kube";
 import { type DynamicObject, isDeleting, keyOfRef } from "@klutch/kube-core";
 import {
+  deletionHeldReason,
   isFresh,
   nameTakenReason,
   nameTakenWords,
@@ -19,7 +20,7 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   providerDeletion: ["Normal", "WaitingForDeletion"],
   providerReplacement: ["Normal", "WaitingForReplacement"],
   orphanConfirmation: ["Normal", "WaitingForConfirmation"],
-  deletionHeld: ["Warning", "DeletionHeld"],
+  deletionHeld: ["Warning", deletionHeldReason],
   foreignObject: ["Warning", "NameTaken"],
   notOffered: ["Warning", "NotOffered"],
   secondObject: ["Warning", "TwoUpstreamObjects"],
@@ -123,7 +124,7 @@ export class PairEvents {
   ): Promise<ReconcileResult | undefined> {
     const { target, second, mapping } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
-    const leftMs = since + this.#recordAfterMs - now;
+    const leftMs = waiting === "deletionHeld" ? 0 : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
       const text = `${mapping.why}, so it is not used; ask the provider`;

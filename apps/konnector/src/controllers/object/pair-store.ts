@@ -90,7 +90,7 @@ export function observationOf(
     now: bound.runtime.clock.now(),
     isOverdue,
     isolation: bound.isolation,
-    deletionsHeld: bound.breaker.isHeld,
+    deletionHeld: bound.breaker.whyHeld(placed.key),
     consumer,
     provider,
     applied: records?.applied,

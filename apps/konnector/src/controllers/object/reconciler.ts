@@ -1,5 +1,5 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
-import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, isDeleting, keyOf, refOf, type ResourceType } from "@klutch/kube-core";
 import type { Controller, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   isBound,
@@ -17,13 +17,14 @@ import * as declarations from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import type { BoundResource } from "./bound-resource.ts";
 import { CrdGuard } from "./crd-guard.ts";
+import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { PairEvents } from "./events.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import { NaivePairStore } from "./naive-store.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
-import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
+import { type Observation, type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
 
 /** Runs observe → plan → execute → remember for each pair. Writes nothing after its work has ended. */
 export class ObjectReconciler implements Part {
@@ -99,7 +100,10 @@ export class ObjectReconciler implements Part {
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { informer } = this.#caches.claims;
-    if (await isFilled(informer, signal)) this.#bound.breaker.setInitial(informer.size);
+    if (await isFilled(informer, signal)) {
+      const deleting = [...informer.list()].filter(isDeleting).map(keyOf);
+      this.#bound.breaker.setInitial(informer.size, deleting);
+    }
     const { metrics } = this.#bound.runtime;
     using _shown = metrics.registry.read(declarations.claims, () => this.#countClaims());
     await this.#controller.start({ signal });
@@ -140,16 +144,31 @@ export class ObjectReconciler implements Part {
     call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const { signal } = call;
-    const observed = await this.#store.observe(key, signal, this.#progress.isOverdue(key, this.#now()));
+    const observe = (): Promise<Observation> =>
+      this.#store.observe(key, signal, this.#progress.isOverdue(key, this.#now()));
+    let observed = await observe();
     if (observed === "unknown") return undefined;
     if (observed === "gone" || observed === "inSync" || observed === "awaitsStatus")
       return this.#done(key, observed);
     this.#progress.differs(key, startedAt);
 
-    const plan = this.#plan(observed);
+    let plan = this.#plan(observed);
     await this.#events.nameTaken(observed);
-    const settlesInMs = this.#settlesInMs(key, plan);
-    if (settlesInMs > 0) return { requeueAfterMs: settlesInMs, reason: wakeReasons.deletionSettles };
+    const wasHeld = plan.waiting === "deletionHeld";
+    if (wasHeld || deletesUpstream(plan)) {
+      const settlesInMs = await this.#settlesInMs(observed, signal);
+      const isHeld = settlesInMs === "held";
+      if (!isHeld && settlesInMs > 0)
+        return { requeueAfterMs: settlesInMs, reason: wakeReasons.deletionSettles };
+      if (isHeld !== wasHeld) {
+        // The claim's status is to say that it is held, which needs its content.
+        observed = await observe();
+        if (typeof observed === "string") return undefined;
+        plan = this.#plan(observed);
+        // The hold ended meanwhile: the deletion is judged again, for that may have been another hold.
+        if (isHeld && deletesUpstream(plan)) return { requeueAfterMs: rejudgeMs };
+      }
+    }
 
     let written: DynamicObject | undefined;
     for (const step of plan.steps) {
@@ -170,21 +189,31 @@ export class ObjectReconciler implements Part {
     return unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
   }
 
-  /** Returns the time for which a deletion has to wait for others. */
-  #settlesInMs(key: string, { steps }: PairPlan): number {
-    const { breaker, unbinding } = this.#bound;
-    const deletes = unbinding !== "Delete" && steps.some((step) => step.do === "deleteProvider");
-    return deletes ? breaker.waitMs(key) : 0;
+  /** Judges a deletion right before it is carried out: returns the time for which it has to wait for others, or that it is held. */
+  async #settlesInMs(
+    { ref, placed: { key } }: PairObservation,
+    signal: AbortSignal,
+  ): Promise<number | "held"> {
+    const { breaker, unbinding, deletedNamespaces, releasedAt } = this.#bound;
+    const isAll = unbinding === "Delete";
+    const verdict: NamespaceVerdict = isAll
+      ? { state: "free" }
+      : await deletedNamespaces.judge(ref.namespace, releasedAt(), signal);
+    if (verdict.state === "early") return rejudgeMs;
+    breaker.judged(key, verdict);
+    if (verdict.state === "held") return "held";
+    const isConfirmed = verdict.state === "confirmed";
+    const waitMs = isAll || isConfirmed ? 0 : breaker.waitMs(key);
+    if (waitMs > 0) return waitMs;
+    return (await this.#crd.mayDelete({ breaker, unbinding, isConfirmed }, signal)) ? 0 : "held";
   }
 
-  /** Carries out one step. Returns undefined when the server answered with no object, or the step was held. */
+  /** Carries out one step. Returns undefined when the server answered with no object. */
   async #execute(
     observed: PairObservation,
     step: Step,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
-    // Judged right before the write; the next reconcile records that it is held.
-    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#bound, signal))) return undefined;
     try {
       const answer = await this.#controller.observeLatency(step.do, () =>
         executeStep(this.#execution, step, signal),
@@ -253,6 +282,13 @@ export class ObjectReconciler implements Part {
   #now(): number {
     return this.#bound.runtime.clock.monotonic();
   }
+}
+
+/** A deletion is judged again after this while the claims of its namespace are not all known, or when its hold ended. */
+const rejudgeMs = 500;
+
+function deletesUpstream({ steps }: PairPlan): boolean {
+  return steps.some((step) => step.do === "deleteProvider");
 }
 
 /** Asks for a reconcile when the claim's status is to say that its answer is overdue. */

@@ -3,7 +3,7 @@
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
  * is released in order; nothing is copied to them.
  */
-import { serviceNamespaceOwner } from "@klutch/api";
+import { releaseDeletionsAnnotation, serviceNamespaceOwner } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer, ReadYourWritesCache } from "@klutch/kube-runtime";
@@ -64,8 +64,12 @@ export class NamespaceMappings implements Disposable {
     this.#population = new NamespacePopulation((namespace) => this.#populationTurned(namespace));
     this.#subscriptions.use(mappings.informer.onChange(({ object }) => this.#update(object)));
     this.#subscriptions.use(
-      consumerNamespaces.informer.onChange(({ type, key }) => {
-        if (type !== "updated" && this.#named.has(key)) this.#settle(key);
+      consumerNamespaces.informer.onChange((change) => {
+        const { type, key } = change;
+        if (type !== "updated") {
+          if (this.#named.has(key)) this.#settle(key);
+        } else if (releaseOf(change.object) !== releaseOf(change.previous))
+          for (const handler of this.#handlers) handler(key);
       }),
     );
   }
@@ -136,7 +140,10 @@ export class NamespaceMappings implements Disposable {
     this.#options.mappings.wrote(object);
   }
 
-  /** Calls `handler` with the consumer namespace of each mapping that changed, or that began or ceased to be open. */
+  /**
+   * Calls `handler` with the consumer namespace of each mapping that changed, or that began or ceased to be open, and with each whose deletion
+   * a person confirmed.
+   */
   onChange(handler: (consumerNamespace: string) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
@@ -248,4 +255,9 @@ export class NamespaceMappings implements Disposable {
       });
     return mapping;
   }
+}
+
+/** The confirmation that the namespace's claims may go with it. */
+function releaseOf({ metadata }: DynamicObject): string | undefined {
+  return metadata.annotations?.[releaseDeletionsAnnotation];
 }

@@ -228,10 +228,10 @@ export class PairFixture implements AsyncDisposable {
       namespaces: this.#namespaces() as never,
       orphans: undefined as never,
       breaker: {
-        get isHeld() {
-          return isHeld();
-        },
+        whyHeld: () => (isHeld() ? "the fixture holds" : undefined),
       } as never,
+      deletedNamespaces: undefined as never,
+      releasedAt: () => Number.NaN,
       confirmProvider: () => Promise.resolve(),
       takenSecrets: this.#takenSecrets,
       away: () => undefined,
