@@ -11,6 +11,7 @@ import { login } from "./login.ts";
 import type { BindOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
 import { fetchProvider } from "./provider.ts";
+import { refuseControlPlane } from "./refuse-control-plane.ts";
 import { checkRequests } from "./requested.ts";
 import { showBindings } from "./show-bindings.ts";
 
@@ -20,6 +21,7 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
   await using consumer = await connectConsumer(options);
   terminal.say(`App cluster: ${consumer.place}.`);
+  await refuseControlPlane(consumer, provider, context.signal);
   await requireNamespacedBindings(consumer, context.signal);
   const clusterName = options.clusterName ?? displayName(consumer.name);
   if (clusterName !== undefined)
