@@ -100,7 +100,7 @@ function createAgent(
     allowH2: config.http2 ?? true,
     ...limits,
     connect: {
-      timeout: connectTimeoutMs,
+      timeout: Math.min(connectTimeoutMs, limits.headersTimeout),
       rejectUnauthorized: config.insecureSkipTlsVerify !== true,
       ...(config.ca === undefined ? {} : { ca: config.ca }),
       ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),

@@ -2,7 +2,7 @@
 import { clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
 import { bindApis } from "./apis.ts";
 import { proveCluster } from "./cluster-proof.ts";
-import { requireNamespacedBindings } from "../app-cluster/konnector.ts";
+import { requireBindable } from "../app-cluster/bindable.ts";
 import { connectConsumer, connectProvider } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
@@ -22,7 +22,7 @@ export async function bind(context: CliContext, url: string, options: BindOption
   await using consumer = await connectConsumer(options);
   terminal.say(`App cluster: ${consumer.place}.`);
   await refuseControlPlane(consumer, provider, context.signal);
-  await requireNamespacedBindings(consumer, context.signal);
+  await requireBindable(context, consumer);
   const clusterName = options.clusterName ?? displayName(consumer.name);
   if (clusterName !== undefined)
     terminal.say(`The provider sees this cluster as ${clusterName}; --cluster-name changes that.`);
