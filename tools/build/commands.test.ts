@@ -24,17 +24,30 @@ test("kubectl-bind and klutch run from anywhere, also through a link on PATH", a
   }
 });
 
-test("under a Node that is too old each says in one line what it needs", async (t) => {
-  const old = (process.env["PATH"] ?? "")
-    .split(":")
-    .map((entry) => join(entry, "node"))
-    .find((path) => (majorOf(path) ?? oldestNode) < oldestNode);
-  if (old === undefined) {
-    t.skip(`no Node older than ${oldestNode} on PATH`);
-    return;
-  }
-  for (const path of paths) {
-    const failure: unknown = await run(old, [path, "--help"]).catch((error: unknown) => error);
+const old = (process.env["PATH"] ?? "")
+  .split(":")
+  .map((entry) => join(entry, "node"))
+  .find((path) => (majorOf(path) ?? oldestNode) < oldestNode);
+const needsOldNode = old === undefined ? { skip: `no Node older than ${oldestNode} on PATH` } : {};
+
+test(
+  "under a Node that is too old, such as that of npm, they run with the Node of the build",
+  needsOldNode,
+  async () => {
+    for (const path of paths) {
+      const { stdout } = await run(old ?? "", [path, "--help"]);
+      assert.match(stdout, new RegExp(`^Usage: ${basename(path)} \\[options\\]`));
+      const failure: unknown = await run(old ?? "", [path, "--no-such-flag"]).catch(
+        (error: unknown) => error,
+      );
+      assert.match(String(failure), /unknown option '--no-such-flag'/);
+    }
+  },
+);
+
+test("without the Node of the build each says in one line what it needs", needsOldNode, async () => {
+  for (const path of await buildCommands(join(folder, "moved"), join(folder, "none"))) {
+    const failure: unknown = await run(old ?? "", [path, "--help"]).catch((error: unknown) => error);
     assert.ok(failure instanceof Error && "stderr" in failure);
     assert.match(
       String(failure.stderr),

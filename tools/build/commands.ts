@@ -11,26 +11,41 @@ export const oldestNode = 24;
 
 const bundleName = "klutch-cli.mjs";
 
-/** Asked before the bundle is read: an older Node would fail with an error of syntax. Plain enough for any Node. */
-function launcher(name: string): string {
+/**
+ * Asked before the bundle is read: an older Node would fail with an error of syntax, so the Node of the build takes over, as long as it is
+ * there. Plain enough for any Node.
+ */
+function launcher(name: string, node: string): string {
   return `#!/usr/bin/env node
-if (Number(process.versions.node.split(".")[0]) < ${oldestNode}) {
-  console.error("${name} needs Node ${oldestNode} or newer, and this is Node " + process.versions.node + ": install a newer one, or put it first in PATH.");
-  process.exitCode = 1;
-} else {
-  import("./${bundleName}");
+function takeOver(fs, child) {
+  if (!fs.existsSync(${JSON.stringify(node)})) {
+    console.error("${name} needs Node ${oldestNode} or newer, and this is Node " + process.versions.node + ": install a newer one, or put it first in PATH.");
+    process.exitCode = 1;
+    return;
+  }
+  const own = child.spawn(${JSON.stringify(node)}, process.argv.slice(1), { stdio: "inherit" });
+  // Ctrl-C reaches both; a plain kill reaches this process only.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", () => own.kill("SIGTERM"));
+  own.on("exit", (code, signal) => { process.exitCode = signal === null ? code : signal === "SIGINT" ? 130 : 143; });
 }
+if (Number(process.versions.node.split(".")[0]) < ${oldestNode})
+  Promise.all([import("node:fs"), import("node:child_process")]).then(([fs, child]) => takeOver(fs, child));
+else import("./${bundleName}");
 `;
 }
 
-/** Writes them into the folder; gives back the launchers' paths. */
-export async function buildCommands(folder: string): Promise<readonly string[]> {
+/** Writes them into the folder; gives back the launchers' paths. `node` runs them where the user's own Node is too old. */
+export async function buildCommands(
+  folder: string,
+  node: string = process.execPath,
+): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true });
   await bundleApp("cli", join(folder, bundleName));
   return Promise.all(
     commandNames.map(async (name) => {
       const path = join(folder, name);
-      await writeFile(path, launcher(name));
+      await writeFile(path, launcher(name, node));
       await chmod(path, 0o755);
       return path;
     }),

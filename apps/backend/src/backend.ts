@@ -12,6 +12,8 @@ import {
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
+  clusterIdentityNamespace,
+  controlPlaneIdOf,
   crdNameOf,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
@@ -192,6 +194,10 @@ function createWeb(
     logger,
     admit: (session) => refuseAtLogin(tenant, session),
     bind: createBind({ exportTemplates, tenant, credentials, signal }),
+    controlPlaneId: () => {
+      const uid = caches.namespaces.get(clusterIdentityNamespace)?.metadata.uid;
+      return uid === undefined ? undefined : controlPlaneIdOf(uid);
+    },
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf: createClusterKeyOf({ sealer, url }),

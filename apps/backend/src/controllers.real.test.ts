@@ -10,6 +10,7 @@ import {
   binderName,
   type ClusterBinding,
   clusterBindings,
+  controlPlaneIdOf,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -64,7 +65,7 @@ const clock: Clock = { ...systemClock, now: () => systemClock.now() + shift.ms }
 
 const url = "http://127.0.0.1:1";
 const flags = [...loginFlags(url, Buffer.alloc(32, 3)), "--pretty-name=Tests"];
-await startBackend(stack, cluster, { flags, client: confined, clock });
+const { backend } = await startBackend(stack, cluster, { flags, client: confined, clock });
 const { bind, bindDatabases, issuer, signal } = await startProvisioning(stack, cluster, {
   client: confined,
   clock,
@@ -83,6 +84,13 @@ test("logins at the same time make one place for one identity, and another for a
   const results = await Promise.all([bound("one"), bound("one"), bound("one"), bound("two")]);
   assert.equal(new Set(results.map(({ namespace }) => namespace)).size, 2);
   assert.equal(results[0]?.namespace, clusterNamespaceName("cluster", sessionOf("one")));
+});
+
+test("/export names the control plane by a hash, so that its own kubeconfig is recognized, and not by its UID", async () => {
+  const { uid = "" } = (await client.get(namespaces, { name: "kube-system" })).metadata;
+  const answer = await (await backend.app.request("/export", { headers: { host: "localhost" } })).text();
+  assert.ok(answer.includes(`"controlPlaneId":"${controlPlaneIdOf(uid)}"`), answer);
+  assert.ok(!answer.includes(uid));
 });
 
 test("an API that is not offered makes nothing at all", async () => {

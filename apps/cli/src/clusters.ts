@@ -10,7 +10,7 @@ import {
   loadKubeconfig,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { CliError } from "./errors.ts";
+import { CliError, providerName } from "./errors.ts";
 import type { BindApiServiceOptions, CommonOptions } from "./options.ts";
 
 /** The app cluster. */
@@ -69,7 +69,7 @@ export function connectProvider(
 ): Provider {
   const config = reduce(text, origin, options.namespace);
   const client = createKubeClient(
-    { ...config, name: "provider" },
+    { ...config, name: providerName },
     { userAgent, requestTimeoutMs: options.requestTimeoutMs },
   );
   return {

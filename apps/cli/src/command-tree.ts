@@ -1,6 +1,6 @@
 /** The commands as data, for pages about them. */
 import type { Command } from "commander";
-import { connectionFlags } from "./connection-flags.ts";
+import { connectionFlagsIn } from "./connection-flags.ts";
 
 /** One command with those below it. Hidden options are left out. */
 export interface CommandDescription {
@@ -25,14 +25,13 @@ export interface CommandDescription {
   readonly commands: readonly CommandDescription[];
 }
 
-const connecting: ReadonlySet<string> = new Set(connectionFlags.map(([flags]) => flags));
-
 /** The library says nothing about the default's type. */
 type DefinedOption = Omit<Command["options"][number], "defaultValue"> & { readonly defaultValue?: unknown };
 
 /** Describes a command; `parent` is the text typed before its name. */
 export function describeCommand(command: Command, parent = ""): CommandDescription {
   const name = `${parent}${command.name()}`;
+  const connecting = connectionFlagsIn(command.options);
   return {
     name,
     description: command.description(),

@@ -19,7 +19,10 @@ type Values = Readonly<Record<string, unknown>>;
 /** verify, doctor, unbind, release, hand-back, service, upgrade and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
-  tools.addConnectionFlags(unbinding.option("--timeout <duration>", "maximum time to wait", unbindTimeout));
+  unbinding
+    .option("-d, --dry-run", "say what would be done, without changing either cluster")
+    .option("--timeout <duration>", "maximum time to wait", unbindTimeout);
+  tools.addConnectionFlags(unbinding);
   return [
     verifyCommand(context, tools),
     doctorCommand(context, tools),

@@ -1,6 +1,4 @@
 /** The flags of every command that connects to a cluster, named as kubectl's. */
-import type { Command } from "commander";
-
 /** Lists each flag with its meaning and its default, if it has one. */
 export const connectionFlags: readonly (readonly [flags: string, text: string, fallback?: string])[] = [
   [
@@ -27,7 +25,10 @@ export const connectionFlags: readonly (readonly [flags: string, text: string, f
   ["--request-timeout <duration>", "maximum time for a single request; 0 means no limit", "0"],
 ];
 
-/** Adds them after the command's own. */
-export function addConnectionFlags(command: Command): void {
-  for (const [flags, text, fallback] of connectionFlags) command.option(flags, text, fallback);
+const all: ReadonlySet<string> = new Set(connectionFlags.map(([flags]) => flags));
+
+/** Returns which of a command's flags are these. A command that does not connect may have flags of its own with the same names. */
+export function connectionFlagsIn(options: readonly { readonly flags: string }[]): ReadonlySet<string> {
+  const connects = options.some(({ flags }) => flags === connectionFlags[0]?.[0]);
+  return connects ? all : new Set();
 }

@@ -1,6 +1,7 @@
 /** Defines the errors that end a command, worded for the person who typed it. */
 import { printable } from "@klutch/api";
-import { isUnauthorized, KubeconfigError, TransportError } from "@klutch/kube";
+import { isUnauthorized, KubeconfigError, TransportError, type TransportErrorCode } from "@klutch/kube";
+import { failureReason } from "./failure-reason.ts";
 
 /** Kind of failure, for tests and for scripts that embed the CLI. */
 export type CliErrorCode =
@@ -16,6 +17,9 @@ export type CliErrorCode =
   | "PermissionRejected"
   | "Conflict"
   | "Cancelled";
+
+/** Name of a client for a control plane that a provider's kubeconfig describes; every other client has the name of a context. */
+export const providerName = "provider";
 
 /** Ends messages about what was refused before anything was written there. */
 export const nothingChanged = "Nothing was changed in this cluster.";
@@ -49,5 +53,19 @@ function messageOf(error: unknown): string {
   if (error instanceof TransportError && error.code === "Tls") {
     return `${error.message}. The cluster's certificate cannot be verified.`;
   }
+  if (error instanceof TransportError && error.cluster !== undefined && silent.has(error.code)) {
+    const { name, server } = error.cluster;
+    return name === providerName
+      ? `The control plane at ${server} does not answer (${failureReason(error.cause)}). Check that this machine reaches it, then run the command again.`
+      : `The cluster of context ${name} (${server}) does not answer (${failureReason(error.cause)}). Check that it runs and that this machine reaches it, or choose another cluster with --context or --kubeconfig.`;
+  }
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Failures in which nothing came back from a server. */
+const silent: ReadonlySet<TransportErrorCode> = new Set([
+  "ConnectionRefused",
+  "NotResolved",
+  "Timeout",
+  "Reset",
+]);

@@ -1,5 +1,6 @@
 /** Fetching small documents that the person named by address: the provider's description, a manifest. */
 import { CliError } from "./errors.ts";
+import { failureReason } from "./failure-reason.ts";
 
 const defaultTimeoutMs = 15_000;
 const maxLength = 1024 * 1024;
@@ -57,9 +58,13 @@ export async function fetchText(
     });
   } catch (cause) {
     if (signal.aborted) throw cause;
-    throw new CliError("ProviderUnreachable", `${url} cannot be reached (${reasonOf(cause, timeoutMs)}).`, {
-      cause,
-    });
+    throw new CliError(
+      "ProviderUnreachable",
+      `${url} cannot be reached (${failureReason(cause, timeoutMs)}).`,
+      {
+        cause,
+      },
+    );
   }
   if (response.status >= 300 && response.status < 400) {
     const target = response.headers.get("location") ?? "another address";
@@ -89,32 +94,10 @@ async function readBounded(response: Response, url: string, timeoutMs: number): 
   } catch (cause) {
     throw new CliError(
       "ProviderUnreachable",
-      `${url} broke off its answer (${reasonOf(cause, timeoutMs)}).`,
+      `${url} broke off its answer (${failureReason(cause, timeoutMs)}).`,
       { cause },
     );
   }
   if (text.length <= maxLength) return text + decoder.decode();
   throw new CliError("NotAProvider", `${url} answered with more than ${maxLength} characters.`);
-}
-
-const words: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused: nothing listens there",
-  ENOTFOUND: "the host name is not known",
-  EAI_AGAIN: "the host name cannot be looked up",
-  ETIMEDOUT: "no answer in time",
-  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
-  ECONNRESET: "the connection was closed",
-  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS; the address may have to start with http://",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; trust its CA with NODE_EXTRA_CA_CERTS",
-  SELF_SIGNED_CERT_IN_CHAIN: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
-};
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], timeoutMs);
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
-  const known = "code" in error && typeof error.code === "string" ? words[error.code] : undefined;
-  if (known !== undefined) return known;
-  return error.cause === undefined ? (error.message.split("\n")[0] ?? "") : reasonOf(error.cause, timeoutMs);
 }

@@ -9,6 +9,8 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { klutchVersion } from "@klutch/api";
+import { TransportError } from "@klutch/kube";
+import { errorText, providerName } from "./errors.ts";
 import { createTerminal } from "./terminal.ts";
 
 interface Finished {
@@ -18,13 +20,19 @@ interface Finished {
 }
 
 /** Runs the executable under one of its names. */
-async function run(t: TestContext, name: string, args: readonly string[]): Promise<Finished> {
+async function run(
+  t: TestContext,
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
   const folder = await mkdtemp(join(tmpdir(), "klutch-main-"));
   t.after(() => rm(folder, { recursive: true }));
   const path = join(folder, name);
   await symlink(join(import.meta.dirname, "main.ts"), path);
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [path, ...args], (error, stdout, stderr) => {
+    const options = { env: { ...process.env, ...env } };
+    const child = execFile(process.execPath, [path, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
     });
     child.stdin?.end();
@@ -89,6 +97,48 @@ test("the whole of standard input can be a manifest", async () => {
   assert.equal(await terminal.readAll(), "a: 1\nb: 2\n");
 });
 
+function kubeconfigFor(server: string): string {
+  return JSON.stringify({
+    "current-context": "prod-eu",
+    contexts: [{ name: "prod-eu", context: { cluster: "one", user: "one" } }],
+    clusters: [{ name: "one", cluster: { server } }],
+    users: [{ name: "one", user: {} }],
+  });
+}
+
+test("a cluster that does not answer is named by context and server, with what to do, by every command that connects", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-main-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const config = join(folder, "config");
+  await writeFile(config, kubeconfigFor("https://127.0.0.1:1"));
+  const api = "widgets.example.org";
+  for (const [code, ...args] of [
+    [2, "doctor"],
+    [1, "unbind", "--all"],
+    [1, "hand-back"],
+    [1, "release", api],
+    [1, "upgrade", "--check"],
+    [1, "verify", config, config],
+  ] as const) {
+    const failed = await run(t, "klutch", args, { KUBECONFIG: config });
+    assert.equal(failed.code, code, args.join(" "));
+    assert.match(
+      failed.stderr,
+      /error: The cluster of context prod-eu \(https:\/\/127\.0\.0\.1:1\) does not answer \(connection refused: nothing listens there\)\. Check .*--context or --kubeconfig\.\n$/,
+    );
+  }
+});
+
+test("a control plane that does not answer is not taken for the app cluster", () => {
+  const cluster = { name: providerName, server: "https://cp.example.org" };
+  const cause = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
+  const failure = new TransportError("NotResolved", "GET x: getaddrinfo", { cause, cluster });
+  assert.match(
+    errorText(failure),
+    /^The control plane at https:\/\/cp\.example\.org does not answer \(the host name is not known\)\. Check/,
+  );
+});
+
 test("Ctrl-C ends a command with exit code 130, and a reader that has seen enough ends it quietly", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-main-"));
   t.after(() => rm(folder, { recursive: true }));
@@ -100,13 +150,7 @@ test("Ctrl-C ends a command with exit code 130, and a reader that has seen enoug
   const address = silent.address();
   assert.ok(typeof address === "object" && address !== null);
   const server = `https://127.0.0.1:${address.port}`;
-  const kubeconfig = {
-    "current-context": "silent",
-    contexts: [{ name: "silent", context: { cluster: "silent", user: "silent" } }],
-    clusters: [{ name: "silent", cluster: { server } }],
-    users: [{ name: "silent", user: {} }],
-  };
-  await writeFile(join(folder, "config"), JSON.stringify(kubeconfig));
+  await writeFile(join(folder, "config"), kubeconfigFor(server));
   const waiting = spawn(process.execPath, [path, "doctor", `--kubeconfig=${join(folder, "config")}`]);
   const ended = once(waiting, "exit");
   // A command that ends without asking the server fails the comparison instead of waiting for ever.

@@ -4,7 +4,6 @@ import { systemClock } from "@klutch/kube";
 import { Command, CommanderError, Option } from "commander";
 import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
-import { addConnectionFlags } from "./connection-flags.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
 import { CouldNotLookError } from "./findings.ts";
@@ -12,6 +11,7 @@ import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
 import { completionCommand, printCompletion } from "./completion/command.ts";
+import { addConnectionFlags, addConnectionHint, listConnectionFlags, shortenHelp } from "./help.ts";
 import { completionWord } from "./names.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
@@ -77,7 +77,11 @@ function createProgram(name: string, context: CliContext): Command {
     .version(klutchVersion)
     .addCommand(bindCommand("bind", context));
   for (const command of klutchCommands(context, toolsOf(context))) klutch.addCommand(command);
-  return klutch.addCommand(completionCommand(context, toolsOf(context)));
+  return klutch.addCommand(completionCommand(context, toolsOf(context))).addCommand(optionsCommand(context));
+}
+
+function optionsCommand(context: CliContext): Command {
+  return listConnectionFlags(prepare(new Command("options"), context), (text) => context.terminal.out(text));
 }
 
 function toolsOf(context: CliContext): CommandTools {
@@ -85,10 +89,12 @@ function toolsOf(context: CliContext): CommandTools {
 }
 
 function prepare(command: Command, context: CliContext): Command {
-  return command.exitOverride().configureOutput({
-    writeOut: (text) => context.terminal.out(text),
-    writeErr: (text) => context.terminal.say(text.trimEnd()),
-  });
+  return shortenHelp(command)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.terminal.out(text),
+      writeErr: (text) => context.terminal.say(text.trimEnd()),
+    });
 }
 
 function bindCommand(name: string, context: CliContext): Command {
@@ -108,8 +114,10 @@ function bindCommand(name: string, context: CliContext): Command {
     });
   addCommonFlags(command);
   command.addCommand(apiServiceCommand(context));
-  command.addCommand(unbindCommand(context, toolsOf(context)).configureHelp({ showGlobalOptions: true }));
-  if (name === "kubectl-bind") command.addCommand(completionCommand(context, toolsOf(context)));
+  const unbinding = unbindCommand(context, toolsOf(context));
+  command.addCommand(addConnectionHint(shortenHelp(unbinding, { showGlobalOptions: true })));
+  if (name === "kubectl-bind")
+    command.addCommand(completionCommand(context, toolsOf(context))).addCommand(optionsCommand(context));
   return command;
 }
 
@@ -118,16 +126,15 @@ Examples:
   # Log in to a provider in the browser and bind an API
   kubectl bind https://klutch.example.com/export
 
-  # Bind without being asked, for scripts
-  kubectl bind https://klutch.example.com/export --accept-permissions --no-browser
+  # Log in, and accept the permission claims without a question
+  kubectl bind https://klutch.example.com/export --accept-permissions
 
-  # Bind the API of a manifest with a kubeconfig of the provider
+  # Bind the API of a manifest with a kubeconfig of the provider. No person logs in, as scripts need it
   kubectl bind apiservice --remote-kubeconfig provider.kubeconfig -f request.yaml`;
 
 function apiServiceCommand(context: CliContext): Command {
-  const command = prepare(new Command("apiservice"), context)
+  const command = shortenHelp(prepare(new Command("apiservice"), context), { showGlobalOptions: true })
     .description("Bind the APIs of an APIServiceExportRequest, using a kubeconfig of the provider.")
-    .configureHelp({ showGlobalOptions: true })
     .argument("[url]", "URL of the manifest, unless -f is set")
     .option("-f, --file <path>", "file with the APIServiceExportRequest manifest; - reads standard input")
     .option("--remote-kubeconfig <path>", "path to the kubeconfig of the provider")
@@ -143,7 +150,7 @@ function apiServiceCommand(context: CliContext): Command {
     .action(async (url: string | undefined) => {
       await bindApiService(context, url, bindApiServiceOptions(command.optsWithGlobals(), url, context.env));
     });
-  return command;
+  return addConnectionHint(command);
 }
 
 function addCommonFlags(command: Command): void {

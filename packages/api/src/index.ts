@@ -11,6 +11,7 @@ export {
   konnectorScopeOf,
 } from "./admission/konnector.ts";
 export * from "./cluster-key.ts";
+export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { controlPlaneIdOf } from "./control-plane-id.ts";
+import { clusterIdOf } from "./naming.ts";
 import {
   type BindingResponse,
   decodeBindingProvider,
@@ -51,6 +53,15 @@ test("the answer of /export keeps the bare apiVersion that existing plugins insi
     field(() => decodeBindingProvider({ ...provider, apiVersion: "klutch.anynines.com/v1alpha1" })),
     "apiVersion",
   );
+});
+
+test("a control plane's id is optional, and one that a lying provider malforms is left out", () => {
+  const controlPlaneId = controlPlaneIdOf("9e0f3c1e-0f4b-4b57-9b0c-1f6f3a3c2d11");
+  assert.match(controlPlaneId, /^[0-9A-Za-z]{30,40}$/);
+  assert.notEqual(controlPlaneId, clusterIdOf("9e0f3c1e-0f4b-4b57-9b0c-1f6f3a3c2d11"));
+  assert.deepEqual(decodeBindingProvider({ ...provider, controlPlaneId }), { ...provider, controlPlaneId });
+  for (const wrong of [null, 7, "", {}, [controlPlaneId], "x".repeat(65), `${controlPlaneId}\u001b[2J`])
+    assert.deepEqual(decodeBindingProvider({ ...provider, controlPlaneId: wrong }), provider);
 });
 
 test("unknown login methods are passed over; without a known one the plugin says so", () => {

@@ -1,5 +1,6 @@
 /** Defines the HTTP messages between backend and plugin. See docs/reference/login.md. */
 import { accepts, problemsOf } from "@klutch/schema";
+import { decodeControlPlaneId } from "./control-plane-id.ts";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
 import { withoutNulls } from "./foreign/read.ts";
@@ -17,6 +18,8 @@ export interface BindingProvider {
     readonly method: "OAuth2CodeGrant";
     readonly oauth2CodeGrant: { readonly authenticatedURL: string };
   }[];
+  /** Id of the control plane by `controlPlaneIdOf`. Optional: existing backends omit it, and existing plugins ignore it. */
+  readonly controlPlaneId?: string;
 }
 
 /** A request inside a BindingResponse. */
@@ -39,7 +42,7 @@ export interface BindingResponse {
 
 const bindApiVersion = `${bindGroup}/v1alpha1` as const;
 
-/** Checks the body of `GET /export`. Throws `WireError`. */
+/** Checks the body of `GET /export`; a `controlPlaneId` that is malformed is left out. Throws `WireError`. */
 export function decodeBindingProvider(value: unknown): BindingProvider {
   const root = record(value, "BindingProvider");
   expectText(root, "kind", "BindingProvider");
@@ -53,12 +56,14 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       record(entry["oauth2CodeGrant"], `${field}.oauth2CodeGrant`)["authenticatedURL"],
       `${field}.oauth2CodeGrant.authenticatedURL`,
     );
+    const controlPlaneId = decodeControlPlaneId(root["controlPlaneId"]);
     return {
       kind: "BindingProvider",
       apiVersion: "v1alpha1",
       providerPrettyName: typeof root["providerPrettyName"] === "string" ? root["providerPrettyName"] : "",
       version: typeof root["version"] === "string" ? root["version"] : "",
       authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: url } }],
+      ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
     };
   }
   throw new WireError(

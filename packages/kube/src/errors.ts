@@ -1,4 +1,5 @@
 /** Errors of the requests to an API server. */
+import type { ClusterConfig } from "./config.ts";
 
 /** Fields of a `Status` answer (Kubernetes API conventions, "Response Status Kind"). */
 export interface ApiErrorFields {
@@ -42,11 +43,18 @@ export type TransportErrorCode =
 /** No answer, or one that is not JSON of the API. For a write it is unknown whether it took effect. */
 export class TransportError extends Error {
   readonly code: TransportErrorCode;
+  /** The cluster that was asked, as the kubeconfig names it; undefined if the failure does not depend on it. */
+  readonly cluster: Pick<ClusterConfig, "name" | "server"> | undefined;
 
-  constructor(code: TransportErrorCode, message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    code: TransportErrorCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly cluster?: TransportError["cluster"] },
+  ) {
     super(message, options);
     this.name = "TransportError";
     this.code = code;
+    this.cluster = options?.cluster;
   }
 }
 
@@ -107,13 +115,20 @@ export function isGone(error: unknown): error is ApiError {
 const tlsCodes = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/;
 
 /** Turns what undici or the socket threw into a `TransportError`; an abort by the caller passes through as it is. */
-export function toTransportError(error: unknown, action: string, signal?: AbortSignal): unknown {
+export function toTransportError(
+  error: unknown,
+  action: string,
+  {
+    signal,
+    cluster,
+  }: { readonly signal?: AbortSignal | undefined; readonly cluster?: TransportError["cluster"] } = {},
+): unknown {
   if (signal?.aborted === true) return signal.reason ?? error;
   if (error instanceof ApiError || error instanceof TransportError || error instanceof FencedError)
     return error;
   const code = codeOf(error);
   const text = error instanceof Error && error.message !== "" ? error.message.split("\n")[0] : code;
-  return new TransportError(classify(code), `${action}: ${text}`, { cause: error });
+  return new TransportError(classify(code), `${action}: ${text}`, { cause: error, cluster });
 }
 
 function classify(code: string): TransportErrorCode {

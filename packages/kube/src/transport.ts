@@ -100,7 +100,7 @@ function createAgent(
     allowH2: config.http2 ?? true,
     ...limits,
     connect: {
-      timeout: connectTimeoutMs,
+      timeout: Math.min(connectTimeoutMs, limits.headersTimeout),
       rejectUnauthorized: config.insecureSkipTlsVerify !== true,
       ...(config.ca === undefined ? {} : { ca: config.ca }),
       ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
@@ -117,6 +117,7 @@ async function sendOnce(
   wire: WireRequest,
 ): Promise<WireResponse> {
   const action = `${wire.method} ${config.server}${wire.path.split("?")[0]}`;
+  const whose = { signal: wire.signal, cluster: { name: config.name, server: config.server } };
   const authorization = await auth.header();
   const headers: Record<string, string | string[]> = {
     "user-agent": userAgent,
@@ -136,7 +137,7 @@ async function sendOnce(
     });
     const retryAfter = response.headers["retry-after"];
     const translate = (error: unknown): never => {
-      throw toTransportError(error, action, wire.signal);
+      throw toTransportError(error, action, whose);
     };
     return {
       status: response.statusCode,
@@ -159,7 +160,7 @@ async function sendOnce(
       discard: () => response.body.dump({ limit: 65_536 }).catch(() => undefined),
     };
   } catch (error) {
-    throw toTransportError(error, action, wire.signal);
+    throw toTransportError(error, action, whose);
   }
 }
 

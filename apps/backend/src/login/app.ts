@@ -1,6 +1,6 @@
 /** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
 import { textAt } from "@klutch/kube-core";
-import { displayName, klutchVersion } from "@klutch/api";
+import { type BindingProvider, displayName, klutchVersion } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
@@ -26,6 +26,8 @@ export interface AppOptions {
   /** Throws `UserError` before a person who may not bind chooses an API. */
   readonly admit?: ((session: Session) => void) | undefined;
   readonly bind: Bind;
+  /** Returns the id of the control plane, or undefined while it is unknown. */
+  readonly controlPlaneId: () => string | undefined;
   /** Public URL of /authorize; default: derived from the request. */
   readonly authorizeUrl: string | undefined;
   readonly allowedRedirects: readonly string[];
@@ -161,14 +163,16 @@ async function answerBind(
   return context.redirect(url.href, 303);
 }
 
-function bindingProvider(options: AppOptions, context: Context): unknown {
+function bindingProvider(options: AppOptions, context: Context): BindingProvider {
   const authenticatedURL = authorizeUrlOf(options, context);
+  const controlPlaneId = options.controlPlaneId();
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
     providerPrettyName: options.prettyName,
     version: klutchVersion,
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
+    ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }
 

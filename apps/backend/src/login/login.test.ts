@@ -298,6 +298,7 @@ test("GET /export describes the login at the host that was asked, and refuses a 
     authenticationMethods: [
       { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${fixture.url}/authorize` } },
     ],
+    controlPlaneId: "TheControlPlane",
   });
 });
 

@@ -101,6 +101,7 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
         bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);
       },
+      controlPlaneId: () => "TheControlPlane",
       authorizeUrl: undefined,
       allowedRedirects: options.allowedRedirects ?? [],
       secure: false,

@@ -1,6 +1,5 @@
 /** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
 import {
-  apiServiceBindingCrd,
   apiServiceBindings,
   artefact,
   compareVersions,
@@ -16,7 +15,6 @@ import {
 import {
   clusterRoleBindings,
   clusterRoles,
-  customResourceDefinitions,
   deployments,
   type DynamicObject,
   isRecord,
@@ -34,7 +32,7 @@ import {
 import { isNotFound } from "@klutch/kube";
 import { type Consumer, pluginManager } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, nothingChanged } from "../errors.ts";
+import { CliError } from "../errors.ts";
 import { listBindings } from "./bound-resource.ts";
 import { roleManifests } from "./rights.ts";
 import type { CommonOptions } from "../options.ts";
@@ -151,20 +149,6 @@ export async function installKonnector(
   await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
   context.terminal.say(
     `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
-  );
-}
-
-/**
- * Throws when the app cluster has the kind APIServiceBinding of Klutch in Go up to 1.5, which is cluster-scoped: the scope cannot change, so no
- * binding can be added there.
- */
-export async function requireNamespacedBindings(consumer: Consumer, signal: AbortSignal): Promise<void> {
-  const { name } = apiServiceBindingCrd.metadata;
-  const crd = await consumer.client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
-  if (textAt(crd?.spec, "scope") !== "Cluster") return;
-  throw new CliError(
-    "Conflict",
-    `No API can be bound here: the CustomResourceDefinition ${name} of an installation in Go is cluster-scoped, and its scope cannot change. Bound APIs go on. ${nothingChanged} See docs/upgrade.md, "An installation in Go"; klutch upgrade --check lists the bound APIs.`,
   );
 }
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { decodeRequest, type ExportRequestResponse, WireError } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { bindApis } from "./apis.ts";
-import { requireNamespacedBindings } from "../app-cluster/konnector.ts";
+import { requireBindable } from "../app-cluster/bindable.ts";
 import { connectConsumer, connectProvider, remoteKubeconfig } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { plannedApis } from "./dry-run.ts";
@@ -24,7 +24,7 @@ export async function bindApiService(
   const request = await readRequest(context, options.file, url);
   checkRequests([request], options.file === undefined ? `The manifest of ${url}` : "The manifest");
   await using consumer = await connectConsumer(options);
-  await requireNamespacedBindings(consumer, signal);
+  await requireBindable(context, consumer);
   const { text, origin } = await remoteKubeconfig(consumer, options, signal);
   await using provider = connectProvider(text, origin, {
     namespace: options.remoteNamespace,

@@ -9,6 +9,7 @@ import {
   bindingRoleName,
   clusterIdOf,
   consumerNamespace,
+  controlPlaneIdOf,
 } from "@klutch/api";
 import {
   clusterRoles,
@@ -48,6 +49,8 @@ await write("widgets.yaml", formatYaml(requestFor("widgets")));
 function withBrokenCurrentContext(kubeconfig: string): string {
   const config = parseYaml(kubeconfig);
   assert.ok(isRecord(config) && Array.isArray(config["contexts"]) && Array.isArray(config["clusters"]));
+  // The cluster of a pool and one that a test starts have different names.
+  const own = config["current-context"];
   return formatYaml({
     ...config,
     clusters: [
@@ -56,7 +59,7 @@ function withBrokenCurrentContext(kubeconfig: string): string {
     ],
     contexts: [
       { name: "broken", context: { cluster: "broken", user: "default" } },
-      { name: "app", context: { cluster: "default", user: "default" } },
+      { name: "app", context: { cluster: own, user: own } },
     ],
     "current-context": "broken",
   });
@@ -112,6 +115,30 @@ test("a dry run prints what would be written and changes nothing in either clust
   const { auth } = parseForeignKubeconfig(tenantKubeconfig);
   assert.ok(auth.kind === "token" && !service.stdout().includes(auth.token.reveal()));
   assert.deepEqual(await state(), earlier);
+});
+
+test("a control plane that is bound to itself is refused before the login, and nothing is left in it", async () => {
+  const { uid = "" } = (await consumer.client.get(namespaces, { name: "kube-system" })).metadata;
+  const requests = [requestFor("widgets")];
+  await using backend = await startBackend(tenantKubeconfig, requests, {
+    controlPlaneId: controlPlaneIdOf(uid),
+  });
+  const earlier = await state();
+  for (const more of [[], ["--dry-run"]]) {
+    const run = await kubectlBind([backend.url, ...more], { browser });
+    assert.equal(run.code, 1);
+    assert.match(
+      run.stderr(),
+      /error: context app, https:\S+ is the control plane of Example itself\. .*--context.*\. Nothing was changed/,
+    );
+  }
+  assert.deepEqual(backend.clusterIds, [], "no login, so no tenant");
+  assert.deepEqual(await state(), earlier);
+  for (const controlPlaneId of [uid, controlPlaneIdOf("other"), { uid }, "x".repeat(10_000), 7]) {
+    await using liar = await startBackend(tenantKubeconfig, requests, { controlPlaneId });
+    const run = await kubectlBind([liar.url, "--dry-run"]);
+    assert.equal(run.code, 0, run.stderr());
+  }
 });
 
 test("an API server that never gets the binding kind is not waited for without end", async () => {

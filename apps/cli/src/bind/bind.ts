@@ -2,7 +2,7 @@
 import { clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
 import { bindApis } from "./apis.ts";
 import { proveCluster } from "./cluster-proof.ts";
-import { requireNamespacedBindings } from "../app-cluster/konnector.ts";
+import { requireBindable } from "../app-cluster/bindable.ts";
 import { connectConsumer, connectProvider } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
@@ -11,6 +11,7 @@ import { login } from "./login.ts";
 import type { BindOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
 import { fetchProvider } from "./provider.ts";
+import { refuseControlPlane } from "./refuse-control-plane.ts";
 import { checkRequests } from "./requested.ts";
 import { showBindings } from "./show-bindings.ts";
 
@@ -20,7 +21,8 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
   await using consumer = await connectConsumer(options);
   terminal.say(`App cluster: ${consumer.place}.`);
-  await requireNamespacedBindings(consumer, context.signal);
+  await refuseControlPlane(consumer, provider, context.signal);
+  await requireBindable(context, consumer);
   const clusterName = options.clusterName ?? displayName(consumer.name);
   if (clusterName !== undefined)
     terminal.say(`The provider sees this cluster as ${clusterName}; --cluster-name changes that.`);

@@ -39,6 +39,7 @@ const provider: ProviderDescription = {
   prettyName: "Example",
   version: "v1.6.0",
   loginUrl: new URL(`${base}/authorize`),
+  controlPlaneId: undefined,
 };
 const secret = { namespace: consumerNamespace, name: clusterKeySecret };
 

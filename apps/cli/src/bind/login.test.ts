@@ -11,6 +11,7 @@ const provider: ProviderDescription = {
   prettyName: "Example",
   version: "v1.0.0",
   loginUrl: new URL("http://provider.test/authorize?keep=1"),
+  controlPlaneId: undefined,
 };
 
 function responseFor(sid: string): BindingResponse {

@@ -10,6 +10,8 @@ export interface ProviderDescription {
   readonly version: string;
   /** URL of the login page; https, or http on loopback. */
   readonly loginUrl: URL;
+  /** Id that the provider gives its control plane; undefined if it gives none. */
+  readonly controlPlaneId: string | undefined;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function fetchProvider(
     prettyName: provider.providerPrettyName,
     version: provider.version,
     loginUrl: loginUrlFor(url, login, allowAuthorizeUrl),
+    controlPlaneId: provider.controlPlaneId,
   };
 }
 

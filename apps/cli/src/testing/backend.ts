@@ -17,13 +17,15 @@ export interface FakeBackend extends AsyncDisposable {
 export async function startBackend(
   kubeconfig: string,
   requests: BindingResponse["requests"],
+  /** More fields of the description, right or wrong. */
+  more: object = {},
 ): Promise<FakeBackend> {
   const clusterIds: string[] = [];
   const clusterNames: (string | null)[] = [];
   let base = "";
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", base);
-    if (pathname === "/export") response.end(JSON.stringify(descriptionOf(base)));
+    if (pathname === "/export") response.end(JSON.stringify({ ...descriptionOf(base), ...more }));
     else if (pathname !== "/authorize") response.writeHead(404).end();
     else {
       clusterIds.push(searchParams.get("c") ?? "");

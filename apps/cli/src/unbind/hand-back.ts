@@ -69,7 +69,8 @@ export async function handBack(
     terminal.say("No APIServiceBinding has a finalizer or annotations of this konnector. Nothing to do.");
     return;
   }
-  if (!options.acceptCopies) await refuseCopies(consumer, marked, signal);
+  if (!options.acceptCopies)
+    await refuseCopies(consumer, marked, { signal, requestTimeoutMs: options.requestTimeoutMs });
   for (const binding of marked) await removeMarks(context, consumer, binding, options.dryRun);
   for (const one of left) {
     terminal.say(
@@ -106,11 +107,11 @@ export async function handBack(
 async function refuseCopies(
   consumer: Consumer,
   bindings: readonly APIServiceBinding[],
-  signal: AbortSignal,
+  options: Parameters<typeof obstacleOfNames>[2],
 ): Promise<void> {
   const obstacles: string[] = [];
   for (const binding of bindings) {
-    const obstacle = await obstacleOfNames(consumer, binding, signal);
+    const obstacle = await obstacleOfNames(consumer, binding, options);
     if (obstacle !== undefined) obstacles.push(obstacle);
   }
   if (obstacles.length === 0) return;

@@ -1,6 +1,8 @@
 /** release, unbind and hand-back on real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { after, test } from "node:test";
 import {
   apiServiceBindings,
@@ -298,7 +300,7 @@ test("hand-back notices a konnector of ours that puts its finalizer back, and sa
   );
 });
 
-test("hand-back refuses cluster-scoped claims for which a konnector in Go makes second objects, and says which", async () => {
+test("hand-back refuses cluster-scoped claims for which a konnector in Go makes second objects, and says which", async (t) => {
   const pulleys = await bindApi(consumer, provider, "cluster-a", "pulleys", false);
   const make = (client: KubeClient, name: string): Promise<KubeObject> =>
     client.create(pulleys.type, objectOfType(pulleys.type, { name }));
@@ -316,6 +318,20 @@ test("hand-back refuses cluster-scoped claims for which a konnector in Go makes 
   await provider.client.create(clusterRoleBindings, roleBindingObject({ name: "pulleys" }, role, subject));
   const kubeconfig = await readFile(fixture.paths.tenant, "utf8");
   await consumer.client.create(secrets, secretObject(consumerNamespace, "kubeconfig-x", { kubeconfig }));
+  const silent = createServer((socket) => void socket.resume()).listen(0, "127.0.0.1");
+  t.after(() => void silent.close());
+  await once(silent, "listening");
+  const address = silent.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const nowhere = kubeconfig.replace(/server: .*/, `server: https://127.0.0.1:${port}`);
+  const ref = { namespace: consumerNamespace, name: "kubeconfig-x" };
+  const encoded = (text: string): string => Buffer.from(text).toString("base64");
+  await consumer.client.mergePatch(secrets, ref, { data: { kubeconfig: encoded(nowhere) } });
+  const started = performance.now();
+  const late = await fixture.run(["hand-back", pulleys.name, "--request-timeout=1s"]);
+  assert.match(late.stderr(), /cannot be read: The control plane at https:\S+ does not answer \(no answer/);
+  assert.ok(performance.now() - started < 9_000, "a connection may take ten seconds by default");
+  await consumer.client.mergePatch(secrets, ref, { data: { kubeconfig: encoded(kubeconfig) } });
   const refused = await fixture.run(["hand-back"]);
   assert.equal(refused.code, 1);
   assert.match(

@@ -3,7 +3,7 @@ import { type APIServiceBinding, consumerNamespace, printable } from "@klutch/ap
 import { findCondition, isTrue } from "@klutch/kube-core";
 import { hasLiveKonnector, type Home, namesOf, needsKonnector } from "../app-cluster/home.ts";
 import { counted, named } from "../findings.ts";
-import { blockedClaims } from "./order.ts";
+import { type BlockedClaim, blockedClaims } from "./order.ts";
 import type { Survey } from "./survey.ts";
 
 /** Everything that was read before the first change. */
@@ -95,9 +95,15 @@ function unreachable(found: Found): readonly string[] {
 function blocked({ claims, home }: Found, wanted: Wanted): readonly string[] {
   if (wanted.delete || !hasLiveKonnector(home)) return [];
   return blockedClaims(claims).map(
-    ({ claim, users }) =>
-      `${claim} is being deleted and cannot go, because ${named(users)} still ${users.length === 1 ? "uses" : "use"} it. Delete ${users.length === 1 ? "that claim" : "those claims"} while ${users.length === 1 ? "its" : "their"} API is bound, wait until both are gone, and run the command again.`,
+    (one) => `${sentenceOf(one)} Wait until both are gone, and run the command again.`,
   );
+}
+
+/** Words that a claim cannot be deleted, with what to do. */
+export function sentenceOf({ claim, users }: BlockedClaim, state = "is being deleted"): string {
+  const [use, those, their] =
+    users.length === 1 ? ["uses", "that claim", "its"] : ["use", "those claims", "their"];
+  return `${claim} ${state} and cannot go, because ${named(users)} still ${use} it. Delete ${those} while ${their} API is bound.`;
 }
 
 function insideNamespace({ claims }: Found, wanted: Wanted): readonly string[] {

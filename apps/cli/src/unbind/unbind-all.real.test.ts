@@ -1,5 +1,6 @@
 /** unbind --all, hand-back and doctor on real API servers that delete namespaces; the konnector's part is played by hand. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import {
   apiServiceBindings,
@@ -20,9 +21,12 @@ import {
   serviceAccounts,
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
+import { formatYaml } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { confineKonnector } from "../app-cluster/confinement.ts";
 import { asConsumer, bindApi, type BoundPair, syncedClaim } from "../testing/bound-pair.ts";
+import { startBackend } from "../testing/backend.ts";
+import { requestFor } from "../testing/provider-side.ts";
 import { installByHand, reportReplicas, startKlutchFixture } from "../testing/fixture.ts";
 import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
 
@@ -121,6 +125,21 @@ test("unbind --all names every obstacle at once and begins nothing: held deletio
   await client.mergePatch(zippers.type, ref, { spec: { widgetRef: null } });
 });
 
+test("unbind of one API says which claims cannot be deleted, from the side of the user and of the used", async () => {
+  const user = { namespace: "app", name: "user" };
+  await client.mergePatch(zippers.type, user, { spec: { widgetRef: "one" } });
+  const used =
+    /Note: widgets\S+ app\/one (?:is being|would be) deleted and cannot go, because zippers\S+ app\/user still uses it\. Delete that claim while its API is bound\./;
+  for (const args of [[widgets.name], [zippers.name], [widgets.name, "--delete"]]) {
+    const run = await fixture.run(["unbind", ...args, "--dry-run"]);
+    assert.equal(run.code, 0, said(run));
+    assert.match(run.stderr(), used);
+  }
+  const both = await fixture.run(["unbind", zippers.name, "--delete", "--dry-run"]);
+  assert.doesNotMatch(both.stderr(), /Note:/, "the user is deleted, too");
+  await client.mergePatch(zippers.type, user, { spec: { widgetRef: null } });
+});
+
 test("unbind --all shows what it will do, with the app cluster, and without a yes changes nothing", async () => {
   for (const answers of [[], ["no"]]) {
     const run = await fixture.run(["unbind", "--all"], { answers });
@@ -216,6 +235,23 @@ test("half-way: klutch-bind is being deleted and its konnector is gone. doctor a
   const refused = await fixture.run(["unbind", "--all", "--yes"]);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr(), /klutch-bind is being deleted, and no konnector works[^]*klutch hand-back/);
+  await using backend = await startBackend(await readFile(fixture.paths.tenant, "utf8"), [
+    requestFor("widgets"),
+  ]);
+  const manifest = formatYaml(requestFor("widgets"));
+  for (const args of [
+    [backend.url],
+    [backend.url, "--dry-run"],
+    ["apiservice", "--remote-kubeconfig", fixture.paths.tenant, "-f", "-"],
+  ]) {
+    const bind = await fixture.run(args, { stdin: manifest }, "kubectl-bind");
+    assert.equal(bind.code, 1);
+    assert.match(
+      bind.stderr(),
+      /error: No API can be bound .*klutch-bind is being deleted since \S+\. It waits for gizmos\S+, .* klutch hand-back .* Then klutch unbind --all removes/,
+    );
+  }
+  assert.deepEqual(backend.clusterIds, [], "no login");
   const letGo = await fixture.run(["hand-back"]);
   assert.equal(letGo.code, 0, said(letGo));
   await waitFor("the namespace", async () => (await client.find(namespaces, home)) === undefined);

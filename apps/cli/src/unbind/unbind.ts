@@ -15,6 +15,7 @@ import { columns } from "../output.ts";
 import { waitFor } from "../wait.ts";
 import {
   findBinding,
+  listBindings,
   listMetadata,
   noSuchBinding,
   parseApiName,
@@ -22,6 +23,9 @@ import {
 } from "../app-cluster/bound-resource.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
 import { counted } from "../findings.ts";
+import { isOfThisCluster, sentenceOf } from "./obstacles.ts";
+import { blockedClaims } from "./order.ts";
+import { survey } from "./survey.ts";
 
 /** Flags of `unbind`. */
 export interface UnbindOptions extends CommonOptions {
@@ -49,6 +53,7 @@ export async function unbind(context: CliContext, name: string, options: UnbindO
   const policy = policyOf(binding, options);
   const claims = await claimsByNamespace(consumer, name, signal);
   describe(context, binding, policy, claims);
+  await warnOfUsers(context, consumer, name, policy);
   if (options.dryRun) {
     context.terminal.say("Dry run: nothing was changed.");
     return;
@@ -126,6 +131,27 @@ function describe(
   if (claims.size > 0) {
     const rows = [...claims].map(([one, count]) => ["", one, String(count)]);
     terminal.say(columns([["", "NAMESPACE", "OBJECTS"], ...rows]).trimEnd());
+  }
+}
+
+/** Says which claims of the API cannot be deleted, and which of them keep claims of other APIs from being deleted. */
+async function warnOfUsers(
+  { signal, terminal }: CliContext,
+  consumer: Consumer,
+  name: string,
+  policy: Policy,
+): Promise<void> {
+  const bindings = ((await listBindings(consumer, signal)) ?? []).filter(isOfThisCluster);
+  const { claims } = await survey(consumer, bindings, signal);
+  const coming =
+    policy === "Delete"
+      ? claims.map((one) => (one.api === name ? { ...one, isDeleting: true } : one))
+      : claims;
+  const isAbout = (label: string): boolean => label.startsWith(`${name} `);
+  const blocked = blockedClaims(coming).filter(({ claim, users }) => [claim, ...users].some(isAbout));
+  for (const one of blocked) {
+    const state = policy === "Delete" && isAbout(one.claim) ? "would be deleted" : "is being deleted";
+    terminal.say(`Note: ${sentenceOf(one, state)}`);
   }
 }
 
