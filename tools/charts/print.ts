@@ -70,13 +70,11 @@ export function baseTemplate(name: string, manifest: object): string {
 
 /** Returns a named template with the program's arguments: a line for each value that has a flag and is set. */
 export function flagsTemplate(name: string, table: ValueTable): string {
-  const lines = valuesIn(table).flatMap((each) =>
-    each.flag === undefined ? [] : [flagLines(each, each.flag)],
-  );
-  return `{{- define "${name}" -}}\n${lines.join("")}{{- end }}\n`;
+  const given = valuesIn(table).filter(({ flag }) => flag !== undefined);
+  return `{{- define "${name}" -}}\n${given.map(flagLines).join("")}{{- end }}\n`;
 }
 
-function flagLines({ path, schema }: ChartValue, flag: string): string {
+function flagLines({ path, schema, flag }: ChartValue): string {
   const value = `.Values.${path}`;
   const line = (printed: string): string => `- {{ printf "--${flag}=%s" (${printed}) | quote }}\n`;
   const types = [schema["type"]].flat();

@@ -16,8 +16,7 @@ export const arrowChecks: Finders = {
     const architecture = readArchitecture(text(architecturePage));
     return files(isHandWritten).flatMap((file) =>
       importsOf(file.text)
-        .map((specifier) => violation(architecture, file.path, specifier))
-        .filter((problem) => problem !== undefined)
+        .flatMap((specifier) => violation(architecture, file.path, specifier) ?? [])
         .map((problem) => `${file.path}: ${problem}`),
     );
   },

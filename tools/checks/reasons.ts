@@ -41,7 +41,9 @@ export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
 function wordsOf({ path, text }: SourceFile): readonly string[] {
   const fields = makingConditions.test(path);
   const around = [...patterns, ...(fields ? fieldPatterns : [])].flatMap((pattern) =>
-    [...text.matchAll(pattern)].flatMap((match) => match.slice(1).flatMap((found) => valueOf(found, text))),
+    [...text.matchAll(pattern)].flatMap((match) =>
+      match.slice(1).flatMap((found) => valueOf(found, text) ?? []),
+    ),
   );
   const stated = fields ? statements.flatMap((pattern) => text.match(pattern) ?? []) : [];
   const within = stated.flatMap((statement) =>
@@ -51,11 +53,9 @@ function wordsOf({ path, text }: SourceFile): readonly string[] {
 }
 
 /** A word in quotes is itself; a name is what a constant of the file holds, or nothing. */
-function valueOf(found: string | undefined, text: string): readonly string[] {
-  if (found === undefined) return [];
-  if (found.startsWith('"')) return [found.slice(1, -1)];
-  const held = new RegExp(String.raw`\bconst ${found}(?:: string)? = "([A-Z]\w+)";`).exec(text)?.[1];
-  return held === undefined ? [] : [held];
+function valueOf(found: string | undefined, text: string): string | undefined {
+  if (found === undefined || found.startsWith('"')) return found?.slice(1, -1);
+  return new RegExp(String.raw`\bconst ${found}(?:: string)? = "([A-Z]\w+)";`).exec(text)?.[1];
 }
 
 /** Words in code of the first cell of each row of a page's tables: what the row explains. */

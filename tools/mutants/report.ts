@@ -1,5 +1,4 @@
 /** The verdicts on mutants: as tables for people, as JSON, and beside those of another tree. */
-
 import type { Mutant } from "./choose-mutants.ts";
 
 /** A mutant and the test that caught it. */

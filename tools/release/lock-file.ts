@@ -47,9 +47,6 @@ function packageIn(lock: unknown, folder: string): LockedPackage {
 
 /** Folders of the packages that files belong to, each once, by name. Files of this repository belong to none. */
 export function packageFolders(files: readonly string[]): readonly string[] {
-  const folders = files.flatMap((file) => {
-    const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
-    return found === undefined ? [] : [found];
-  });
+  const folders = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
   return [...new Set(folders)].toSorted();
 }

@@ -2,6 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { setInterval, setTimeout } from "node:timers/promises";
+import { parsedJson } from "@klutch/http-client";
 import { recordsAt, textAt } from "@klutch/kube-core";
 import { repositoryRoot } from "../root.ts";
 import { endAll, processesOf, type StartedProcess } from "./processes.ts";
@@ -84,12 +85,8 @@ async function keptBy(processes: readonly StartedProcess[], reports: string): Pr
 
 /** Counts the handles of a report by type, as libuv calls them; undefined for half a report. */
 function handlesIn(text: string): string | undefined {
-  let report: unknown;
-  try {
-    report = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const report = parsedJson(text);
+  if (report === undefined) return undefined;
   const kept = recordsAt(report, "libuv").filter(
     (each) => each["is_active"] === true && each["is_referenced"] === true,
   );
