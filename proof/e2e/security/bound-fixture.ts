@@ -238,6 +238,7 @@ export async function startNeighbour(
   await waitFor("the API to be served to B", () => client.create(databases, object));
   const place = { ...claim, namespace: serviceNamespaceName(tenants.b, claim.namespace) };
   const upstream = (): Promise<DynamicObject | undefined> => controlPlane.client.find(databases, place);
+  await waitFor("B's claim in the control plane", upstream);
   let size = 0;
   return Object.assign(stack.move(), {
     async edit() {
