@@ -21,6 +21,7 @@ test("the lines of install.md lead from empty clusters to a database that a Pod 
   assert.equal(sandbox.child.exitCode, 0, text);
   for (const line of [
     /^.* docs\/release\.md: Install the plugin: done/m,
+    /^.* docs\/install\.md: 5\. Bind an app cluster, app cluster B: done/m,
     /^.* docs\/install\.md: 6\. The first claim: done/m,
     /its database says: Hello from a Pod of app cluster A$/m,
     /MiB {2}Pod klutch-bind\/konnector-\S+$/m,

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  apiServiceBindings,
   apiServiceExportRequests,
   apiServiceExportTemplates,
   bindCrds,
@@ -13,6 +14,8 @@ import {
   konnectorManifests,
   konnectorName,
   kubeconfigKey,
+  serviceNamespaceName,
+  unbindPolicyAnnotation,
 } from "@klutch/api";
 import {
   clusterRoles,
@@ -20,6 +23,7 @@ import {
   type DynamicObject,
   type KubeObject,
   namespaces,
+  numberAt,
   type ObjectRef,
   type ResourceType,
   roleBindings,
@@ -113,15 +117,16 @@ export interface BindingFixture extends Pick<BoundFixture, "kubectlBind"> {
   readonly controlPlane: ClusterAccess;
 }
 
-/** Tenant A binds the API with the plugin; app cluster and konnector reach the control plane at `server`, by default at itself. */
+/** A tenant, by default A, binds the API with the plugin; app cluster and konnector reach the control plane at `server`, by default at itself. */
 export async function bindDatabases(
   { appCluster, controlPlane, kubectlBind }: BindingFixture,
   server: string = controlPlane.config.server,
+  tenant: string = tenants.a,
 ): Promise<void> {
   const manifest = join(appCluster.dataDir, "request.yaml");
   await writeFile(manifest, formatYaml(exportRequest()));
-  const remote = join(appCluster.dataDir, `${tenants.a}.kubeconfig`);
-  await writeFile(remote, await tenantKubeconfig(controlPlane, tenants.a, server), { mode: 0o600 });
+  const remote = join(appCluster.dataDir, `${tenant}.kubeconfig`);
+  await writeFile(remote, await tenantKubeconfig(controlPlane, tenant, server), { mode: 0o600 });
   const flags = ["--accept-permissions", "--skip-konnector"];
   await kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
 }
@@ -199,6 +204,60 @@ export async function startBoundFixture<Cluster extends TestCluster>(
     startBackend,
     backend,
     clientOf,
+  });
+}
+
+/** App cluster B of tenant B, with a claim whose namespace and name a claim of A has, too. */
+export interface Neighbour extends AsyncDisposable {
+  /** Changes its claim; resolves when the control plane has the change at B's place. */
+  edit(): Promise<void>;
+  /** Kills its konnector with SIGKILL, and gives back how to start it again. */
+  killKonnector(): Promise<() => Promise<void>>;
+  /** Unbinds the API as `klutch unbind --delete` does; resolves when its object is gone on both sides. */
+  unbind(): Promise<void>;
+}
+
+/** Binds `appCluster` as B, which ends with it. The fixture's backend must run. */
+export async function startNeighbour(
+  { controlPlane }: Pick<BindingFixture, "controlPlane">,
+  appCluster: TestCluster,
+  claim: { readonly namespace: string; readonly name: string },
+): Promise<Neighbour> {
+  await using stack = new AsyncDisposableStack();
+  const { client } = stack.use(appCluster);
+  // It ends before the cluster.
+  const started = stack.use(new AsyncDisposableStack());
+  await installRights(client, konnectorManifests({ image: "none" }));
+  const kubectlBind = pluginFor(await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config));
+  const start = async (): Promise<RunningProcess> =>
+    started.use(await runKonnector(appCluster, { program: ownProgram("konnector"), name: "konnector-b" }));
+  const konnector = await start();
+  await bindDatabases({ appCluster, controlPlane, kubectlBind }, undefined, tenants.b);
+  await client.create(namespaces, namespaceObject(claim.namespace));
+  const object = databaseObject(claim.namespace, claim.name, { size: 0 });
+  await waitFor("the API to be served to B", () => client.create(databases, object));
+  const place = { ...claim, namespace: serviceNamespaceName(tenants.b, claim.namespace) };
+  const upstream = (): Promise<DynamicObject | undefined> => controlPlane.client.find(databases, place);
+  await waitFor("B's claim in the control plane", upstream);
+  let size = 0;
+  return Object.assign(stack.move(), {
+    async edit() {
+      await client.mergePatch(databases, claim, { spec: { size: ++size } });
+      await waitFor("B's edit", async () => numberAt((await upstream())?.spec, "size") === size);
+    },
+    async killKonnector() {
+      await konnector.kill();
+      return async () => void (await start());
+    },
+    async unbind() {
+      const ref = { namespace: consumerNamespace, name: databasesName };
+      const annotations = { [unbindPolicyAnnotation]: "Delete" };
+      await client.mergePatch(apiServiceBindings, ref, { metadata: { annotations } });
+      await client.delete(apiServiceBindings, ref);
+      const isThere = (): Promise<unknown> => client.find(apiServiceBindings, ref);
+      await waitFor("B to be unbound", async () => (await isThere()) === undefined);
+      await waitFor("B's object to be gone", async () => (await upstream()) === undefined);
+    },
   });
 }
 

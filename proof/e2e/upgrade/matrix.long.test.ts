@@ -8,10 +8,16 @@ import { ownProgram } from "@klutch/engines";
 import { bindCrds } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
 import { leaseCluster } from "@klutch/kube-testing";
-import { type BoundFixture, type StartedProgram, startBoundFixture } from "../security/bound-fixture.ts";
+import {
+  type BoundFixture,
+  type Neighbour,
+  type StartedProgram,
+  startBoundFixture,
+  startNeighbour,
+} from "../security/bound-fixture.ts";
 import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
 import { makeLivingClaims, measureStretch } from "./measured.ts";
-import { editClaims, type Traffic } from "./traffic.ts";
+import { editClaims, namespace, type Traffic } from "./traffic.ts";
 
 /** Number of claims that are edited. */
 const edited = 25;
@@ -21,6 +27,8 @@ after(() => stack.disposeAsync());
 /** Holds the fixture and traffic, and starts and ends the programs of each stage. */
 interface Matrix {
   readonly fixture: BoundFixture;
+  /** App cluster B, whose konnector is of this release and stays. */
+  readonly neighbour: Neighbour;
   readonly traffic: Traffic;
   readonly start: (part: "backend" | "konnector", release: "earlier" | "this") => StartedProgram;
   /** Ends the running program. */
@@ -55,12 +63,14 @@ async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
   const fixture = stack.use(await startBoundFixture(leaseCluster, options));
   const konnector = await fixture.startKonnector(start("konnector", "earlier"));
   const names = (await makeLivingClaims(fixture, { claims: 500, secrets: 100 })).slice(0, edited);
+  const [name = ""] = names;
+  const neighbour = stack.use(await startNeighbour(fixture, await leaseCluster(), { namespace, name }));
   const traffic = stack.use(editClaims(fixture, { names }));
   const end = {
     backend: async () => fixture.backend[Symbol.asyncDispose](),
     konnector: () => konnector.stop(),
   };
-  return { fixture, traffic, start, end };
+  return { fixture, neighbour, traffic, start, end };
 }
 
 async function replaceBackend({ fixture, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
@@ -78,11 +88,15 @@ async function replaceKonnector({ fixture, start, end }: Matrix, release: "earli
 /** Changes something while claims are edited, and checks the writes. */
 async function stage(
   t: TestContext,
-  { fixture, traffic }: Matrix,
+  { fixture, neighbour, traffic }: Matrix,
   name: string,
   change: () => Promise<void>,
 ): Promise<void> {
-  const seen = await measureStretch(fixture, traffic, { name, edits: edited, happens: change });
+  const happens = async (): Promise<void> => {
+    await change();
+    await neighbour.edit();
+  };
+  const seen = await measureStretch(fixture, traffic, { name, edits: edited, happens });
   t.diagnostic(
     `${name}: ${seen.edits} edits, slowest ${seen.slowestMs.toFixed(0)} ms, longest not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
       `${seen.changed.length} objects changed, ${seen.needless.length} needlessly`,

@@ -1,6 +1,7 @@
 /** The lease that the konnector which works for an app cluster renews. */
 import { consumerNamespace } from "@klutch/api";
-import { type Lease, leases } from "@klutch/kube-core";
+import { isForbidden } from "@klutch/kube";
+import { keyOf, type Lease, leases } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 
 /** State of the konnector's lease. */
@@ -21,7 +22,35 @@ export async function konnectorLease(
   signal: AbortSignal,
 ): Promise<LeaseState | undefined> {
   const ref = { namespace: consumerNamespace, name: consumerNamespace };
-  const lease = await client.find<Lease>(leases, ref, { signal });
+  return stateOf(await client.find<Lease>(leases, ref, { signal }), now);
+}
+
+/**
+ * The leases beside the usual one that konnectors renew: all in the konnector's namespace, and those of its name elsewhere, as of a konnector in Go that
+ * runs outside of a Pod. Those of AppClusterBindings, in their root namespaces, serve other clusters. As `namespace/name`; none when leases may not be listed.
+ */
+export async function otherKonnectorLeases(
+  { client }: Consumer,
+  now: number,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, LeaseState>> {
+  const others = new Map<string, LeaseState>();
+  try {
+    for await (const lease of client.listAll<Lease>(leases, { signal })) {
+      const { namespace, name } = lease.metadata;
+      const isHere = namespace === consumerNamespace;
+      const isRoot = namespace?.startsWith(`${consumerNamespace}-`) === true;
+      if (isHere ? name === consumerNamespace : isRoot || name !== consumerNamespace) continue;
+      const state = stateOf(lease, now);
+      if (state?.isLive === true) others.set(keyOf(lease), state);
+    }
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  return others;
+}
+
+function stateOf(lease: Lease | undefined, now: number): LeaseState | undefined {
   if (lease?.spec?.renewTime === undefined) return undefined;
   const { holderIdentity: holder = "", leaseDurationSeconds: durationSeconds = 15, renewTime } = lease.spec;
   const ageSeconds = Math.round((now - Date.parse(renewTime)) / 1000);

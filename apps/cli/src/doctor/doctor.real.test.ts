@@ -13,12 +13,14 @@ import {
   clusterRoles,
   deployments,
   type DynamicObject,
+  leases,
+  microTime,
   namespaces,
   pods,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { roleBindingObject, roleObject } from "@klutch/kube-testing";
+import { namespaceObject, objectOfType, roleBindingObject, roleObject } from "@klutch/kube-testing";
 import { startKlutchFixture } from "../testing/fixture.ts";
 
 const fixture = await startKlutchFixture();
@@ -39,6 +41,33 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
   assert.equal(healthy.code, 0, healthy.stdout());
   assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
   assert.match(healthy.stderr(), /No problems\.\n$/);
+});
+
+test("doctor: a lease of another name or place that a konnector renews is a problem; one of an AppClusterBinding or an old one is not", async () => {
+  const renew = async (namespace: string, name: string, renewTime = microTime(Date.now())): Promise<void> => {
+    if (namespace.startsWith("klutch-bind-"))
+      await consumer.client.create(namespaces, namespaceObject(namespace));
+    const spec = {
+      holderIdentity: `go-${name}`,
+      leaseDurationSeconds: 600,
+      renewTime,
+      acquireTime: renewTime,
+    };
+    await consumer.client.create<DynamicObject>(leases, objectOfType(leases, { namespace, name }, { spec }));
+  };
+  await renew("kube-system", consumerNamespace);
+  await renew("kube-system", "kube-controller-manager");
+  await renew(consumerNamespace, "old", "2026-01-01T00:00:00.000000Z");
+  await renew("klutch-bind-default-edge", consumerNamespace);
+  const run = await fixture.run(["doctor"]);
+  assert.equal(run.code, 1);
+  const found = [...run.stdout().matchAll(/problem +Lease (\S+) is held by (\S+), too: a second konnector/g)];
+  assert.deepEqual(
+    found.map(([, lease, holder]) => [lease, holder]),
+    [["kube-system/klutch-bind", "go-klutch-bind"]],
+  );
+  await consumer.client.delete(leases, { namespace: "kube-system", name: consumerNamespace });
+  assert.equal((await fixture.run(["doctor"])).code, 0);
 });
 
 /** Writes the conditions of a claim, as a control plane would. */

@@ -1,9 +1,9 @@
 /** Checks that a konnector works for an app cluster: its namespace, its Deployment, and the lease that the leader renews. */
-import { type APIServiceBinding, consumerNamespace, konnectorName } from "@klutch/api";
+import { type APIServiceBinding, consumerNamespace, konnectorName, printable } from "@klutch/api";
 import { pods } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
 import { hasLiveKonnector, type Home, namesOf, needsKonnector } from "../app-cluster/home.ts";
-import type { LeaseState } from "../app-cluster/konnector-lease.ts";
+import { type LeaseState, otherKonnectorLeases } from "../app-cluster/konnector-lease.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { counted } from "../findings.ts";
@@ -14,7 +14,7 @@ const handBack =
 
 /** Looks at both, and at the namespace that holds them. */
 export async function checkKonnector(
-  { signal }: CliContext,
+  { signal, clock }: CliContext,
   consumer: Consumer,
   home: Home,
   bindings: readonly APIServiceBinding[],
@@ -23,9 +23,15 @@ export async function checkKonnector(
   const alive = leaseFinding(home.lease, home.deployment !== undefined);
   const outsider = hasLiveKonnector(home) ? outsiderOf(home.lease, podNames) : undefined;
   const waiting = bindings.filter(needsKonnector);
+  const others = await otherKonnectorLeases(consumer, clock.now(), signal);
   return {
     title: "Konnector",
-    findings: [...namespaceFindings(home, waiting), deploymentFinding(home, outsider, waiting), alive],
+    findings: [
+      ...namespaceFindings(home, waiting),
+      deploymentFinding(home, outsider, waiting),
+      alive,
+      ...[...others].map(otherFinding),
+    ],
   };
 }
 
@@ -109,6 +115,14 @@ function missingDeployment(what: string, home: Home, waiting: readonly APIServic
     home.namespace === "active"
       ? "Bind an API with kubectl bind; that installs the konnector. Or remove the rest of Klutch: klutch unbind --all"
       : "Bind an API with kubectl bind; that installs the konnector.",
+  );
+}
+
+/** Two konnectors with two leases do not know of each other. */
+function otherFinding([lease, { holder }]: readonly [string, LeaseState]): Finding {
+  return problem(
+    `Lease ${printable(lease)} is held by ${printable(holder)}, too: a second konnector may work in this cluster, and both would write the same objects.`,
+    `Stop one of the two, or let both use the same --lease-name and --lease-namespace. An event TwoKonnectors on an APIServiceBinding says that two work: kubectl --namespace ${consumerNamespace} get events`,
   );
 }
 

@@ -1,4 +1,5 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
+import { plainText } from "@klutch/api";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { falseCondition, type NewCondition, trueCondition, wholeSeconds } from "@klutch/kube-core";
 import {
@@ -198,7 +199,21 @@ export class Provider implements Part {
       credentials: this.#options.credentials,
       report: (condition) => this.#reportHeartbeat(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
+      reportOther: (version) => this.#reportOther(version),
     });
+  }
+
+  /** An event and no condition: a konnector in Go would write another `Ready`, and the two would answer each other. */
+  #reportOther(version: string): void {
+    const { bindings, credentials, runtime } = this.#options;
+    const text = `another konnector (version ${plainText(version, 32)}) works with the access of this cluster to its provider, and both write the same objects. Stop one; klutch doctor lists the leases of the two`;
+    runtime.logger.warn("another konnector works with the same access", { server: this.address });
+    // In control-plane mode the bindings are in another cluster than the events.
+    if (credentials === undefined) return;
+    for (const key of this.#status.bindings) {
+      const binding = bindings.get(key);
+      if (binding !== undefined) void this.#events.record(binding, "Warning", "TwoKonnectors", text);
+    }
   }
 
   #createReachability({ exports }: ProviderCaches, bindings: BindingReconciler): Startable {

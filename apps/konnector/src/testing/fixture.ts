@@ -72,6 +72,7 @@ export interface RunningKonnector extends AsyncDisposable {
 /** Options of a konnector in a test. */
 export interface StartOptions {
   readonly identity?: string | undefined;
+  readonly leaseName?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
   readonly logger?: Logger | undefined;
 }
@@ -87,7 +88,7 @@ export async function startKonnector(
   const watches: string[] = [];
   const running = runAgent({
     config: {
-      leaseName: consumerNamespace,
+      leaseName: options.leaseName ?? consumerNamespace,
       leaseNamespace: consumerNamespace,
       identity: options.identity ?? "test",
       installCrd: true,

@@ -11,6 +11,7 @@ import {
   accountConfig,
   type FaultProxy,
   installKinds,
+  leaseCluster,
   namespaceObject,
   type OwnCluster,
   startCluster,
@@ -24,11 +25,13 @@ import {
   databaseObject,
   databases,
   databasesName,
+  type Neighbour,
   startBoundFixture,
+  startNeighbour,
 } from "../../security/bound-fixture.ts";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
-import { claimNamespaces, type ClusterName, type Plan } from "./plan.ts";
+import { claimNamespaces, type ClusterName, neighbourClaim, type Plan } from "./plan.ts";
 
 type Server = Parameters<OwnCluster["kill"]>[0];
 
@@ -54,6 +57,8 @@ export interface Fixture extends AsyncDisposable {
   readonly runs: AgentRuns;
   /** The agent that always runs, and an agent that comes and goes. */
   readonly agents: readonly [AgentSlot, AgentSlot];
+  /** App cluster B at the same control plane, past all wires. */
+  readonly neighbour: Neighbour;
   /** Chooses the way between agents and clusters. */
   route(plan: Plan): void;
 }
@@ -82,6 +87,7 @@ export async function startFixture(): Promise<Fixture> {
     throw new Error(`the agent does not get going:\n${await agents[0].lastWords(30)}`, { cause: error });
   });
   await agents[0].stop();
+  const neighbour = stack.use(await startNeighbour(fixture, await leaseCluster(), neighbourClaim));
   // The backend has nothing left to do, and the objects that it made stay.
   await fixture.backend.stop();
   const sides = { consumer, provider };
@@ -89,6 +95,7 @@ export async function startFixture(): Promise<Fixture> {
     sides,
     runs,
     agents,
+    neighbour,
     route(plan: Plan) {
       for (const name of ["consumer", "provider"] as const) {
         const { wire, watchProxy, cluster } = sides[name];

@@ -43,7 +43,7 @@ export async function read({ sides }: Fixture): Promise<Reading> {
   const places = claimNamespaces.map((one) => serviceNamespaceName(tenants.a, one));
   const [claims, upstreams, copies, sources] = await Promise.all([
     listAll(consumer, databases),
-    listAll(provider, databases),
+    listAll(provider, databases, places),
     listAll(consumer, secrets, claimNamespaces),
     listAll(provider, secrets, places),
   ]);

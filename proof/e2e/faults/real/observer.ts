@@ -4,7 +4,7 @@ import { isForbidden, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isDeleting, keyOf, numberAt, textAt } from "@klutch/kube-core";
 import { followObjects } from "@klutch/kube-testing";
 import type { Ledger } from "./ledger.ts";
-import { claimNamespaces } from "./plan.ts";
+import { claimNamespaces, neighbourClaim } from "./plan.ts";
 import { databases, tenants } from "../../security/bound-fixture.ts";
 import type { Fixture } from "./fixture.ts";
 
@@ -79,6 +79,7 @@ export function claimWatch(ledger: Ledger): Follower {
 /** Upstream objects: one for each claim, at its place, deleted only after the claim, and never set back. */
 export function upstreamWatch(ledger: Ledger): Follower {
   const present = new Map<string, DynamicObject>();
+  const ofNeighbour = serviceNamespaceName(tenants.b, neighbourClaim.namespace);
   const places = claimNamespaces.map((one) => serviceNamespaceName(tenants.a, one));
   const idOf = (object: DynamicObject): string | undefined => textAt(object, "spec", "incarnation");
   const look = neverLower(["spec", "revision"], (object, before, now) =>
@@ -94,6 +95,7 @@ export function upstreamWatch(ledger: Ledger): Follower {
   return {
     seen(object) {
       const { uid = "", namespace = "" } = object.metadata;
+      if (namespace === ofNeighbour) return;
       const [id, key] = [idOf(object), keyOf(object)];
       if (!places.includes(namespace)) ledger.report(`${key} of the provider stands at no claim's place`);
       present.set(uid, object);

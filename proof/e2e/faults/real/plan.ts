@@ -77,6 +77,9 @@ export interface Plan {
 /** Consumer namespaces with claims. */
 export const claimNamespaces: readonly string[] = ["app", "shop"];
 
+/** The claim of app cluster B, with the name that seed 1 uses in A, too. */
+export const neighbourClaim = { namespace: "app", name: "w1-0" } as const;
+
 /** Number of creations that come before the first fault, and have arrived by then. */
 export const quietActions = 3;
 

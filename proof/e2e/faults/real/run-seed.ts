@@ -81,8 +81,16 @@ class SeedRun {
     const { actions } = this.#plan;
     for (const action of actions.slice(0, quietActions)) await this.#act(action);
     await this.#until("the first claims", problems);
-    for (const action of actions.slice(quietActions)) await this.#act(action);
+    // Its konnector lives through the kills of the control plane's servers, and feels nothing of those in A.
+    const { neighbour } = this.#fixture;
+    await Promise.all([
+      neighbour.edit().then(() => this.#say("B's claim is changed")),
+      (async () => {
+        for (const action of actions.slice(quietActions)) await this.#act(action);
+      })(),
+    ]);
     await this.#peace();
+    await neighbour.edit();
     const faultsOver = performance.now();
     await this.#until("convergence", problems);
     const settled = performance.now();

@@ -16,6 +16,8 @@ const pluginPage = "docs/release.md";
 const pluginHeading = "Install the plugin";
 /** Under this heading people name a broker that they have. */
 const brokerHeading = "3. A service broker";
+/** The page says to repeat these lines for another app cluster. */
+const bindHeading = "5. Bind an app cluster";
 
 /** Words that the application writes. */
 const words = "Hello from a Pod of app cluster A";
@@ -27,13 +29,16 @@ kubectl delete pod "$pod"`;
 /** Runs the page, from empty clusters to the first ready claim. Throws with the output of a failed command. */
 export async function followInstallPage(sandbox: NodeSandbox, progress: Progress): Promise<void> {
   const blocks = await blocksIn(page);
-  for (const part of [imagesHeading, brokerHeading])
+  const again = { ...sandbox.person, APP_CLUSTER: sandbox.cli.kubeconfigs.appB };
+  for (const part of [imagesHeading, brokerHeading, bindHeading])
     if (!blocks.some(({ heading }) => heading === part)) throw new Error(`${page} has no part "${part}"`);
   for (const { heading, language, text } of blocks) {
     if (language !== "sh") throw new Error(`${page} has a block of ${language} under "${heading}"`);
     if (heading === brokerHeading)
       await progress.step("the sandbox's broker, in a Pod of the control plane", () => bringAlong(sandbox));
     await progress.step(`${page}: ${heading}`, () => typed(text, sandbox.work, sandbox.person));
+    if (heading === bindHeading)
+      await progress.step(`${page}: ${heading}, app cluster B`, () => typed(text, sandbox.work, again));
     if (heading === imagesHeading)
       await progress.step(`${pluginPage}: ${pluginHeading}`, () => installExecutables(sandbox));
   }

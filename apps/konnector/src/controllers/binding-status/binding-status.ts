@@ -15,7 +15,7 @@ import {
   setConditions,
   wholeSeconds,
 } from "@klutch/kube-core";
-import type { Controller, ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { Controller, ReadYourWritesCache, ReconcileResult } from "@klutch/kube-runtime";
 import type { Sample } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
@@ -41,6 +41,8 @@ export class BindingStatus implements Startable {
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
+  /** Repairs of a status that another program changed, by binding. */
+  readonly #repairs = new Map<string, Repairs>();
   /** False when the kind's CRD is of an earlier release and drops the time: writing it again and again would not help. */
   #keepsHeartbeats = true;
 
@@ -120,14 +122,15 @@ export class BindingStatus implements Startable {
     return facts;
   }
 
-  async #write(key: string, signal: AbortSignal): Promise<void> {
+  async #write(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const cached = this.#bindings.get(key);
     if (cached === undefined) {
       this.#facts.delete(key);
-      return;
+      this.#repairs.delete(key);
+      return undefined;
     }
     const facts = this.#facts.get(key);
-    if (facts === undefined) return;
+    if (facts === undefined) return undefined;
     const binding = asBinding(cached);
     const now = this.#runtime.clock.now();
     const conditions = setConditions(
@@ -142,7 +145,15 @@ export class BindingStatus implements Startable {
       ...(providerPrettyName === undefined ? {} : { providerPrettyName }),
       ...(lastHeartbeatTime === undefined || !this.#keepsHeartbeats ? {} : { lastHeartbeatTime }),
     };
-    if (jsonEqual(status, binding.status)) return;
+    if (jsonEqual(status, binding.status)) return undefined;
+    const wish = [
+      binding.metadata.uid,
+      [...facts.conditions.values()],
+      providerPrettyName,
+      lastHeartbeatTime,
+    ];
+    const repairs = repairsOf(this.#repairs.get(key), wish, this.#runtime.clock.monotonic());
+    if (repairs.waitMs > 0) return { requeueAfterMs: repairs.waitMs };
     const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
     const answer = await this.#cluster.client.mergePatch<DynamicObject>(
       this.#cluster.bindingType,
@@ -151,9 +162,33 @@ export class BindingStatus implements Startable {
       { subresource: "status", signal },
     );
     this.#bindings.wrote(answer);
+    this.#repairs.set(key, repairs);
     if (asBinding(answer).status?.lastHeartbeatTime === undefined && lastHeartbeatTime !== undefined)
       this.#keepsHeartbeats = false;
+    return undefined;
   }
+}
+
+/** Writes that said the same as the one before. */
+interface Repairs {
+  readonly wish: unknown;
+  /** Monotonic milliseconds of the first of them. */
+  readonly since: number;
+  readonly count: number;
+  /** Wait before the next write, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Another konnector, which sees things otherwise, would change each status at once: some repairs are enough. */
+const repairsAtOnce = 5;
+const repairWindowMs = 60_000;
+
+function repairsOf(last: Repairs | undefined, wish: unknown, now: number): Repairs {
+  if (last === undefined || !jsonEqual(last.wish, wish)) return { wish, since: now, count: 0, waitMs: 0 };
+  const untilMs = last.since + repairWindowMs - now;
+  if (untilMs <= 0) return { wish, since: now, count: 1, waitMs: 0 };
+  const count = last.count + 1;
+  return { ...last, count, waitMs: count > repairsAtOnce ? untilMs : 0 };
 }
 
 /** Least time between two heartbeats that a binding shows: each is a write to it. */

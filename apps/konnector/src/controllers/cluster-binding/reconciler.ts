@@ -11,6 +11,7 @@ import {
   clusterBindingName,
   clusterBindings,
   type ForeignClusterBinding,
+  klutchVersion,
   parseClusterBinding,
 } from "@klutch/api";
 import { isUnauthorized } from "@klutch/kube";
@@ -46,7 +47,18 @@ export interface ClusterBindingOptions extends ProviderParts {
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
+  /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
+  readonly reportOther: (version: string) => void;
 }
+
+/** The content of a heartbeat of this agent, besides its time. */
+interface Said {
+  readonly conditions: readonly NewCondition[];
+  readonly renewalKey: string | undefined;
+}
+
+/** A konnector that held the lease before may have sent a heartbeat that arrives this late. */
+const handOverMs = 20_000;
 
 /** Reports every 40 seconds and after each change of the ClusterBinding or the credential. There is one key. */
 export class ClusterBindingReconciler implements Part {
@@ -55,9 +67,14 @@ export class ClusterBindingReconciler implements Part {
   readonly #providerSecret: ProviderSecretWatch;
   /** False when the ClusterBinding's CRD drops the renewal key: writing it again and again would not help. */
   #keepsKeys = true;
+  /** The time of the last heartbeat that is accounted for. */
+  #heartbeat: string | undefined;
+  #said: Said | undefined;
+  readonly #startedAt: number;
 
   constructor(options: ClusterBindingOptions) {
     this.#options = options;
+    this.#startedAt = options.runtime.clock.monotonic();
     this.#controller = createController(options.runtime, "heartbeat", (_key, call) => this.#reconcile(call));
     this.#providerSecret = new ProviderSecretWatch(
       options.provider,
@@ -138,8 +155,12 @@ export class ClusterBindingReconciler implements Part {
         ? undefined
         : await connection.offerKey(renewalUrl, signal);
     const { heartbeatMs } = runtime.timing;
+    this.#notice(status);
     const next = statusOf(binding, { conditions, renewalKey, now, heartbeatMs });
-    if (jsonEqual(next, status)) return;
+    const said = { conditions, renewalKey };
+    const isNews = !jsonEqual(said, this.#said) || next.lastHeartbeatTime !== status.lastHeartbeatTime;
+    // What another konnector changed is put right with the next heartbeat: else the two would answer each other without end.
+    if (jsonEqual(next, status) || !isNews) return;
     const ref = { namespace: provider.tenant.namespace, name: clusterBindingName };
     const patch = { metadata: { resourceVersion }, status: next };
     const options = { subresource: "status", signal };
@@ -147,6 +168,20 @@ export class ClusterBindingReconciler implements Part {
     const kept = parseClusterBinding(answer).status.renewalKey;
     if (renewalKey !== undefined && kept !== renewalKey) this.#keepsKeys = false;
     own.wrote(answer);
+    this.#said = said;
+    this.#heartbeat = next.lastHeartbeatTime;
+  }
+
+  /** Two konnectors with leases of different names, or two clusters with one kubeconfig. */
+  #notice({ lastHeartbeatTime, konnectorVersion = "" }: ForeignClusterBinding["status"]): void {
+    const { runtime, reportOther } = this.#options;
+    const [before, shown] = [Date.parse(this.#heartbeat ?? ""), Date.parse(lastHeartbeatTime ?? "")];
+    // Times are of whole seconds. An earlier one is of a server that was restored.
+    const isForeign = this.#said !== undefined && konnectorVersion !== klutchVersion;
+    const isOther = shown > before || (shown === before && isForeign);
+    const isLate = runtime.clock.monotonic() - this.#startedAt > handOverMs;
+    if (isOther && isLate) reportOther(konnectorVersion);
+    this.#heartbeat = lastHeartbeatTime;
   }
 
   #describe(error: unknown): string {
