@@ -122,21 +122,23 @@ export class PairEvents {
     waiting: Waiting,
     { since, now }: { readonly since: number; readonly now: number },
   ): Promise<ReconcileResult | undefined> {
-    const { target, second, mapping } = observed;
+    const { target, second } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
     const leftMs = waiting === "deletionHeld" ? 0 : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
-    if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
-      const text = `${mapping.why}, so it is not used; ask the provider`;
-      await this.#recorder.record(claim, "Warning", "NamespaceRefused", text);
-      return undefined;
-    }
-    const [type, reason] = titles[waiting];
+    const [type, reason] = isRefused(waiting, observed) ? namespaceRefused : titles[waiting];
     const named =
       target === undefined || second === undefined ? "" : ` (${keyOfRef(target)} and ${keyOfRef(second)})`;
     await this.#recorder.record(claim, type, reason, wordsOf(waiting, observed) + named);
     return undefined;
   }
+}
+
+const namespaceRefused = ["Warning", "NamespaceRefused"] as const;
+
+/** Returns true if the wait for the namespace does not end by itself. */
+function isRefused(waiting: Waiting, { mapping }: PairObservation): boolean {
+  return waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined;
 }
 
 function isFirstStatus(step: Step, { status }: DynamicObject): boolean {
