@@ -4,8 +4,7 @@ import { type DynamicObject, isDeleting, keyOfRef } from "@klutch/kube-core";
 import {
   deletionHeldReason,
   isFresh,
-  nameTakenReason,
-  nameTakenWords,
+  missingSecretWords,
   type Step,
   tenantWords,
   type Waiting,
@@ -109,10 +108,11 @@ export class PairEvents {
     return tenantWords(message, this.#clusterNamespace);
   }
 
-  /** Records that the Secret with the claim's credentials is another one. */
-  async nameTaken({ consumer, takenSecret }: PairObservation): Promise<void> {
-    if (consumer === undefined || takenSecret === undefined || isDeleting(consumer)) return;
-    await this.#recorder.record(consumer, "Warning", nameTakenReason, nameTakenWords(takenSecret));
+  /** Records that the Secret with the claim's credentials is another one, or does not cross. */
+  async missingSecret({ consumer, missingSecret }: PairObservation): Promise<void> {
+    if (consumer === undefined || missingSecret === undefined || isDeleting(consumer)) return;
+    const text = missingSecretWords(missingSecret);
+    await this.#recorder.record(consumer, "Warning", missingSecret.reason, text);
   }
 
   /** Records on the claim what the pair waits for, once it has waited long enough; until then returns when that will be. */

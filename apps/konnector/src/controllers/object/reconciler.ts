@@ -160,7 +160,7 @@ export class ObjectReconciler implements Part {
     this.#progress.differs(key, startedAt);
 
     let plan = this.#plan(observed);
-    await this.#events.nameTaken(observed);
+    await this.#events.missingSecret(observed);
     const wasHeld = plan.waiting === "deletionHeld";
     if (wasHeld || deletesUpstream(plan)) {
       const settlesInMs = await this.#settlesInMs(observed, signal);
