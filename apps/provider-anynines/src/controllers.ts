@@ -34,6 +34,7 @@ import { recordedCall } from "./records/made-once.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
 import { controllerName } from "./scope.ts";
+import type { MissingInstance } from "./service-binding/bind.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
@@ -57,6 +58,8 @@ export interface ControllerParts extends Runtime {
   /** Says that an instance is left at its broker without a managed resource. */
   readonly onLeft: (vanished: Vanished) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
+  /** Says that a binding's namespace lacks its instance. */
+  readonly onMissing: (binding: Managed, missing: MissingInstance) => void;
 }
 
 /** Marks the ProviderConfig as used before a backend is called; refuses new resources while it is being deleted. Throws `ExternalError`. */
@@ -131,6 +134,7 @@ export function createBindingController(parts: ControllerParts): Controller {
         clock,
         instance: () => instanceOf(caches, managed),
         beside: () => namesBeside(caches, managed),
+        missing: (missing) => parts.onMissing(managed, missing),
         notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
         restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
         pollIntervalMs: parts.pollIntervalMs,

@@ -10,6 +10,7 @@ import {
   healthOnConfigs,
   inUseOnConfigs,
   leftAtBrokers,
+  missingOnClaims,
   noticesOnManaged,
   problemsOnClaims,
 } from "./claims/events.ts";
@@ -56,10 +57,11 @@ function addScope(manager: Manager, options: ProviderOptions, scope: Scope, reco
   const usages = new Set<string>();
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);
+  const onMissing = missingOnClaims(recorder, runtime.clock);
   const onLeft = leftAtBrokers(recorder, (key) => configs.get(key));
   const timing = { workers, pollIntervalMs, confirmLossMs };
   const backends = { caches, backupCaches, brokers, managers, usages };
-  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onMissing, onLeft, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const backupController = createBackupController(parts);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { claimKindAnnotation, managedServiceBindings, serviceInstances } from "@klutch/api";
-import { type DynamicObject, events, recordAt, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, events, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError, type Lie } from "./testing/front.ts";
 import { binding, edit, instance, startFixture } from "./testing/fixture.ts";
@@ -133,6 +133,18 @@ test("an instance that is deleted before its bindings says on its claim which on
     const held = instance("held");
     const annotations = { [claimKindAnnotation]: "anynines.com/v1/PostgresqlInstance" };
     await client.create(serviceInstances, { ...held, metadata: { ...held.metadata, annotations } });
+    const typo = binding("typo", "heldd");
+    const claimKind = { [claimKindAnnotation]: "anynines.com/v1/ServiceBinding" };
+    const named = { ...typo, metadata: { ...typo.metadata, annotations: claimKind } };
+    await client.create(managedServiceBindings, named);
+    const missing = await warning("InstanceNotFound");
+    assert.deepEqual(missing["related"], { kind: "Instance", name: "heldd" });
+    assert.match(
+      String(missing["message"]),
+      /no instance heldd in .*; there is held\. If that is meant, delete/,
+    );
+    assert.equal(textAt(missing, "involvedObject", "name"), "typo");
+    await remove(managedServiceBindings, "typo");
     await client.create(managedServiceBindings, binding("holder", "held"));
     await fixture.condition(managedServiceBindings, "holder", ready);
     await client.delete(serviceInstances, { name: "held" });

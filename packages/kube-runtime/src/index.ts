@@ -22,7 +22,12 @@ export {
   type ObjectDigest,
   withoutManagedFields,
 } from "./cache/digested-object.ts";
-export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./events/recorder.ts";
+export {
+  createEventRecorder,
+  type EventRecorder,
+  type EventRecorderOptions,
+  type RelatedObject,
+} from "./events/recorder.ts";
 export { findSurely, readLive } from "./cache/live.ts";
 export {
   type CacheFailure,

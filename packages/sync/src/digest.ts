@@ -32,7 +32,7 @@ import { legacyManager, valuesAt } from "./fields.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { bareText, claimStatusText, isBehind, isUnanswered, providerStatusText } from "./neutral-status.ts";
 import type { StatusView } from "./status-view.ts";
-import { credentialsSecretOf, saysNameTaken } from "./taken-secret.ts";
+import { credentialsSecretOf, saidSecretReason, type SecretReason } from "./taken-secret.ts";
 
 /** An object without its content. */
 export interface Digest {
@@ -51,8 +51,8 @@ export interface Digest {
   readonly hasLegacy?: boolean | undefined;
   /** On the provider: the Secret with the claim's credentials. */
   readonly secret?: string | undefined;
-  /** For a claim: its status says that the name of that Secret is taken. */
-  readonly saysNameTaken?: boolean | undefined;
+  /** For a claim: why its status says that it cannot have that Secret. */
+  readonly secretReason?: SecretReason | undefined;
 }
 
 const marks: readonly string[] = [
@@ -76,7 +76,8 @@ export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: 
     status: claimStatusText(object, view),
     mark: specMark(object),
   };
-  return saysNameTaken(object) ? { ...digest, saysNameTaken: true } : digest;
+  const secretReason = saidSecretReason(object);
+  return secretReason === undefined ? digest : { ...digest, secretReason };
 }
 
 /**

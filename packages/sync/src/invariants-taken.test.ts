@@ -5,7 +5,7 @@ import { claimedFromLabel } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import type { InvariantSnapshot } from "./invariants-snapshot.ts";
 import { checkInvariants } from "./invariants.ts";
-import { nameTakenReason, nameTakenWords } from "./taken-secret.ts";
+import { missingSecretWords } from "./taken-secret.ts";
 import { consumerWidget, providerWidget, tenant } from "./testing/objects.ts";
 
 const api = "widgets.example.org";
@@ -16,7 +16,12 @@ const openAPIV3Schema = { properties: { status: { properties: { conditions } } }
 const apiVersion = "klutch.anynines.com/v1alpha1";
 const said = { managed: { credentials: { name: "s" } } };
 const ready = { type: "Ready", status: "True", reason: "Available", message: "" };
-const taken = { ...ready, status: "False", reason: nameTakenReason, message: nameTakenWords("s") };
+const taken = {
+  ...ready,
+  status: "False",
+  reason: "NameTaken",
+  message: missingSecretWords({ name: "s", reason: "NameTaken" }),
+};
 
 /** A claim that says so, its object, and these Secrets in the app cluster; undefined: they were not read. */
 function snapshot(secrets: readonly DynamicObject[] | undefined): InvariantSnapshot {

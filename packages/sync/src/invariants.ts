@@ -24,7 +24,7 @@ import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { projectStatus } from "./status-projection.ts";
 import { ignoresGenerations, plainView, type StatusView, statusViewOf } from "./status-view.ts";
-import { credentialsSecretOf, saysNameTaken } from "./taken-secret.ts";
+import { credentialsSecretOf, type MissingSecret, saidSecretReason } from "./taken-secret.ts";
 import { isMarked } from "./unbind.ts";
 
 const defaultGraceMs = 60_000;
@@ -161,8 +161,8 @@ function checkStatus(
   upstream: DynamicObject,
 ): readonly Violation[] {
   const { now } = snapshot;
-  const takenSecret = takenSecretOf(snapshot, claim, upstream);
-  const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, takenSecret, now });
+  const missingSecret = missingSecretOf(snapshot, claim, upstream);
+  const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, missingSecret, now });
   if (jsonEqual(claim.status, shown)) return [];
   const [field = "status"] = [
     ...differences(claim.status, shown, "status"),
@@ -172,21 +172,23 @@ function checkStatus(
   return [{ invariant: "Status", object: `${name} ${keyOf(claim)}`, side: "consumer", message }];
 }
 
-/** The Secret whose name the claim says is taken, unless the Secrets that were read show otherwise. */
-function takenSecretOf(
+/** The Secret that the claim says it cannot have, unless the Secrets that were read show otherwise. */
+function missingSecretOf(
   { consumer, provider }: InvariantSnapshot,
   claim: DynamicObject,
   upstream: DynamicObject,
-): string | undefined {
-  if (!saysNameTaken(claim)) return undefined;
+): MissingSecret | undefined {
+  const reason = saidSecretReason(claim);
   const name = credentialsSecretOf(upstream);
-  const isTaken = consumer.objects["secrets"]?.some(
-    ({ metadata }) =>
-      metadata.namespace === claim.metadata.namespace &&
-      metadata.name === name &&
-      metadata.labels?.[claimedFromLabel] !== provider.tenant.namespaceUid,
+  if (reason === undefined || name === undefined) return undefined;
+  const secrets = consumer.objects["secrets"];
+  const found = secrets?.find(
+    ({ metadata }) => metadata.namespace === claim.metadata.namespace && metadata.name === name,
   );
-  return isTaken === false ? undefined : name;
+  const isCopy = found?.metadata.labels?.[claimedFromLabel] === provider.tenant.namespaceUid;
+  const isTaken = found !== undefined && !isCopy;
+  const isSo = reason === "NameTaken" ? isTaken : !isCopy;
+  return secrets !== undefined && !isSo ? undefined : { name, reason };
 }
 
 function checkFinalizers(

@@ -35,6 +35,7 @@ import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./name
 import { statusRecordOf } from "./neutral-status.ts";
 import { isFresh } from "./status-conditions.ts";
 import { projectStatus } from "./status-projection.ts";
+import type { MissingSecret } from "./taken-secret.ts";
 import type { StatusView } from "./status-view.ts";
 import { type Waiting, wordsOf } from "./waiting.ts";
 
@@ -51,8 +52,8 @@ export interface ObservedPair {
   readonly view: StatusView;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
-  /** The Secret with the claim's credentials, if the app cluster has another one of that name. Default: none. */
-  readonly takenSecret?: string | undefined;
+  /** The Secret with the claim's credentials, if the app cluster cannot have it. Default: none. */
+  readonly missingSecret?: MissingSecret | undefined;
   /** The API that the provider does not offer any more, so that it makes no new objects of it. Default: it is offered. */
   readonly withdrawn?: string | undefined;
   /** Words for why the provider cannot be used at present, which do not change while that lasts. Default: it can be. */
@@ -282,13 +283,21 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
  * `deletionHeld`: why its deletion is held, if it is.
  */
 function planStatus(
-  { ref, view, now, takenSecret, lastWrittenStatus }: ObservedPair,
+  { ref, view, now, missingSecret, lastWrittenStatus }: ObservedPair,
   consumer: DynamicObject,
   provider: DynamicObject | undefined,
   notSent: string | undefined,
   deletionHeld?: string,
 ): readonly Step[] {
-  const status = projectStatus({ view, claim: consumer, provider, notSent, takenSecret, deletionHeld, now });
+  const status = projectStatus({
+    view,
+    claim: consumer,
+    provider,
+    notSent,
+    missingSecret,
+    deletionHeld,
+    now,
+  });
   if (status === undefined || jsonEqual(consumer.status, status)) return [];
   const { wanted, observed } = statusRecordOf(consumer, status, consumer.status, view);
   if (lastWrittenStatus?.wanted === wanted && lastWrittenStatus.observed === observed) return [];

@@ -6,7 +6,7 @@
  * |----------------------------------|------------------------------------|----------------|
  * | `observedGeneration`, everywhere | the claim's generation             | what stands there if it is lower, else one less than the generation |
  * | `Ready`                          | as the provider says               | `Unknown`, with what was said |
- * | `Ready` True, its Secret's name is taken | False, and why     | as above |
+ * | `Ready` True, its Secret cannot come | False, and why         | as above |
  * | `Ready`, its deletion is held    | False, and why                     | likewise |
  * | the provider's namespace in messages | becomes the claim's          | likewise |
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
@@ -27,7 +27,7 @@ import { isConditionCurrent, isObserved, type WithStatus } from "./status-eviden
 import { localCondition } from "./local-words.ts";
 import { saysDeletionHeld, withHeldDeletion } from "./held-deletion.ts";
 import { isPlain, messageLimit, type StatusView, takenFields } from "./status-view.ts";
-import { saysNameTaken, withTakenSecret } from "./taken-secret.ts";
+import { type MissingSecret, saidSecretReason, withMissingSecret } from "./taken-secret.ts";
 
 /** Input of the decision. */
 export interface StatusCase {
@@ -37,8 +37,8 @@ export interface StatusCase {
   readonly provider: WithStatus | undefined;
   /** Undefined when the upstream object holds the claim's content; otherwise what that waits for, in words. */
   readonly notSent: string | undefined;
-  /** The Secret with the claim's credentials, if the app cluster has another one of that name (taken-secret.ts). Default: none. */
-  readonly takenSecret?: string | undefined;
+  /** The Secret with the claim's credentials, if the app cluster cannot have it (taken-secret.ts). Default: none. */
+  readonly missingSecret?: MissingSecret | undefined;
   /** Says why the claim's deletion is held (held-deletion.ts). Default: it is not. */
   readonly deletionHeld?: string | undefined;
   /** Wall clock, milliseconds since the epoch. */
@@ -50,10 +50,10 @@ export const specReasons = { notSent: "SpecNotSent", notObserved: "SpecNotObserv
 
 /** The status to be shown; undefined where there is nothing to show. */
 export function projectStatus(observed: StatusCase): unknown {
-  const { takenSecret, deletionHeld } = observed;
+  const { missingSecret, deletionHeld } = observed;
   const status = projectProvided(observed);
   if (deletionHeld !== undefined) return withHeldDeletion(status, deletionHeld, observed);
-  return takenSecret === undefined ? status : withTakenSecret(status, takenSecret, observed);
+  return missingSecret === undefined ? status : withMissingSecret(status, missingSecret, observed);
 }
 
 /** As the provider's object says, alone. */
@@ -87,7 +87,7 @@ const ready = "Ready";
 function projectDeleted(observed: StatusCase): unknown {
   const { view, claim, provider } = observed;
   if (provider?.status === undefined) return claim.status;
-  const isOurFalse = saysNameTaken(claim) || saysDeletionHeld(claim);
+  const isOurFalse = saidSecretReason(claim) !== undefined || saysDeletionHeld(claim);
   const wasReady = conditionOf(asConditions(claim.status), ready)?.status === "True" || isOurFalse;
   const kept = keptNumbers(claim);
   const conditions = spokenConditions(localConditions(provider.status, observed)).map(({ condition }) => {

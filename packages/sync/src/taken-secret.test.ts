@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordsAt } from "@klutch/kube-core";
 import { projectStatus } from "./status-projection.ts";
-import { credentialsSecretOf, nameTakenWords, saysNameTaken } from "./taken-secret.ts";
+import { credentialsSecretOf, missingSecretWords, saidSecretReason } from "./taken-secret.ts";
 import { before, claimOf, fullView, providerOf, ready, type Side } from "./testing/statuses.ts";
 
 const now = Date.parse("2026-05-05T05:05:05Z");
+const missingSecret = { name: "one-creds", reason: "NameTaken" } as const;
 const shownBy = (claim: Side, provider: Side, view = fullView): unknown =>
-  projectStatus({ view, claim, provider, notSent: undefined, takenSecret: "one-creds", now });
+  projectStatus({ view, claim, provider, notSent: undefined, missingSecret, now });
 const available = { observedGeneration: 1, conditions: [ready("True"), { type: "Synced", status: "True" }] };
 const taken = {
   type: "Ready",
@@ -25,7 +26,7 @@ test("Ready True becomes False with the name of the Secret and what to do; every
     taken,
     { type: "Synced", status: "True", observedGeneration: 1 },
   ]);
-  assert.equal(saysNameTaken({ status: shown }), true);
+  assert.equal(saidSecretReason({ status: shown }), "NameTaken");
 });
 
 test("a status that was shown once is shown again: the time stays", () => {
@@ -35,7 +36,7 @@ test("a status that was shown once is shown again: the time stays", () => {
     claim: claimOf(1, first),
     provider: providerOf(1, available),
     notSent: undefined,
-    takenSecret: "one-creds",
+    missingSecret,
     now: now + 60_000,
   });
   assert.deepEqual(again, first);
@@ -73,5 +74,5 @@ test("a name that no Secret can have names none", () => {
   for (const wrong of ["", "a/b", "A", "a\u001b[2J", "x".repeat(254), 7, null, {}])
     assert.equal(named(wrong), undefined);
   assert.equal(credentialsSecretOf({ status: "text" }), undefined);
-  assert.ok(nameTakenWords("x".repeat(253)).length < 1_024);
+  assert.ok(missingSecretWords({ name: "x".repeat(253), reason: "TooManyObjects" }).length < 1_024);
 });

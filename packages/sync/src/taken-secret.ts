@@ -1,5 +1,5 @@
 /**
- * The Secret that a claim's provider names, when the app cluster has another one of that name. The claim is not ready then, whatever its
+ * The Secret that a claim's provider names, when the app cluster has another one of that name, or the Secret does not cross. The claim is not ready then, whatever its
  * provider says. A claim is found by its own status and its own namespace, so a provider can say this of its own claim only.
  */
 import { isDnsSubdomain, recordsAt, textAt, wholeSeconds } from "@klutch/kube-core";
@@ -7,8 +7,16 @@ import { type AnyCondition, asConditions, conditionOf } from "./status-condition
 import type { WithStatus } from "./status-evidence.ts";
 import { type StatusView, takenFields } from "./status-view.ts";
 
+const secretReasons = ["NameTaken", "SecretTypeRefused", "TooManyObjects"] as const;
+
 /** Reason of `Ready`, and of the event. */
-export const nameTakenReason = "NameTaken";
+export type SecretReason = (typeof secretReasons)[number];
+
+/** The Secret that the app cluster lacks, and why. */
+export interface MissingSecret {
+  readonly name: string;
+  readonly reason: SecretReason;
+}
 
 /** Returns the name of the Secret with the credentials, which lies in the claim's namespace; undefined if the status names none. */
 export function credentialsSecretOf({ status }: Pick<WithStatus, "status">): string | undefined {
@@ -17,20 +25,29 @@ export function credentialsSecretOf({ status }: Pick<WithStatus, "status">): str
 }
 
 /** Says it to the author of the claim. */
-export function nameTakenWords(secret: string): string {
-  return `Secret ${secret} exists and is not Klutch's, so the credentials are not in it. Rename or delete it.`;
+export function missingSecretWords({ name, reason }: MissingSecret): string {
+  switch (reason) {
+    case "NameTaken":
+      return `Secret ${name} exists and is not Klutch's, so the credentials are not in it. Rename or delete it.`;
+    case "SecretTypeRefused":
+      return `Secret ${name} with the credentials is not copied to this cluster, because of its type. Ask the platform team.`;
+    case "TooManyObjects":
+      return `Secret ${name} with the credentials is not copied, because this namespace has as many copies as it may. Delete claims that no one needs, or ask the operator of this cluster.`;
+    default:
+      return reason satisfies never;
+  }
 }
 
-/** Returns true if the claim's status says that its Secret's name is taken. */
-export function saysNameTaken({ status }: Pick<WithStatus, "status">): boolean {
+/** Returns why the claim's status says that it has no credentials; undefined if it does not say so. */
+export function saidSecretReason({ status }: Pick<WithStatus, "status">): SecretReason | undefined {
   const ready = conditionOf(asConditions(status), "Ready");
-  return ready?.status === "False" && ready["reason"] === nameTakenReason;
+  return ready?.status === "False" ? secretReasons.find((reason) => reason === ready["reason"]) : undefined;
 }
 
 /** The status with `Ready` False if it is True. As it is where the schema has no such condition. */
-export function withTakenSecret(
+export function withMissingSecret(
   status: unknown,
-  secret: string,
+  secret: MissingSecret,
   { view, claim, now }: { readonly view: StatusView; readonly claim: WithStatus; readonly now: number },
 ): unknown {
   if (!view.mayBeUnknown || typeof status !== "object" || status === null) return status;
@@ -38,15 +55,15 @@ export function withTakenSecret(
   const isReady = ({ type, status }: Readonly<Record<string, unknown>>): boolean =>
     type === "Ready" && status === "True";
   if (!conditions.some(isReady)) return status;
-  const words = takenWords(secret, view, claim, now);
+  const words = missingWords(secret, view, claim, now);
   return {
     ...status,
     conditions: conditions.map((one) => (isReady(one) ? { ...one, ...words } : one)),
   };
 }
 
-function takenWords(
-  secret: string,
+function missingWords(
+  secret: MissingSecret,
   { conditions = [] }: StatusView,
   { status }: WithStatus,
   now: number,
@@ -54,8 +71,8 @@ function takenWords(
   const standing: AnyCondition | undefined = conditionOf(asConditions(status), "Ready");
   const since = standing?.status === "False" ? standing["lastTransitionTime"] : undefined;
   const words = {
-    reason: nameTakenReason,
-    message: nameTakenWords(secret),
+    reason: secret.reason,
+    message: missingSecretWords(secret),
     lastTransitionTime: typeof since === "string" ? since : wholeSeconds(now),
   };
   return { status: "False", ...takenFields(conditions, words) };

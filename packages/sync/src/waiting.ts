@@ -1,5 +1,6 @@
 /** Reasons why a pair of objects waits, and their words for the author of the claim. */
 import { deletionHeldWords } from "./held-deletion.ts";
+import type { Mapping } from "./namespaces.ts";
 
 /** Reason why a pair waits; shown as an event on the claim, and by `Ready` while its spec has not been sent. */
 export type Waiting =
@@ -26,14 +27,20 @@ const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered" | "deletionHel
     "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
 };
 
-/** Says it in words; `withdrawn` is the API that is not offered, `deletionHeld` why a deletion is held. */
-export function wordsOf(
-  waiting: Waiting,
-  {
-    withdrawn,
-    deletionHeld,
-  }: { readonly withdrawn?: string | undefined; readonly deletionHeld?: string | undefined },
-): string {
+/** Facts that the words need. */
+export interface WaitingFacts {
+  /** The API that is not offered. */
+  readonly withdrawn?: string | undefined;
+  /** Says why a deletion is held. */
+  readonly deletionHeld?: string | undefined;
+  /** The state of the claim's namespace. */
+  readonly mapping?: Mapping | undefined;
+}
+
+/** Says it in words. */
+export function wordsOf(waiting: Waiting, { withdrawn, deletionHeld, mapping }: WaitingFacts): string {
+  if (waiting === "mapping" && mapping?.state === "pending" && mapping.why !== undefined)
+    return `${mapping.why}, so nothing of this namespace is sent; ask the platform team`;
   if (waiting === "notOffered") return notOfferedWords(withdrawn ?? "this API");
   return waiting === "deletionHeld" ? deletionHeldWords(deletionHeld ?? "") : waitingWords[waiting];
 }

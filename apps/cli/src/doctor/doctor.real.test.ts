@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
+  apiServiceBindings,
   bindingRoleName,
   consumerNamespace,
   konnectorName,
@@ -68,6 +69,27 @@ test("doctor: a lease of another name or place that a konnector renews is a prob
   );
   await consumer.client.delete(leases, { namespace: "kube-system", name: consumerNamespace });
   assert.equal((await fixture.run(["doctor"])).code, 0);
+});
+
+test("doctor says when the control plane last took a heartbeat, and does not believe a binding that is Ready since long ago", async () => {
+  const beat = async (agoMs: number): Promise<string> => {
+    const lastHeartbeatTime = `${new Date(Date.now() - agoMs).toISOString().slice(0, 19)}Z`;
+    const ref = { namespace: consumerNamespace, name: widgets.name };
+    const status = { lastHeartbeatTime };
+    await consumer.client.mergePatch(apiServiceBindings, ref, { status }, { subresource: "status" });
+    const run = await fixture.run(["doctor"]);
+    return `${run.code} ${run.stdout()}`;
+  };
+  assert.match(
+    await beat(30_000),
+    /^0 [^]*ok +widgets\.test\.klutch\.dev is Ready; last heartbeat 3\d s ago\./,
+  );
+  assert.match(
+    await beat(12 * 60_000),
+    /^1 [^]*problem +widgets\.test\.klutch\.dev was Ready; last heartbeat 12 min ago\. Nothing is known since then\.\n +No konnector has reached/,
+  );
+  assert.match(await beat(49 * 3_600_000), /last heartbeat 49 h ago/);
+  await beat(-5_000);
 });
 
 /** Writes the conditions of a claim, as a control plane would. */

@@ -47,7 +47,7 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
   const rights = await checkRights(context, consumer, bindings, home);
   const sections = [
     await checkKonnector(context, consumer, home, bindings ?? []),
-    checkBindings(bindings, home),
+    checkBindings(bindings, home, context.clock.now()),
     rights.section,
     await checkClaims(context, consumer, bindings ?? []),
     ...(await checkApis(context, consumer, bindings ?? [])),
@@ -67,17 +67,32 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
   else throw new CheckFailedError(`${counted(left, "problem")} found.`);
 }
 
-function checkBindings(bindings: readonly APIServiceBinding[] | undefined, home: Home): Section {
+function checkBindings(bindings: readonly APIServiceBinding[] | undefined, home: Home, now: number): Section {
   const title = "Bindings";
   if (bindings === undefined) {
     const text = "The kind APIServiceBinding is not served: nothing has been bound in this cluster.";
     return { title, findings: [note(text)] };
   }
   if (bindings.length === 0) return { title, findings: [note("No API is bound.")] };
-  return { title, findings: bindings.map((binding) => bindingFinding(binding, home)) };
+  return { title, findings: bindings.map((binding) => bindingFinding(binding, home, now)) };
 }
 
-function bindingFinding(binding: APIServiceBinding, home: Home): Finding {
+/** A konnector renews the time of a binding about every 80 seconds. An older one is of two that were missed, and one more. */
+const staleAfterMs = 240_000;
+
+/** Returns the age of the binding's last heartbeat; undefined if an older konnector, or none, serves it. */
+function heartbeatAgeMs({ status }: APIServiceBinding, now: number): number | undefined {
+  const at = Date.parse(status?.lastHeartbeatTime ?? "");
+  return Number.isNaN(at) ? undefined : Math.max(0, now - at);
+}
+
+function agoText(ageMs: number): string {
+  const seconds = Math.round(ageMs / 1_000);
+  if (seconds < 120) return `${seconds} s ago`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min ago` : `${Math.round(seconds / 3_600)} h ago`;
+}
+
+function bindingFinding(binding: APIServiceBinding, home: Home, now: number): Finding {
   const { metadata, status } = binding;
   const { name = "" } = metadata;
   const conditions = status?.conditions ?? [];
@@ -93,7 +108,15 @@ function bindingFinding(binding: APIServiceBinding, home: Home): Finding {
   }
   const ready = findCondition(conditions, "Ready");
   const held = conditions.filter((one) => one.type === "DeletionHeld" && one.status === "True");
-  if (ready?.status === "True" && held.length === 0) return ok(`${name} is Ready.`);
+  const ageMs = heartbeatAgeMs(binding, now);
+  const heartbeat = ageMs === undefined ? "" : `; last heartbeat ${agoText(ageMs)}`;
+  if (ready?.status === "True" && held.length === 0) {
+    if (ageMs === undefined || ageMs < staleAfterMs) return ok(`${name} is Ready${heartbeat}.`);
+    return problem(
+      `${name} was Ready${heartbeat}. Nothing is known since then.`,
+      "No konnector has reached the control plane in this time; see the rows of the konnector. If they are well, check the clock of this machine.",
+    );
+  }
   const reasons = conditions.filter(
     ({ type, status: value, severity }) =>
       type !== "Ready" && type !== "DeletionHeld" && value !== "True" && severity !== "Info",
@@ -108,7 +131,9 @@ function bindingFinding(binding: APIServiceBinding, home: Home): Finding {
     reasons.some(({ reason }) => reason === "BreakingSchemaChange");
   if (isHeld) lines.push(`When that is right: klutch release ${name}`);
   return problem(
-    ready?.status === "True" ? `${name} is Ready, but holds deletions.` : `${name} is not Ready.`,
+    ready?.status === "True"
+      ? `${name} is Ready, but holds deletions${heartbeat}.`
+      : `${name} is not Ready${heartbeat}.`,
     lines.length > 0 ? lines.join("\n") : "No konnector has reported on it.",
   );
 }

@@ -144,6 +144,7 @@ export class Provider implements Part {
     using namespaces = new NamespaceMappings({
       mappings,
       consumerNamespaces,
+      clusterBindings: caches.clusterBindings,
       tenant,
       proofOf,
       clock,

@@ -248,6 +248,51 @@ test("a warning about the upstream object is told on the claim", async () => {
   );
 });
 
+test("a warning that speaks of a missing object says which namespace of the app cluster has one, and no word of others", async () => {
+  const said = async (reason: string, related: object): Promise<string> => {
+    const involvedObject = {
+      apiVersion: "test.klutch.example/v1",
+      kind: "Widget",
+      namespace: serviceNamespace,
+      name: "one",
+    };
+    const found = await waitFor("the warning", async () => {
+      await provider.client.create<DynamicObject>(events, {
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: { namespace: serviceNamespace, generateName: "one." },
+        involvedObject,
+        related,
+        type: "Warning",
+        reason,
+        message: "not found",
+        source: { component: "test" },
+      });
+      return eventOf("one", reason);
+    });
+    return String(found["message"]);
+  };
+  await consumer.client.create(namespaces, namespace("shop"));
+  await create(widgets.type, widget(widgets.type, "orders", {}, { namespace: "shop" }));
+  await waitFor("it on the provider", async () => {
+    const { items } = await provider.client.list<DynamicObject>(widgets.type);
+    return items.some(({ metadata }) => metadata.name === "orders");
+  });
+  // Of another tenant.
+  await provider.client.create(namespaces, namespace("cluster-other-shop"));
+  const theirs = widget(widgets.type, "theirs", {}, { namespace: "cluster-other-shop" });
+  await provider.client.create(widgets.type, theirs);
+  const plain = "on the provider: not found";
+  assert.equal(
+    await said("Elsewhere", { kind: "dget", name: "orders" }),
+    `${plain}; namespace shop has one of this name, but a claim can name only those of its own namespace`,
+  );
+  assert.equal(await said("OfAnotherTenant", { kind: "dget", name: "theirs" }), plain);
+  assert.equal(await said("OfAnotherKind", { kind: "Instance", name: "orders" }), plain);
+  assert.equal(await said("InItsOwn", { kind: "Widget", name: "one" }), plain);
+  await consumer.client.delete(widgets.type, { namespace: "shop", name: "orders" });
+});
+
 async function eventOf(name: string, reason: string): Promise<DynamicObject | undefined> {
   for await (const event of consumer.client.listAll<DynamicObject>(events)) {
     const about = event["involvedObject"] as { name?: string };

@@ -5,10 +5,12 @@ import {
   adoptedAnnotation,
   apiServiceNamespaces,
   bindGroup,
+  clusterBindingName,
+  clusterBindings,
   consumerNamespace,
   kubeconfigKey,
 } from "@klutch/api";
-import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
+import { type DynamicObject, events, namespaces, secrets, textAt } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
@@ -148,6 +150,21 @@ test("a service namespace that two mappings name counts for neither, and the ten
   await answerWith("right", mirrorOf("left"));
   await answerWith("greedy", tenantNamespace);
   await untilSeen("after-answers");
+  for (const [name, why] of [
+    ["right", "the provider gave the same namespace to another namespace of this cluster"],
+    ["greedy", "the provider's status.namespace is the cluster namespace itself"],
+  ] as const) {
+    await create(widgets.type, widget(widgets.type, "refused", {}, { namespace: name }));
+    const event = await waitFor(`the event in ${name}`, async () =>
+      (await eventsAbout("NamespaceRefused")).find(
+        (found) => found.metadata.namespace === name && textAt(found, "involvedObject", "name") === "refused",
+      ),
+    );
+    assert.equal(
+      `${textAt(event, "type")} ${textAt(event, "message")}`,
+      `Warning ${why}, so nothing of this namespace is sent; ask the platform team`,
+    );
+  }
   await provider.client.create(secrets, secretObject(mirrorOf("left"), "shared", { a: "1" }));
   await untilSeen("after-shared");
   assert.equal(await secretOnConsumer("left", "shared"), undefined);
@@ -159,6 +176,36 @@ test("a service namespace that two mappings name counts for neither, and the ten
   );
   await answerWith("right", mirrorOf("right"));
   await waitFor("the Secret when the answer is right again", () => secretOnConsumer("left", "shared"));
+});
+
+test("a claim of a namespace beyond the platform's limit says so, and goes on when there is room", async () => {
+  const name = "newest";
+  await makeNamespace(consumer.client, name);
+  // The backend leaves the mapping of such a namespace without an answer.
+  await map(name);
+  await answered(name);
+  await answerWith(name, "");
+  await create(widgets.type, widget(widgets.type, "late", {}, { namespace: name }));
+  const limit = (status: string): Promise<unknown> => {
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const condition = { type: "WithinLimits", status, reason: "TooManyNamespaces", lastTransitionTime };
+    const ref = { namespace: tenantNamespace, name: clusterBindingName };
+    const patch = { status: { conditions: [condition] } };
+    return provider.client.mergePatch(clusterBindings, ref, patch, { subresource: "status" });
+  };
+  await limit("False");
+  const event = await waitFor("the event", async () =>
+    (await eventsAbout("NamespaceRefused")).find(({ metadata }) => metadata.namespace === name),
+  );
+  assert.match(
+    String(event["message"]),
+    /^this cluster uses more namespaces than the platform allows it, and/,
+  );
+  await limit("True");
+  await answerWith(name, mirrorOf(name));
+  await waitFor("the upstream object", () =>
+    provider.client.find(widgets.type, { namespace: mirrorOf(name), name: "late" }),
+  );
 });
 
 test("labels and annotations that steer the app cluster's machinery stay on the provider, ordinary ones come to the app cluster", async () => {

@@ -22,7 +22,9 @@ const { type } = databases;
 const claims = [providerSecrets];
 const fixture = await startTenantFixture({ exported: [{ ...databases, claims }] });
 const { consumer, provider, kubeconfig, cleanup, onConsumer, untilReady, create, createSynced } = fixture;
-let konnector: RunningKonnector = await startKonnector(fixture, { timing: { takenRetryMs: 1_000 } });
+let konnector: RunningKonnector = await startKonnector(fixture, {
+  timing: { takenRetryMs: 1_000, providerObjectsLimit: 8 },
+});
 cleanup.defer(() => konnector[Symbol.asyncDispose]());
 const words =
   "Secret one-creds exists and is not Klutch's, so the credentials are not in it. Rename or delete it.";
@@ -115,7 +117,7 @@ test("a konnector that starts does not call such a claim ready in between", asyn
   })().catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;
   });
-  konnector = await startKonnector(fixture, { timing: { takenRetryMs: 1_000 } });
+  konnector = await startKonnector(fixture, { timing: { takenRetryMs: 1_000, providerObjectsLimit: 8 } });
   await createSynced(type, "four");
   await serve("four", "four-creds");
   await untilSays("four", "True Available");
@@ -147,4 +149,61 @@ test("when the foreign Secret goes, the credentials come and the claim is ready"
   await untilSays("one", "True Available");
   const { data } = await consumer.client.get<Secret>(secrets, { namespace: "app", name: "one-creds" });
   assert.deepEqual(Object.keys(data ?? {}), ["password"]);
+});
+
+test("a claim whose Secret has a type that does not cross is not ready and says so, until it has another one", async () => {
+  await createSynced(type, "odd");
+  const secret = {
+    ...secretObject(serviceNamespace, "odd-creds", { password: "p" }),
+    type: "example.org/odd",
+  };
+  await provider.client.create(secrets, secret);
+  await serve("odd", "odd-creds");
+  await untilSays(
+    "odd",
+    "False SecretTypeRefused Secret odd-creds with the credentials is not copied to this",
+  );
+  const warnings = await waitFor("the event on the claim", async () => {
+    const found = await warningsOn("odd", "SecretTypeRefused");
+    return found.length > 0 ? found : undefined;
+  });
+  assert.match(
+    warnings.join(),
+    /^Warning Secret odd-creds .* because of its type\. Ask the platform team\.$/,
+  );
+  await konnector[Symbol.asyncDispose]();
+  konnector = await startKonnector(fixture, { timing: { takenRetryMs: 1_000, providerObjectsLimit: 8 } });
+  await createSynced(type, "five");
+  assert.match(await readyOf("odd"), /^False SecretTypeRefused/);
+  await provider.client.delete(secrets, { namespace: serviceNamespace, name: "odd-creds" });
+  await serve("odd", "odd-creds");
+  await untilSays("odd", "True Available");
+});
+
+test("a claim whose Secret finds no place in its namespace says so, until there is room", async () => {
+  const namespace = "full";
+  await consumer.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: namespace },
+  });
+  await create(type, widget(type, "late", {}, { namespace }));
+  const mirror = serviceNamespace.replace(/-app$/, "-full");
+  await waitFor("it on the provider", () =>
+    provider.client.find<DynamicObject>(type, { namespace: mirror, name: "late" }),
+  );
+  const fillers = Array.from({ length: 8 }, (_, index) => `filler-${index}`);
+  for (const name of fillers) await provider.client.create(secrets, secretObject(mirror, name, { a: "1" }));
+  for (const name of fillers)
+    await waitFor(`the copy of ${name}`, () => consumer.client.find(secrets, { namespace, name }));
+  await serve("late", "late-creds", mirror);
+  await waitFor("the claim to say it", async () =>
+    (await readyOf("late", namespace)).startsWith(
+      "False TooManyObjects Secret late-creds with the credentials",
+    ),
+  );
+  await provider.client.delete(secrets, { namespace: mirror, name: "filler-0" });
+  await waitFor("it to be ready", async () =>
+    (await readyOf("late", namespace)).startsWith("True Available"),
+  );
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProviderConfig } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
-import { claimOfManaged, leftAtBrokers, problemsOnClaims } from "./events.ts";
+import { claimOfManaged, leftAtBrokers, missingOnClaims, problemsOnClaims } from "./events.ts";
 
 function managed(claimKind: string | undefined, labels: Readonly<Record<string, string>> = owner): Managed {
   const annotations = claimKind === undefined ? {} : { "klutch.anynines.com/claim-kind": claimKind };
@@ -34,6 +34,27 @@ test("an annotation that is no kind, or a managed resource of no one, has no cla
     assert.equal(claimOfManaged(managed(kind)), undefined, String(kind));
   assert.equal(claimOfManaged(managed(known, {})), undefined);
   assert.equal(claimOfManaged(managed(`anynines.com/v1/${"K".repeat(500_000)}`)), undefined);
+});
+
+test("a missing instance is told on the claim at once if its name is misspelled, else when it has not come within 30 seconds", () => {
+  const told: unknown[] = [];
+  const start = Date.parse("2026-01-01T00:00:00Z");
+  const clock = { now: (): number => start + 29_000 };
+  const tell = missingOnClaims(
+    { recordWarning: (about, reason, _, related) => told.push([about.metadata.name, reason, related]) },
+    clock,
+  );
+  const one = managed(known);
+  const binding = { ...one, metadata: { ...one.metadata, creationTimestamp: "2026-01-01T00:00:00Z" } };
+  const missing = { instanceName: "orders", message: "no instance orders", isMisspelled: false };
+  tell(binding, missing);
+  tell(managed(undefined), { ...missing, isMisspelled: true });
+  assert.deepEqual(told, []);
+  const said = ["db", "InstanceNotFound", { kind: "Instance", name: "orders" }];
+  tell(binding, { ...missing, isMisspelled: true });
+  clock.now = () => start + 30_000;
+  tell(binding, missing);
+  assert.deepEqual(told, [said, said]);
 });
 
 test("problems are told on the claim while it is deleted, and only then", () => {

@@ -5,7 +5,9 @@
 import { claimKindAnnotation, claimNameLabel, type ProviderConfig } from "@klutch/api";
 import type { Managed, Problem } from "@klutch/crossplane";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
+import type { Clock } from "@klutch/kube";
 import type { EventRecorder } from "@klutch/kube-runtime";
+import type { MissingInstance } from "../service-binding/bind.ts";
 import { claimNamespaceOf } from "./names.ts";
 
 /** An instance that is still at the broker of the ProviderConfig `config`. */
@@ -39,6 +41,27 @@ export function problemsOnClaims(
   return (managed, { reason = "ServiceProblem", message }, deleting) => {
     const claim = deleting ? claimOfManaged(managed) : undefined;
     if (claim !== undefined) recorder.recordWarning(claim, reason, message);
+  };
+}
+
+const missingReason = "InstanceNotFound";
+/** An instance that is applied together with its binding comes sooner. */
+const missingAfterMs = 30_000;
+
+/**
+ * For a binding whose namespace lacks its instance: a Warning on its claim, at once if the name is most probably misspelled. The event names the missing
+ * instance as its related object, so that the app cluster, which alone knows its other namespaces, can say where it is.
+ */
+export function missingOnClaims(
+  recorder: Pick<EventRecorder, "recordWarning">,
+  clock: Pick<Clock, "now">,
+): (binding: Managed, missing: MissingInstance) => void {
+  return (binding, { instanceName, message, isMisspelled }) => {
+    const claim = claimOfManaged(binding);
+    const ageMs = clock.now() - Date.parse(binding.metadata.creationTimestamp ?? "");
+    if (claim === undefined || !(isMisspelled || ageMs >= missingAfterMs)) return;
+    // By the end of its kind: the binding does not say of which service its instance is.
+    recorder.recordWarning(claim, missingReason, message, { kind: "Instance", name: instanceName });
   };
 }
 

@@ -157,6 +157,7 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
         ...rest,
         managed: managed as ManagedServiceBinding,
         broker: at,
+        missing: () => undefined,
         instance: () => ({ ...managed, spec: {}, ...instance }) as unknown as ServiceInstance,
         notice: () => undefined,
         beside: none,

@@ -59,6 +59,24 @@ function bindResourceOf({ spec }: ManagedServiceBinding): BindResource | undefin
   return appGuid === undefined && route === undefined ? undefined : { appGuid, route };
 }
 
+/** An instance that a binding names and that its namespace lacks. */
+export interface MissingInstance {
+  readonly instanceName: string;
+  /** The words of the wait. */
+  readonly message: string;
+  /** A name beside it is so similar that the wait will most probably not end by itself. */
+  readonly isMisspelled: boolean;
+}
+
+/** Describes it; `beside` as of `bindableInstance`. */
+export function missingInstance({ spec }: ManagedServiceBinding, beside: readonly string[]): MissingInstance {
+  const { instanceName } = spec.forProvider;
+  // Not by its name: the developer knows the namespace by another one.
+  const problem = `data service instance was not found: no instance ${instanceName} in the namespace of this binding`;
+  const isMisspelled = similarName(instanceName, beside) !== undefined;
+  return { instanceName, message: problem + hintFor(instanceName, beside), isMisspelled };
+}
+
 /**
  * The instance's ids at the broker. `beside`: names of the instances in the namespace of the binding's claim. Throws `NotYetError` until it is
  * provisioned, and once it is deleted.
@@ -69,11 +87,7 @@ export function bindableInstance(
   beside: readonly string[],
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
   const { instanceName } = binding.spec.forProvider;
-  if (instance === undefined) {
-    // Not by its name: the developer knows the namespace by another one.
-    const problem = `data service instance was not found: no instance ${instanceName} in the namespace of this binding`;
-    throw notYet(problem + hintFor(instanceName, beside));
-  }
+  if (instance === undefined) throw notYet(missingInstance(binding, beside).message);
   if (instance.metadata.deletionTimestamp !== undefined)
     throw notYet(`the instance ${instanceName} is being deleted`);
   const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};

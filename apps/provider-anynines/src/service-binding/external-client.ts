@@ -13,7 +13,7 @@ import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
 import { type AnnotationChanges, createdChange, missingChange } from "../records/annotations.ts";
 import type { OperationTarget } from "../records/operation.ts";
-import { bind, bindableInstance } from "./bind.ts";
+import { bind, bindableInstance, type MissingInstance, missingInstance } from "./bind.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
 import { checkNotRestored } from "../claims/waiting.ts";
 import { isWanted } from "./rotation/plan.ts";
@@ -29,6 +29,8 @@ export interface BindingClientOptions extends Omit<BindingObserverOptions, "stat
   readonly notice: (message: string) => void;
   /** Names of the instances in the namespace of its claim. */
   readonly beside: () => readonly string[];
+  /** Says that the namespace of its claim lacks the instance. */
+  readonly missing: (missing: MissingInstance) => void;
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
   /** Content of the Secret; undefined when none exists. */
@@ -75,7 +77,7 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   async create(options: CallOptions): Promise<void> {
-    const { instance, beside, managed, restores } = this.#options;
+    const { managed, restores } = this.#options;
     const state = this.#state;
     checkNotRestored(restores(), "it is bound");
     if (state.hasLeftovers) {
@@ -84,7 +86,7 @@ export class ServiceBindingClient implements ExternalClient {
       // The broker still works on it, or what failed waits for another spec.
       if (state.operation !== undefined) return;
     }
-    state.updateAtProvider(bindableInstance(managed, instance(), beside()));
+    state.updateAtProvider(this.#bindableInstance());
     const target = targetOf(state.ref);
     const also = {
       before: this.#answersRequest(),
@@ -106,10 +108,18 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   #bindablePlan(): BoundPlan {
-    const { instance, beside, managed, restores } = this.#options;
-    checkNotRestored(restores(), "it is rotated");
-    const { serviceID = "", planID = "" } = bindableInstance(managed, instance(), beside());
+    checkNotRestored(this.#options.restores(), "it is rotated");
+    const { serviceID = "", planID = "" } = this.#bindableInstance();
     return { serviceId: serviceID, planId: planID };
+  }
+
+  /** Throws `NotYetError` as `bindableInstance` does. */
+  #bindableInstance(): ReturnType<typeof bindableInstance> {
+    const { instance, beside, managed, missing } = this.#options;
+    const found = instance();
+    const others = beside();
+    if (found === undefined) missing(missingInstance(managed, others));
+    return bindableInstance(managed, found, others);
   }
 
   async update(options: CallOptions): Promise<void> {

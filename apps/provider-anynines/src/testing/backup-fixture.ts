@@ -94,6 +94,7 @@ export class BackupFixture implements AsyncDisposable {
       logger,
       metrics: createMetrics(),
       onProblem: undefined,
+      onMissing: () => undefined,
       onLeft: () => undefined,
       notice: (_about, message) => void this.notices.push(message),
     };

@@ -86,6 +86,7 @@ export class BindingFixture implements AsyncDisposable {
       confirmLossMs: 30_000,
       metrics: createMetrics(),
       onProblem: undefined,
+      onMissing: () => undefined,
       notice: () => undefined,
       onLeft: () => undefined,
     };

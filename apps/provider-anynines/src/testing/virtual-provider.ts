@@ -133,6 +133,7 @@ function startControllers(
     onLeft: ({ managed, instanceId }: Vanished) =>
       void told.left.push(`${managed.metadata.name}: ${instanceId}`),
     onProblem: undefined,
+    onMissing: () => undefined,
     brokers: brokersOf(broker, effect),
     usages: new Set<string>(),
     workers: 4,

@@ -7,13 +7,19 @@ import { type Clock, type KubeClient } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import { TokenBucket } from "./token-bucket.ts";
 
+/** Another object that an event is about, as far as it is known. */
+export interface RelatedObject {
+  readonly kind: string;
+  readonly name: string;
+}
+
 /** Records events on an object. Never fails: an event that cannot be written is logged. */
 export interface EventRecorder {
   /** An ordinary step; left out when there are many. Does not wait. */
   recordRoutine(about: DynamicObject, reason: string, message: string): void;
   record(about: DynamicObject, type: "Normal" | "Warning", reason: string, message: string): Promise<void>;
-  /** A Warning that a stranger can cause as often as it likes; left out when there are many. Does not wait. */
-  recordWarning(about: DynamicObject, reason: string, message: string): void;
+  /** A Warning that a stranger can cause as often as it likes; left out when there are many. Does not wait. `related`: another object. */
+  recordWarning(about: DynamicObject, reason: string, message: string, related?: RelatedObject): void;
 }
 
 /** The same thing is recorded again only after this. */
@@ -43,44 +49,52 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     silenceMs;
   const routineBucket = new TokenBucket(clock, routine);
   const warningBucket = new TokenBucket(clock, warnings);
+  const record = async (
+    about: DynamicObject,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+    related?: RelatedObject,
+  ): Promise<void> => {
+    const { namespace = "default", name = "", uid } = about.metadata;
+    if (isSilent(about, reason, message)) return;
+    if (recorded.size >= rememberedLimit) recorded.clear();
+    recorded.set(keyOfText(about, reason, message), clock.monotonic());
+    const time = wholeSeconds(clock.now());
+    const event: DynamicObject = {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { namespace, generateName: `${name.slice(0, 200)}.` },
+      involvedObject: {
+        apiVersion: about.apiVersion,
+        kind: about.kind,
+        namespace,
+        name,
+        ...(uid === undefined ? {} : { uid }),
+      },
+      type,
+      reason: isReason.test(reason) ? reason : "Other",
+      message: plainText(message, messageLimit),
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      source: { component },
+      ...(related === undefined ? {} : { related }),
+    };
+    try {
+      await client.create(events, event);
+    } catch (error) {
+      logger.debug("the event could not be written", { namespace, name, reason, error });
+    }
+  };
   return {
+    record: (about, type, reason, message) => record(about, type, reason, message),
     recordRoutine(about, reason, message) {
-      if (routineBucket.take()) void this.record(about, "Normal", reason, message);
+      if (routineBucket.take()) void record(about, "Normal", reason, message);
     },
-    recordWarning(about, reason, message) {
+    recordWarning(about, reason, message, related) {
       if (isSilent(about, reason, message) || !warningBucket.take()) return;
-      void this.record(about, "Warning", reason, message);
-    },
-    async record(about, type, reason, message) {
-      const { namespace = "default", name = "", uid } = about.metadata;
-      if (isSilent(about, reason, message)) return;
-      if (recorded.size >= rememberedLimit) recorded.clear();
-      recorded.set(keyOfText(about, reason, message), clock.monotonic());
-      const time = wholeSeconds(clock.now());
-      const event: DynamicObject = {
-        apiVersion: "v1",
-        kind: "Event",
-        metadata: { namespace, generateName: `${name.slice(0, 200)}.` },
-        involvedObject: {
-          apiVersion: about.apiVersion,
-          kind: about.kind,
-          namespace,
-          name,
-          ...(uid === undefined ? {} : { uid }),
-        },
-        type,
-        reason: isReason.test(reason) ? reason : "Other",
-        message: plainText(message, messageLimit),
-        firstTimestamp: time,
-        lastTimestamp: time,
-        count: 1,
-        source: { component },
-      };
-      try {
-        await client.create(events, event);
-      } catch (error) {
-        logger.debug("the event could not be written", { namespace, name, reason, error });
-      }
+      void record(about, "Warning", reason, message, related);
     },
   };
 }

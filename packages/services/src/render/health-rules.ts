@@ -45,6 +45,8 @@ const failed = [
   "NoBroker",
   "NoOrganization",
   "Refused",
+  "SecretTypeRefused",
+  "TooManyObjects",
 ];
 const gone = "Deleted";
 

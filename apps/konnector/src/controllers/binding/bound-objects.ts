@@ -1,8 +1,8 @@
 /** The objects of one provider's bound APIs: one object reconciler for each API. */
 import type { APIServiceExportSpec } from "@klutch/api";
-import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
+import { type DynamicObject, jsonHash, keyOf, refOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
-import type { ReconcileContext } from "@klutch/kube-runtime";
+import type { ReconcileContext, RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
@@ -118,19 +118,34 @@ export class BoundObjects implements AsyncDisposable {
     return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.part.pending, 0);
   }
 
-  /** Records a Warning on the claim with this key, of whichever bound API has the kind. */
+  /**
+   * Records a Warning on the claim with this key, of whichever bound API has the kind. If it speaks of another object, and only other namespaces of
+   * the app cluster have one of that name, the Warning says which.
+   */
   async recordWarning(
     kind: string,
     apiVersion: string,
     key: string,
     reason: string,
     message: string,
+    related: RelatedObject | undefined,
   ): Promise<void> {
     for (const { reconciler } of this.#running.values()) {
       const { type } = reconciler.part;
       if (type.kind === kind && apiVersion.startsWith(`${type.group}/`))
-        await reconciler.part.recordWarning(key, reason, message);
+        await reconciler.part.recordWarning(key, reason, message + this.#elsewhere(key, related));
     }
+  }
+
+  #elsewhere(key: string, related: RelatedObject | undefined): string {
+    if (related === undefined) return "";
+    const found = [...this.#running.values()].flatMap(({ reconciler: { part } }) =>
+      part.type.namespaced && part.type.kind.endsWith(related.kind) ? part.namespacesOf(related.name) : [],
+    );
+    const { namespace = "" } = refOf(key);
+    const [first] = found.toSorted();
+    if (first === undefined || found.includes(namespace)) return "";
+    return `; namespace ${first} has one of this name, but a claim can name only those of its own namespace`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -180,13 +180,14 @@ export class ClaimedResourceReconciler implements Part {
 
   async #carryOut(pair: ObservedPair, signal: AbortSignal): Promise<"done" | "noPlace"> {
     const plan = this.#plan(pair);
-    const { step, conflict } = plan;
+    const { step, conflict, refusedType } = plan;
     const consumerKey = keyOfRef(pair.consumerRef);
     const { taken } = this.#options;
     if (conflict !== true || taken.state(consumerKey) !== "taken")
       await recordRefusal(this.#events, pair, plan);
     // Free only when nothing is left to be done here: a creation may find an object in its way.
     if (conflict === true) taken.decide(consumerKey, "taken");
+    else if (refusedType !== undefined) taken.decide(consumerKey, "typeRefused");
     else if (step === undefined) taken.decide(consumerKey, "free");
     if (step === undefined) {
       if (pair.consumer === undefined) this.#quota.remove(consumerKey);
@@ -194,6 +195,7 @@ export class ClaimedResourceReconciler implements Part {
     }
     const isCopy = step.do === "create" && step.on === "consumer";
     if (isCopy && !this.#quota.admit(consumerKey)) {
+      taken.decide(consumerKey, "tooMany");
       recordTooMany(this.#events, pair.consumerRef, this.#options.runtime.timing.providerObjectsLimit);
       return "noPlace";
     }

@@ -1,12 +1,13 @@
 /**
- * Names of one claimed resource that the provider has an object for, and the app cluster another one of its own. A key is that of the object
+ * Names of one claimed resource that the provider has an object for which the app cluster cannot have, because it has another one of its own, or because
+ * the object does not cross. A key is that of the object
  * in the app cluster. Known only while this process lives: who depends on a name without a decision asks.
  */
 
 /** State of one name; undefined before it is decided. */
-export type NameState = "taken" | "free" | undefined;
+export type NameState = "taken" | "typeRefused" | "tooMany" | "free" | undefined;
 
-/** Calls back when a decision changes, and when one is asked for. Remembers the names that are taken and those that somebody asked about. */
+/** Calls back when a decision changes, and when one is asked for. Remembers the names that are not free and those that somebody asked about. */
 export class TakenNames {
   readonly #states = new Map<string, NameState>();
   readonly #changed = new Set<(key: string) => void>();
@@ -35,7 +36,7 @@ export class TakenNames {
   }
 
   /** Decides; a free name is remembered only if somebody asked about it. */
-  decide(key: string, state: "taken" | "free"): void {
+  decide(key: string, state: NonNullable<NameState>): void {
     if (this.#states.get(key) === state || (state === "free" && !this.#states.has(key))) return;
     if (this.#states.get(key) === "taken") this.#count--;
     if (state === "taken") this.#count++;

@@ -10,6 +10,7 @@ import {
   providerDigest,
   reduceManagedFields,
   type LastSynced,
+  type MissingSecret,
   lastSyncedOf,
   showsSameStatus,
   type StatusView,
@@ -26,7 +27,7 @@ import {
   recordWrite,
   stubOf,
   type StoreCaches,
-  takenSecretOf,
+  missingSecretOf,
   type WriteRecords,
 } from "./pair-store.ts";
 
@@ -36,8 +37,8 @@ interface PairMemory extends WriteRecords {
   synced: LastSynced | undefined;
   /** The version of the claim that the present plan's last write, of its status, left; undefined without one. */
   shown: string | undefined;
-  /** The Secret whose name was taken when it was last in sync. */
-  takenSecret: string | undefined;
+  /** The Secret that it could not have when it was last in sync. */
+  missingSecret: MissingSecret | undefined;
 }
 
 /**
@@ -86,7 +87,7 @@ export class DigestPairStore implements PairStore {
   }
 
   rememberSynced(
-    { placed, onlyStatusDiffers, takenSecret }: PairObservation,
+    { placed, onlyStatusDiffers, missingSecret }: PairObservation,
     written: DynamicObject | undefined,
   ): void {
     release(placed);
@@ -95,7 +96,7 @@ export class DigestPairStore implements PairStore {
     const provider = written === undefined ? placed.provider : providerDigest(written, this.#bound.view);
     if (consumer === undefined || provider === undefined) return;
     const memory = this.#memoryOf(placed.key);
-    memory.takenSecret = takenSecret;
+    memory.missingSecret = missingSecret;
     memory.synced = lastSyncedOf(consumer, provider, {
       consumer: memory.shown ?? consumer.metadata.resourceVersion,
       provider: provider.metadata.resourceVersion,
@@ -108,7 +109,7 @@ export class DigestPairStore implements PairStore {
       memory = {
         synced: undefined,
         shown: undefined,
-        takenSecret: undefined,
+        missingSecret: undefined,
         applied: undefined,
         status: undefined,
       };
@@ -121,7 +122,7 @@ export class DigestPairStore implements PairStore {
     const { consumer, provider, second } = placed;
     if (this.#bound.unbinding !== undefined || second !== undefined) return "needsBoth";
     // The claim then shows something that its upstream object does not say.
-    if (takenSecretOf(placed, this.#bound) !== undefined || memory.takenSecret !== undefined)
+    if (missingSecretOf(placed, this.#bound) !== undefined || memory.missingSecret !== undefined)
       return "needsBoth";
     return compareDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }

@@ -4,8 +4,7 @@ import { type DynamicObject, isDeleting, keyOfRef } from "@klutch/kube-core";
 import {
   deletionHeldReason,
   isFresh,
-  nameTakenReason,
-  nameTakenWords,
+  missingSecretWords,
   type Step,
   tenantWords,
   type Waiting,
@@ -109,10 +108,11 @@ export class PairEvents {
     return tenantWords(message, this.#clusterNamespace);
   }
 
-  /** Records that the Secret with the claim's credentials is another one. */
-  async nameTaken({ consumer, takenSecret }: PairObservation): Promise<void> {
-    if (consumer === undefined || takenSecret === undefined || isDeleting(consumer)) return;
-    await this.#recorder.record(consumer, "Warning", nameTakenReason, nameTakenWords(takenSecret));
+  /** Records that the Secret with the claim's credentials is another one, or does not cross. */
+  async missingSecret({ consumer, missingSecret }: PairObservation): Promise<void> {
+    if (consumer === undefined || missingSecret === undefined || isDeleting(consumer)) return;
+    const text = missingSecretWords(missingSecret);
+    await this.#recorder.record(consumer, "Warning", missingSecret.reason, text);
   }
 
   /** Records on the claim what the pair waits for, once it has waited long enough; until then returns when that will be. */
@@ -122,21 +122,23 @@ export class PairEvents {
     waiting: Waiting,
     { since, now }: { readonly since: number; readonly now: number },
   ): Promise<ReconcileResult | undefined> {
-    const { target, second, mapping } = observed;
+    const { target, second } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
     const leftMs = waiting === "deletionHeld" ? 0 : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
-    if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
-      const text = `${mapping.why}, so it is not used; ask the provider`;
-      await this.#recorder.record(claim, "Warning", "NamespaceRefused", text);
-      return undefined;
-    }
-    const [type, reason] = titles[waiting];
+    const [type, reason] = isRefused(waiting, observed) ? namespaceRefused : titles[waiting];
     const named =
       target === undefined || second === undefined ? "" : ` (${keyOfRef(target)} and ${keyOfRef(second)})`;
     await this.#recorder.record(claim, type, reason, wordsOf(waiting, observed) + named);
     return undefined;
   }
+}
+
+const namespaceRefused = ["Warning", "NamespaceRefused"] as const;
+
+/** Returns true if the wait for the namespace does not end by itself. */
+function isRefused(waiting: Waiting, { mapping }: PairObservation): boolean {
+  return waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined;
 }
 
 function isFirstStatus(step: Step, { status }: DynamicObject): boolean {

@@ -11,15 +11,18 @@ import {
   appliedPart,
   type AppliedRecord,
   defaultMetadataRule,
+  type MissingSecret,
   needsApply,
   type ObservedPair,
   recordOf,
+  type SecretReason,
   reduceManagedFields,
   statusRecordOf,
   type StatusView,
   type Step,
 } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
+import type { NameState } from "../claimed-resource/taken-names.ts";
 import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
@@ -81,7 +84,7 @@ export function observationOf(
     isOthers,
     second,
     mapping,
-    takenSecret: takenSecretOf(placed, bound),
+    missingSecret: missingSecretOf(placed, bound),
     withdrawn: bound.withdrawn(),
     away: bound.away(),
     tenant: bound.provider.tenant,
@@ -99,21 +102,30 @@ export function observationOf(
 }
 
 /**
- * The Secret with the claim's credentials, if the app cluster has another one of that name. What a claim says of it is believed until it is
- * decided again: an earlier process found it out. A claim that is being deleted does not begin to say it.
+ * The Secret with the claim's credentials, if the app cluster cannot have it. What a claim says of it is believed until it is decided again: an
+ * earlier process found it out. A claim that is being deleted does not begin to say it.
  */
-export function takenSecretOf(
+export function missingSecretOf(
   { ref: { namespace }, consumer, provider }: Pick<PlacedPair, "ref" | "consumer" | "provider">,
   { takenSecrets }: Pick<BoundResource, "takenSecrets">,
-): string | undefined {
-  const secret = provider?.secret;
-  if (namespace === undefined || secret === undefined) return undefined;
-  if (consumer !== undefined && isDeleting(consumer) && consumer.saysNameTaken !== true) return undefined;
-  const key = keyOfRef({ namespace, name: secret });
+): MissingSecret | undefined {
+  const name = provider?.secret;
+  if (namespace === undefined || name === undefined) return undefined;
+  const said = consumer?.secretReason;
+  if (consumer !== undefined && isDeleting(consumer) && said === undefined) return undefined;
+  const key = keyOfRef({ namespace, name });
   const state = takenSecrets.state(key);
-  if (state === undefined && consumer?.saysNameTaken === true) takenSecrets.ask(key);
-  return state === "taken" || (state === undefined && consumer?.saysNameTaken === true) ? secret : undefined;
+  if (state === undefined && said !== undefined) takenSecrets.ask(key);
+  const reason = state === undefined ? said : secretReasonOf[state];
+  return reason === undefined ? undefined : { name, reason };
 }
+
+const secretReasonOf: Readonly<Record<NonNullable<NameState>, SecretReason | undefined>> = {
+  free: undefined,
+  taken: "NameTaken",
+  typeRefused: "SecretTypeRefused",
+  tooMany: "TooManyObjects",
+};
 
 /** Records the result of a write, if the server stored something else than was sent; otherwise a comparison is enough. */
 export function recordWrite(

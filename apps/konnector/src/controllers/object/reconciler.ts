@@ -98,6 +98,13 @@ export class ObjectReconciler implements Part {
     if (claim !== undefined) events.recordWarning(stubOf(type, claim), reason, message);
   }
 
+  /** Returns the namespaces of the app cluster that have a claim of this name. */
+  namespacesOf(name: string): readonly string[] {
+    return [...this.#caches.claims.informer.list()].flatMap(({ metadata }) =>
+      metadata.name === name && metadata.namespace !== undefined ? [metadata.namespace] : [],
+    );
+  }
+
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { informer } = this.#caches.claims;
     if (await isFilled(informer, signal)) {
@@ -153,7 +160,7 @@ export class ObjectReconciler implements Part {
     this.#progress.differs(key, startedAt);
 
     let plan = this.#plan(observed);
-    await this.#events.nameTaken(observed);
+    await this.#events.missingSecret(observed);
     const wasHeld = plan.waiting === "deletionHeld";
     if (wasHeld || deletesUpstream(plan)) {
       const settlesInMs = await this.#settlesInMs(observed, signal);

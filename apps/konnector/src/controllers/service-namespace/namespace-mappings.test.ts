@@ -46,6 +46,7 @@ function mapOf(mappings: ReadYourWritesCache): NamespaceMappings {
   return new NamespaceMappings({
     mappings,
     consumerNamespaces: everything as unknown as ReadYourWritesCache,
+    clusterBindings: fakeCache().cache,
     tenant: { namespace: "cluster-a", namespaceUid: "u" },
     proofOf: () => Promise.resolve("cluster-a/one"),
     clock: systemClock,

@@ -3,9 +3,15 @@
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
  * is released in order; nothing is copied to them.
  */
-import { releaseDeletionsAnnotation, serviceNamespaceOwner } from "@klutch/api";
+import { clusterBindingName, releaseDeletionsAnnotation, serviceNamespaceOwner } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
-import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  jsonEqual,
+  type ObjectMeta,
+} from "@klutch/kube-core";
 import type { Cached, Informer, ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   hasUsualName,
@@ -23,6 +29,8 @@ import { NamespacePopulation } from "./namespace-population.ts";
 export interface NamespaceMappingsOptions {
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
+  /** The tenant's ClusterBinding, which says that it uses too many namespaces. */
+  readonly clusterBindings: ReadYourWritesCache;
   readonly tenant: Tenant;
   /** Reads from a service namespace whose it is; called only if its name does not follow from the consumer's. */
   readonly proofOf: ProofOf;
@@ -31,6 +39,10 @@ export interface NamespaceMappingsOptions {
 }
 
 const unjudged: Mapping = { state: "pending" };
+const overLimit: Mapping = {
+  state: "pending",
+  why: "this cluster uses more namespaces than the platform allows it, and this one is among the newest",
+};
 /** Most absent namespaces that are followed at a time. */
 const absentLimit = 100;
 
@@ -59,7 +71,7 @@ export class NamespaceMappings implements Disposable {
 
   constructor(options: NamespaceMappingsOptions) {
     this.#options = options;
-    const { mappings, consumerNamespaces, proofOf, clock, logger } = options;
+    const { mappings, consumerNamespaces, clusterBindings, proofOf, clock, logger } = options;
     this.#proofs = this.#subscriptions.use(new MappingProofs(proofOf, clock, logger));
     this.#population = new NamespacePopulation((namespace) => this.#populationTurned(namespace));
     this.#subscriptions.use(mappings.informer.onChange(({ object }) => this.#update(object)));
@@ -72,12 +84,22 @@ export class NamespaceMappings implements Disposable {
           for (const handler of this.#handlers) handler(key);
       }),
     );
+    this.#subscriptions.use(
+      clusterBindings.informer.onChange((change) => {
+        if (change.type !== "updated" || isOverLimit(change.object) === isOverLimit(change.previous)) return;
+        for (const { metadata } of mappings.informer.list())
+          for (const handler of this.#handlers) handler(metadata.name ?? "");
+      }),
+    );
   }
 
   /** State of the mapping of a consumer namespace. */
   mapping(consumerNamespace: string): Mapping {
-    const seen = mappingOf(this.#options.mappings.get(this.#keyOf(consumerNamespace)));
-    return seen.state === "ready" ? (this.#named.get(consumerNamespace)?.mapping ?? unjudged) : seen;
+    const { mappings, clusterBindings } = this.#options;
+    const seen = mappingOf(mappings.get(this.#keyOf(consumerNamespace)));
+    if (seen.state === "ready") return this.#named.get(consumerNamespace)?.mapping ?? unjudged;
+    const isPlain = seen.state === "pending" && seen.why === undefined;
+    return isPlain && isOverLimit(clusterBindings.get(this.#keyOf(clusterBindingName))) ? overLimit : seen;
   }
 
   /** The consumer namespace behind a service namespace. */
@@ -255,6 +277,11 @@ export class NamespaceMappings implements Disposable {
       });
     return mapping;
   }
+}
+
+function isOverLimit(clusterBinding: DynamicObject | undefined): boolean {
+  const found = findCondition(conditionsOf(clusterBinding), "WithinLimits");
+  return found?.status === "False" && found.reason === "TooManyNamespaces";
 }
 
 /** The confirmation that the namespace's claims may go with it. */

@@ -21,7 +21,10 @@ test("a warning is what an event says of an object, and nothing of it is longer 
     name: "w",
     reason: "QuotaExceeded",
     message: "no more disks",
+    related: undefined,
   });
+  const related = { kind: "Instance", name: "orders", uid: "x" };
+  assert.deepEqual(warningOf(event({ related }))?.related, { kind: "Instance", name: "orders" });
   assert.equal(warningOf(event({ message: "x".repeat(1_000_000) }))?.message.length, 900);
 });
 
@@ -40,4 +43,12 @@ test("an event whose fields are not what they should be is no warning", () => {
   ];
   for (const fields of wrong) assert.equal(warningOf(event(fields)), undefined, JSON.stringify(fields));
   assert.equal(warningOf(event({ reason: {} }))?.reason, "Warning");
+  for (const related of [
+    7,
+    null,
+    { kind: "Instance" },
+    { kind: {}, name: "x" },
+    { kind: "I", name: "x".repeat(300) },
+  ])
+    assert.equal(warningOf(event({ related }))?.related, undefined);
 });

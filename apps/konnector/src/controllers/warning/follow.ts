@@ -1,7 +1,7 @@
 /** Brings Warning events about upstream objects to their claims, so that a developer sees why a database does not come. */
 import { type DynamicObject, events, isRecord } from "@klutch/kube-core";
 import { type Clock, isForbidden, isGone, type KubeClient, type Random } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
+import { Backoff, type RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 
 /** Options for one provider namespace, or for the whole cluster. */
@@ -23,6 +23,8 @@ export interface Warning {
   readonly name: string;
   readonly reason: string;
   readonly message: string;
+  /** Another object of which the event speaks: its name, and the end of its kind. */
+  readonly related: RelatedObject | undefined;
 }
 
 const fieldSelector = "type=Warning";
@@ -80,7 +82,14 @@ export function warningOf(event: DynamicObject): Warning | undefined {
     name,
     reason: isName(reason) ? reason : "Warning",
     message: message.slice(0, messageLimit),
+    related: relatedOf(event["related"]),
   };
+}
+
+function relatedOf(value: unknown): RelatedObject | undefined {
+  if (!isRecord(value)) return undefined;
+  const { kind, name } = value;
+  return isName(kind) && isName(name) ? { kind, name } : undefined;
 }
 
 /** Leaves room for the text before it in an event of ours. */

@@ -1,17 +1,18 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
-import { untilAborted } from "@klutch/kube-runtime";
+import { type RelatedObject, untilAborted } from "@klutch/kube-runtime";
 import { tenantWords } from "@klutch/sync";
 import type { Startable } from "../../lifecycle.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { followWarnings, type Warning } from "./follow.ts";
 
-/** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
+/** Records a Warning on the claim with this key (`namespace/name`) of this kind, if it exists. `related`: another object of which it speaks. */
 export type RecordWarning = (
   kind: string,
   apiVersion: string,
   key: string,
   reason: string,
   message: string,
+  related: RelatedObject | undefined,
 ) => Promise<void>;
 
 interface Followed {
@@ -62,7 +63,7 @@ export class WarningMirror implements Startable {
     this.#followed.set(namespace, { abort, running });
   }
 
-  #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
+  #record({ apiVersion, kind, namespace, name, reason, message, related }: Warning): void {
     const { namespaces, provider, runtime } = this.#parts;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
@@ -72,6 +73,7 @@ export class WarningMirror implements Startable {
       `${consumerNamespace}/${name}`,
       reason,
       `on the provider: ${tenantWords(message, provider.tenant.namespace)}`,
+      related,
     ).catch((error: unknown) => runtime.logger.debug("a warning could not be recorded", { error }));
   }
 }
