@@ -4,8 +4,17 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { isInvalid, type KubeClient } from "@klutch/kube";
-import { configMaps, deployments, type DynamicObject, secrets, secretText } from "@klutch/kube-core";
+import { apiServiceBindings } from "@klutch/api";
+import { createKubeClient, isForbidden, isInvalid, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import {
+  conditionsOf,
+  configMaps,
+  deployments,
+  type DynamicObject,
+  isTrue,
+  secrets,
+  secretText,
+} from "@klutch/kube-core";
 import { cacheFolder, run } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { clusterNamespaceOf, dataHomes } from "@klutch/launcher";
@@ -124,6 +133,39 @@ suite("a second start takes up the kept state, and side by side", { concurrency:
   organisations(sandbox, sent);
   pagesByWord(sandbox);
   twoAppClusters(sandbox);
+
+  test("an ordinary developer uses bound APIs in namespace demo, and nothing else, by the kubeconfig of the report", async () => {
+    const path = / developer .* (\/\S+)$/m.exec(sandbox.printed())?.[1];
+    await using client = createKubeClient(await loadKubeconfig({ path }));
+    const mine = new Claims(client, "demo");
+    await mine.create(instances, "developers-own", nano);
+    await mine.become(instances, "developers-own", "ready", ({ status }) =>
+      isTrue(conditionsOf({ status }), "Ready"),
+    );
+    const klutch = { namespace: "klutch-bind" };
+    await assert.rejects(client.list(instances), isForbidden);
+    await assert.rejects(
+      new Claims(client, "default").create(instances, "developers-own", nano),
+      isForbidden,
+    );
+    await assert.rejects(client.list(secrets, klutch), isForbidden);
+    await assert.rejects(client.list(apiServiceBindings, klutch), isForbidden);
+    await mine.delete(instances, "developers-own");
+  });
+
+  test("the report names the metrics of backend, provider and every konnector", async () => {
+    const found = [...sandbox.printed().matchAll(/^ {2}metrics +(\S+) +(\S.*)$/gm)];
+    assert.deepEqual(
+      found.map(([, , name]) => name),
+      [
+        "provider",
+        "backend",
+        ...["a", "b"].flatMap((app) => [0, 1].map((index) => `app-${app} konnector-${index}`)),
+      ],
+    );
+    for (const [, url = "", name] of found)
+      await waitFor(`metrics of ${name}`, async () => /^process_/m.test(await (await fetch(url)).text()));
+  });
 
   test("the function answers only Crossplane, bindings of the first start work, and no secret is anywhere but in its Secret", async () => {
     assert.match(sandbox.printed(), /continuing with the state/);

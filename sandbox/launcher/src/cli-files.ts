@@ -2,8 +2,10 @@
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ownProgram, resolveEngine } from "@klutch/engines";
-import type { AdminCluster, CliFiles, ClusterName } from "./context.ts";
-import { demoClaim, demoFiles } from "./demo/claims.ts";
+import { namespaceObject, roleBindingObject, serviceAccountObject } from "@klutch/kube-testing";
+import { accountKubeconfig, type AdminCluster, type CliFiles, type ClusterName } from "./context.ts";
+import { demoClaim, demoFiles, demoNamespace } from "./demo/claims.ts";
+import { applyAll } from "./objects.ts";
 import { sandboxUser } from "./services/dex.ts";
 
 /** Writes them into `folder`, and kubectl into `bin`. */
@@ -40,6 +42,17 @@ export async function writeOwnCommands(folder: string, bin: string): Promise<voi
   }
 }
 
+/**
+ * Writes the kubeconfig of an ordinary developer: an account with the role `edit` of namespace demo, which covers bound APIs there, and with no
+ * other rights. Returns its path.
+ */
+export async function writeDeveloper(cluster: AdminCluster, folder: string): Promise<string> {
+  const account = { namespace: demoNamespace, name: "developer" };
+  const role = roleBindingObject(account, { kind: "ClusterRole", name: "edit" }, account);
+  await applyAll(cluster.client, [namespaceObject(demoNamespace), serviceAccountObject(account), role]);
+  return accountKubeconfig(cluster, account, folder);
+}
+
 async function link(target: string, path: string): Promise<void> {
   await rm(path, { force: true });
   await symlink(target, path);
@@ -50,6 +63,10 @@ export interface Whereabouts {
   readonly folder: string;
   readonly clusters: Readonly<Record<ClusterName, AdminCluster>>;
   readonly cli: CliFiles;
+  /** Kubeconfig of the developer in app cluster A. */
+  readonly developer: string;
+  /** Ports with metrics; undefined where Pods serve them. */
+  readonly ports?: Readonly<Record<string, number>> | undefined;
   readonly backendUrl: string;
   readonly issuer: string;
   /** File with the authority of the backend's certificate; undefined when it has none. */
@@ -62,7 +79,7 @@ export interface Whereabouts {
 
 /** Returns the text. */
 export function report(where: Whereabouts): string {
-  const { folder, clusters, cli, backendUrl, authorities, hasDatabase } = where;
+  const { folder, clusters, cli, backendUrl, authorities, hasDatabase, ports } = where;
   const { controlPlane, appA, appB } = cli.kubeconfigs;
   const trusted = authorities === undefined ? "" : `\n  export NODE_EXTRA_CA_CERTS="${authorities}"`;
   const [instance, binding] = [demoClaim("postgresql", "instance"), demoClaim("postgresql", "binding")];
@@ -79,7 +96,8 @@ Klutch is up.
   control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
   app cluster A        ${clusters.appA.config.server}   ${appA}
   app cluster B        ${clusters.appB.config.server}   ${appB}
-  logs and data        ${folder}
+  developer            may edit in namespace ${demoNamespace} of app cluster A, and nothing else   ${where.developer}
+  logs and data        ${folder}${ports === undefined ? "" : metricsIn(ports)}
 
 Try next, in another terminal:
 
@@ -93,4 +111,14 @@ Try next, in another terminal:
 
 ${where.next}
 `;
+}
+
+/** Returns a line for each server with metrics. Konnectors start when their app cluster is bound. */
+function metricsIn(ports: Readonly<Record<string, number>>): string {
+  const names = Object.keys(ports).filter(
+    (name) => /Probe$| konnector-/.test(name) && !name.startsWith("cross"),
+  );
+  const line = (name: string): string =>
+    `\n  metrics              http://127.0.0.1:${ports[name]}/metrics   ${name.replace("Probe", "")}`;
+  return names.map(line).join("");
 }

@@ -10,7 +10,8 @@ const konnector = { namespace: "klutch-bind", name: "konnector" };
 
 /** Parts of the sandbox that konnectors need. */
 export interface KonnectorContext extends Supervision {
-  readonly state: { readonly folder: string };
+  /** `ports`: where replicas serve metrics, by cluster and name; others choose one. */
+  readonly state: { readonly folder: string; readonly ports?: Readonly<Record<string, number>> };
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +35,7 @@ export async function superviseKonnectors(
       await replicas.disposeAsync();
       replicas = new AsyncDisposableStack();
       try {
-        await startReplicas({ progress, stack: replicas }, cluster, folder, object);
+        await startReplicas({ progress, stack: replicas, state }, cluster, folder, object);
         generation = wanted;
       } catch (error) {
         progress.say(`the konnector of ${cluster.config.name} did not start: ${String(error)}`);
@@ -46,16 +47,20 @@ export async function superviseKonnectors(
   }
 }
 
-async function startReplicas(by: Supervision, cluster: AdminCluster, folder: string, object?: DynamicObject) {
+type Replicas = Supervision & Pick<KonnectorContext, "state">;
+
+async function startReplicas(by: Replicas, cluster: AdminCluster, folder: string, object?: DynamicObject) {
   // The account comes with the Deployment.
   const kubeconfig = await accountKubeconfig(cluster, konnector, folder);
   const { args, replicas } = describeDeployment(object);
   for (let index = 0; index < replicas; index++) {
     const name = `konnector-${index}`;
+    const title = `${cluster.config.name} ${name}`;
+    const port = by.state.ports?.[title] ?? 0;
     const env = { POD_NAME: name, POD_NAMESPACE: konnector.namespace };
     await keepApp(by, "konnector", {
-      name: `${cluster.config.name} ${name}`,
-      args: [...expandVariables(args, env), "--probe-host=127.0.0.1", "--probe-port=0"],
+      name: title,
+      args: [...expandVariables(args, env), "--probe-host=127.0.0.1", `--probe-port=${port}`],
       env: { ...env, KUBECONFIG: kubeconfig },
       logFile: join(folder, `${cluster.config.name}-${name}.log`),
     });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
 import { untilAborted } from "@klutch/kube-runtime";
 import { type OwnCluster, startCluster } from "@klutch/kube-testing";
-import { report, writeCliFiles, writeOwnCommands } from "./cli-files.ts";
+import { report, writeCliFiles, writeDeveloper, writeOwnCommands } from "./cli-files.ts";
 import type { Config } from "./config.ts";
 import type { SandboxBase, SandboxContext } from "./context.ts";
 import { startCrossplane } from "./crossplane/install.ts";
@@ -55,13 +55,15 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
   const cli = await writeCliFiles(folder, clusters, join(folder, "bin"));
   await writeOwnCommands(folder, cli.bin);
+  const developer = await writeDeveloper(clusters.appA, folder);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
   if (config.demo && !signal.aborted) await runDemo({ ...context, cli }, backendUrl, broker);
   if (config.exit) {
     progress.say(`what it made is kept in ${folder}; npm run sandbox goes on from there`);
   } else {
     const next = "Ctrl-C ends every process; the next start takes up where this one ended.";
-    console.log(report({ folder, clusters, cli, backendUrl, issuer, hasDatabase: config.demo, next }));
+    const where = { folder, clusters, cli, developer, backendUrl, issuer, ports: state.ports };
+    console.log(report({ ...where, hasDatabase: config.demo, next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");

@@ -21,6 +21,10 @@ const portNames = [
   "broker",
   "backend",
   "backendProbe",
+  "app-a konnector-0",
+  "app-a konnector-1",
+  "app-b konnector-0",
+  "app-b konnector-1",
 ] as const;
 
 /** Fixed ports by purpose. */

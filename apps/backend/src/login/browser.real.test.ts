@@ -159,15 +159,22 @@ test("the strict policy lets the form reach the plugin, and the page fits a phon
   await context.close();
 });
 
-test("a person who opens the address of the backend sees the command to type", async () => {
-  const context = await browser.newContext({ bypassCSP: true, viewport: { width: 390, height: 500 } });
-  const page = await context.newPage();
-  await page.goto(`${fixture.url}/export`);
-  assert.equal(await page.locator("pre").innerText(), `kubectl bind ${fixture.url}/export`);
-  await picture(page, "start");
-  assert.deepEqual(await violations(page), []);
-  await context.close();
-});
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`a person who opens the address of the backend sees the command to type, on a phone, ${colorScheme}`, async () => {
+    const viewport = { width: 390, height: 500 };
+    const context = await browser.newContext({ bypassCSP: true, viewport, colorScheme });
+    const page = await context.newPage();
+    for (const path of ["/", "/export"]) {
+      await page.goto(`${fixture.url}${path}`);
+      assert.equal(await page.locator("pre").innerText(), `kubectl bind ${fixture.url}/export`);
+      const width: unknown = await page.evaluate("document.documentElement.scrollWidth");
+      assert.ok(Number(width) <= viewport.width, `${path} is ${String(width)} px wide`);
+      await picture(page, `start-${colorScheme}${path === "/" ? "" : "-export"}`);
+      assert.deepEqual(await violations(page), []);
+    }
+    await context.close();
+  });
+}
 
 test("an error page says what happened and passes the accessibility check", async () => {
   const context = await browser.newContext({ bypassCSP: true, viewport: { width: 900, height: 500 } });

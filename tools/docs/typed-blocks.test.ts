@@ -1,0 +1,93 @@
+/** Who types the commands of the pages: every block that a person can type is typed by a test, or stands here with the reason why not. */
+import assert from "node:assert/strict";
+import { glob, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { repositoryRoot } from "../root.ts";
+
+const wholeWay = "proof/e2e/scenarios/pages.ts";
+const onNodes = "sandbox/launcher/src/nodes/install.ts";
+const onServer = "tools/docs/typed-pages.real.test.ts";
+const captured = "proof/e2e/kinds-seen.ts";
+
+/** By page and heading: the test, or the reason. */
+const typedBy: Readonly<Record<string, string>> = {
+  "add-a-provider.md: Add a provider of databases": onServer,
+  "add-a-service.md: *": wholeWay,
+  "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "first-database.md: *": wholeWay,
+  "gitops.md: Argo CD": onServer,
+  "gitops.md: Flux": "no: it needs Flux's kinds; proof/e2e/gitops judges the file by Flux's own code",
+  "gitops.md: Your own kind":
+    "no: it needs Flux's kinds and a table of one's own; proof/e2e/gitops judges the files",
+  "identity-providers.md: Dex":
+    "no: it is the other side's configuration; apps/backend/src/login/dex.real.test.ts has its like",
+  "identity-providers.md: Keycloak": "no: as before; apps/backend/src/login/keycloak.long.test.ts",
+  "identity-providers.md: A new client secret": "no: it waits for Pods, which need nodes",
+  "install.md: *": onNodes,
+  "install.md: Who may use them": onServer,
+  "kubectl.md: *": captured,
+  "monitoring.md: Alerts": "tools/docs/alerts.real.test.ts",
+  "offer-an-api.md: *": onServer,
+  "operating.md: *": onServer,
+  "operating.md: A ProviderConfig that is deleted":
+    "no: between its lines a person removes a field of the file",
+  "release.md: Documents and signatures": onNodes,
+  "release.md: Install the plugin": onNodes,
+  "remove.md: An app cluster": wholeWay,
+  "remove.md: A tenant in the control plane": onServer,
+  "remove.md: The control plane":
+    "no: it takes Helm's release and Crossplane away, which the sandbox's other tests need",
+  "rotate-credentials.md: *": onServer,
+  "sandbox.md: Sandbox": "proof/e2e/own-sandbox.ts",
+  "troubleshooting.md: Why did this claim reconcile 40 times?": "no: it needs jq and the log of a Pod",
+  "upgrade.md: 1. Check": "apps/cli/src/upgrade/app-cluster.real.test.ts",
+};
+
+/** Commands that begin a block of indented text. Other indented text is output. */
+const command = /^(?:\$ )?(?:kubectl|klutch|npm|helm|export|curl|git)\b/;
+
+/** Pages and headings with commands, each once. */
+async function blocks(): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const docs = join(repositoryRoot, "docs");
+  for await (const page of glob("*.md", { cwd: docs })) {
+    let heading = "";
+    const text = await readFile(join(docs, page), "utf8");
+    for (const [, title, fenced, indented = ""] of text.matchAll(
+      /^#+ (.*)$|^(```)\w+\n[^]*?^```$|(?<=\n\n|\n#+ .*\n)((?: {4}.*\n)+)/gm,
+    )) {
+      if (title !== undefined) heading = title;
+      else if (fenced !== undefined || command.test(indented.trimStart())) found.add(`${page}: ${heading}`);
+    }
+  }
+  return [...found].toSorted();
+}
+
+test("every block of commands in the pages has a test that types it, or a reason", async () => {
+  const known = (block: string): string | undefined =>
+    [block, `${block.split(":")[0]}: *`].find((key) => typedBy[key] !== undefined);
+  const found = await blocks();
+  assert.ok(found.length > 35, String(found.length));
+  assert.deepEqual(
+    found.filter((block) => known(block) === undefined),
+    [],
+    "name the test in tools/docs/typed-blocks.test.ts",
+  );
+  const used = new Set(found.map(known));
+  assert.deepEqual(
+    Object.keys(typedBy).filter((key) => !used.has(key)),
+    [],
+    "these blocks do not exist any more",
+  );
+});
+
+test("the tests that are named exist, and name the page", async () => {
+  for (const [key, who] of Object.entries(typedBy)) {
+    if (who.startsWith("no: ")) continue;
+    const text = await readFile(join(repositoryRoot, who), "utf8");
+    const page = key.split(":")[0] ?? "";
+    if ([onServer, wholeWay, onNodes].includes(who))
+      assert.ok(text.includes(page), `${who} does not name ${page}`);
+  }
+});
