@@ -33,3 +33,7 @@ for (const [program, option] of cases)
     assert.equal(unknown[0], 2);
     assert.match(unknown[1], /^Unknown option '--nonsense'.*\n$/);
   });
+
+test("the simulation runs the seeds that it is told, without --seed", async () => {
+  assert.deepEqual(await run("proof/simulation/main.ts", "--seeds=1", "--from=91001"), [0, ""]);
+});

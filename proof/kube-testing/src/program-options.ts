@@ -26,8 +26,11 @@ export function optionsOf<D extends OptionDefaults>(defaults: D, args: readonly 
     ),
   });
   const chosen = Object.entries(defaults).map(([name, usual]) => {
-    const value = values[name] ?? usual;
-    return [name, typeof usual === "number" ? wholeNumber(name, String(value)) : value];
+    const given = values[name];
+    return [
+      name,
+      given !== undefined && typeof usual === "number" ? wholeNumber(name, String(given)) : (given ?? usual),
+    ];
   });
   return Object.fromEntries(chosen) as D;
 }
