@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { repositoryRoot } from "../root.ts";
 
-const wholeWay = "proof/e2e/scenarios/pages.ts";
+const wholeWay = "proof/e2e/scenarios/pages.scenario.ts";
 const onNodes = "sandbox/launcher/src/nodes/install.ts";
 const onServer = "tools/docs/typed-pages.real.test.ts";
 const captured = "proof/e2e/kinds-seen.ts";
