@@ -1,4 +1,4 @@
-/** Who types the commands of the pages: every block that a person can type is typed by a test, or stands here with the reason why not. */
+/** Holds the pages against their tests: every block that a person can type is typed by a test, or stands here with the reason why not. */
 import assert from "node:assert/strict";
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
