@@ -1,4 +1,4 @@
-/** Holds the pages against their tests: every block that a person can type is typed by a test, or stands here with the reason why not. */
+/** Holds the pages against the tests: a test types every block that a person can type, or the block stands here with a reason. */
 import assert from "node:assert/strict";
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
