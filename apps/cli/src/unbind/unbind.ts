@@ -7,6 +7,7 @@ import {
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import { findCondition, keyOfRef } from "@klutch/kube-core";
+import { isForbidden } from "@klutch/kube";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -142,7 +143,14 @@ async function warnOfUsers(
   policy: Policy,
 ): Promise<void> {
   const bindings = ((await listBindings(consumer, signal)) ?? []).filter(isOfThisCluster);
-  const { claims } = await survey(consumer, bindings, signal);
+  const claims = await survey(consumer, bindings, signal).then(
+    (found) => found.claims,
+    (error: unknown) => {
+      // A person may have rights on this API only.
+      if (isForbidden(error)) return [];
+      throw error;
+    },
+  );
   const coming =
     policy === "Delete"
       ? claims.map((one) => (one.api === name ? { ...one, isDeleting: true } : one))
