@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import {
   apiServiceExports,
   bindCrds,
+  bindingGenerationsAnnotation,
   boundByAnnotation,
   clusterBindingName,
   clusterBindings,
@@ -92,7 +93,6 @@ test("a program that is newer, too old or not available is named with what would
 });
 
 test("rotated ServiceBindings are named before anyone goes back to a provider in Go, and block nothing", async () => {
-  const versions = (record: string): object => ({ "anynines.crossplane.io/binding-generations": record });
   const labels = { "crossplane.io/claim-name": "orders", "crossplane.io/claim-namespace": "cluster-a-demo" };
   const names = ["first", "rotated", "unread"];
   const records = ['{"current":0,"request":"1","old":[]}', '{"current":1,"old":[]}', "{"];
@@ -100,7 +100,7 @@ test("rotated ServiceBindings are named before anyone goes back to a provider in
     await client.create<DynamicObject>(managedServiceBindings, {
       apiVersion: "dataservices.anynines.com/v1",
       kind: "ServiceBinding",
-      metadata: { name, labels, annotations: { ...versions(records[index] ?? "") } },
+      metadata: { name, labels, annotations: { [bindingGenerationsAnnotation]: records[index] ?? "" } },
       spec: {
         providerConfigRef: { name: "p" },
         forProvider: { instanceName: "db", acceptsIncomplete: true },
@@ -108,14 +108,13 @@ test("rotated ServiceBindings are named before anyone goes back to a provider in
     });
   const run = await audited.check();
   assert.equal(run.code, 0, run.stdout());
-  const named = [
-    ...run.stdout().matchAll(/ServiceBinding (\S+) \(claim (\S+)\) was rotated: .*delete this one/g),
-  ];
+  assert.match(run.stdout(), /Secrets of 2 rotated ServiceBindings, .*delete the rotated one/);
+  const named = [...run.stdout().matchAll(/Rotated: claim (\S+), ServiceBinding (\S+)\./g)];
   assert.deepEqual(
-    named.map(([, name, claim]) => [name, claim]),
+    named.map(([, claim, name]) => [claim, name]),
     [
-      ["rotated", "cluster-a-demo/orders"],
-      ["unread", "cluster-a-demo/orders"],
+      ["cluster-a-demo/orders", "rotated"],
+      ["cluster-a-demo/orders", "unread"],
     ],
   );
   for (const name of names) await client.delete(managedServiceBindings, { name });

@@ -7,21 +7,22 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { parseJson } from "@klutch/kube";
+import { counted } from "../findings.ts";
 import type { ClusterReader } from "./reader.ts";
 import { findings, type Findings } from "./report.ts";
 
 /** The Go provider knows a binding at its broker by the object's UID, so by its first credentials alone. */
 export async function lookForRotatedBindings(reader: ClusterReader): Promise<Findings> {
-  const bindings = await reader.list(managedServiceBindings, { metadataOnly: true });
-  return findings({
-    notes: bindings.filter(isRotated).map(({ metadata: { name = "", labels = {} } }) => {
-      const claim = `${labels[claimNamespaceLabel] ?? ""}/${labels[claimNameLabel] ?? ""}`;
-      return (
-        `ServiceBinding ${name} (claim ${claim}) was rotated: a provider in Go would keep its Secret, but never end its login. ` +
-        "Before you go back to one, create a second ServiceBinding, let the application use its Secret, and delete this one."
-      );
-    }),
+  const bindings = (await reader.list(managedServiceBindings, { metadataOnly: true })).filter(isRotated);
+  if (bindings.length === 0) return findings({});
+  const advice =
+    `A provider in Go would keep the Secrets of ${counted(bindings.length, "rotated ServiceBinding")}, but never end their logins. Before you go back ` +
+    "to one, create a second ServiceBinding beside each, let the application use its Secret, and delete the rotated one.";
+  const names = bindings.map(({ metadata: { name = "", labels = {} } }) => {
+    const claim = `${labels[claimNamespaceLabel] ?? ""}/${labels[claimNameLabel] ?? ""}`;
+    return `Rotated: claim ${claim}, ServiceBinding ${name}.`;
   });
+  return findings({ notes: [advice, ...names] });
 }
 
 /** A record that cannot be read may name logins, too. */
