@@ -2,12 +2,10 @@
  * Prints the backend's rights on claims and composites: it reads why Crossplane cannot compose a claim, and writes that into the claim's status.
  * The role aggregates others by a label, so that rights on a platform's own kinds can stand beside the kinds themselves.
  */
-import type { Manifest } from "@klutch/api";
+import { aggregateToBackendLabel, type Manifest } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import { legacy, xrdsOf } from "@klutch/services";
 
-/** Label of roles that the backend is to have. */
-const aggregationLabel = "klutch.anynines.com/aggregate-to-backend";
 const group = "rbac.authorization.k8s.io";
 const read = ["get", "list", "watch"];
 
@@ -19,13 +17,13 @@ export function claimRights(name: string, subject: object): readonly Manifest[] 
       apiVersion: `${group}/v1`,
       kind: "ClusterRole",
       metadata: { name: own },
-      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [aggregationLabel]: "true" } }] },
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [aggregateToBackendLabel]: "true" } }] },
       rules: [],
     },
     {
       apiVersion: `${group}/v1`,
       kind: "ClusterRole",
-      metadata: { name: `${own}-shipped`, labels: { [aggregationLabel]: "true" } },
+      metadata: { name: `${own}-shipped`, labels: { [aggregateToBackendLabel]: "true" } },
       rules: shippedRules(),
     },
     {

@@ -129,3 +129,6 @@ export const syncedWordsCondition = "klutch.anynines.com/Synced";
 export const claimKindAnnotation = "klutch.anynines.com/claim-kind";
 /** Annotation, "true" on an Object of provider-kubernetes whose claim was ready once: if it is not ready now, it is not new. */
 export const wasReadyAnnotation = "klutch.anynines.com/was-ready";
+
+/** Label of ClusterRoles with rights on claims and composites that the backend is to have; value `true`. */
+export const aggregateToBackendLabel = "klutch.anynines.com/aggregate-to-backend";
