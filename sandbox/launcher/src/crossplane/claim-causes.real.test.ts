@@ -192,8 +192,6 @@ test("a function that is not installed, and one that fails", async () => {
     "four",
     /^False CannotCompose The platform cannot make this at present: step make of its Composition/,
   );
-  for (const name of ["three", "four"])
-    console.log(JSON.stringify((await client.get<DynamicObject>(instances, { namespace, name })).status));
 });
 
 test("a kind on which Crossplane has no rights", async () => {
@@ -206,8 +204,6 @@ test("a kind on which Crossplane has no rights", async () => {
     "five",
     /^False CannotCompose Crossplane has not worked on this .* it lacks rights on a kind/,
   );
-  for (const name of ["one", "five"])
-    console.log(JSON.stringify((await client.get<DynamicObject>(instances, { namespace, name })).status));
 });
 
 test("when the kind comes, and Crossplane may use it, the claim says no more of it", async () => {
