@@ -136,3 +136,6 @@ export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-gene
  * the answer over its Secret.
  */
 export const bindingCreatedAnnotation = "anynines.crossplane.io/servicebinding-created";
+
+/** Label of ClusterRoles with rights on claims and composites that the backend is to have; value `true`. */
+export const aggregateToBackendLabel = "klutch.anynines.com/aggregate-to-backend";

@@ -44,13 +44,28 @@ for (const [what, message, words] of [
   ],
   [
     "a right that is missing",
-    'cannot compose resources: widgets.example.org is forbidden: User "system:serviceaccount:crossplane-system:crossplane" cannot create resource "widgets"',
-    /Crossplane lacks rights there\. Ask the platform team\. Crossplane says: .*widgets\.example\.org is forbidden/,
+    'cannot compose resources: widgets.example.org is forbidden: User "system:serviceaccount:crossplane-system:crossplane" cannot create resource "widgets" in API group "example.org" in the namespace "crossplane-system"',
+    /Crossplane lacks rights there\. Ask the platform team\. Crossplane says: .*widgets\.example\.org is forbidden: User of Crossplane cannot create resource "widgets" in API group "example\.org"$/,
   ],
   [
     "a function that fails",
     'cannot compose resources: pipeline step "compose" returned a fatal result: no',
-    /at present\. Crossplane tries again.*pipeline step "compose" returned a fatal result: no$/,
+    /^The platform cannot make this at present: step compose of its Composition failed\. It is tried again.*pipeline step "compose" returned a fatal result: no$/,
+  ],
+  [
+    "a function that is not installed",
+    'cannot compose resources: cannot run Composition pipeline step "make": cannot get gRPC client connection for Function "function-absent": cannot find an active FunctionRevision (a FunctionRevision with spec.desiredState: Active)',
+    /^The platform cannot make this: the function function-absent of step make is not installed there, or not healthy\. Ask the platform team$/,
+  ],
+  [
+    "a function that does not answer, without the address",
+    'cannot compose resources: cannot run Composition pipeline step "make": rpc error: code = Unavailable desc = dial tcp: lookup function-x.crossplane-system on 10.96.0.10:53: no such host',
+    /step make of its Composition failed\..* dial tcp: lookup of its address: no such host$/,
+  ],
+  [
+    "an error of another kind",
+    "cannot apply composite: boom",
+    /at present\. Crossplane tries again; if it lasts, ask the platform team\. Crossplane says: cannot apply composite: boom$/,
   ],
 ] as const) {
   test(`the words say what to do about ${what}`, () => assert.match(said(composite(message)) ?? "-", words));
@@ -76,7 +91,10 @@ test("a composite about which Crossplane says nothing for a minute is news", () 
     message: undefined,
     againInMs: 41_000,
   });
-  assert.match(said(composite(), 60_000) ?? "-", /^Crossplane has not worked on this/);
+  assert.match(
+    said(composite(), 60_000) ?? "-",
+    /^Crossplane has not worked on this since it was created: it does not run, or it lacks rights/,
+  );
 });
 
 const crd = (plural: string, scope: string, definition: string): KubeObject => ({

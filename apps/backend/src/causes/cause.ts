@@ -59,7 +59,9 @@ export function causeOf({ metadata, synced, createdAt }: Composite, now: number)
   if (synced === undefined) {
     const leftMs = createdAt + silentMs - now;
     if (leftMs > 0) return { message: undefined, againInMs: leftMs + 1_000 };
-    return { message: `Crossplane has not worked on this since it was created. ${askTheTeam}` };
+    return {
+      message: `Crossplane has not worked on this since it was created: it does not run, or it lacks rights on a kind that this needs. ${askTheTeam}`,
+    };
   }
   if (!synced.isFalse) return { message: undefined };
   const leftMs = synced.since + settleMs - now;
@@ -70,7 +72,8 @@ export function causeOf({ metadata, synced, createdAt }: Composite, now: number)
 const askTheTeam = "Ask the platform team";
 
 /** Puts what a developer can do, or cannot, before what Crossplane said. */
-function wordsOf(said: string): string {
+function wordsOf(message: string): string {
+  const said = withoutPlaces(message);
   const kind = /no matches for kind "([^"]+)" in version "([^"]+)"/.exec(said);
   if (kind !== null)
     return `The platform cannot make this: its control plane does not have the kind ${kind[1]} (${kind[2]}), so a provider is missing there. ${askTheTeam}`;
@@ -78,5 +81,19 @@ function wordsOf(said: string): string {
     return `The platform cannot make this: no Composition fits. If the claim names one (compositionRef), correct the name; else ask the platform team. Crossplane says: ${said}`;
   if (/forbidden/i.test(said))
     return `The platform cannot make this: Crossplane lacks rights there. ${askTheTeam}. Crossplane says: ${said}`;
+  const step = /pipeline step "([^"]+)"/.exec(said)?.[1];
+  const absent = /Function "([^"]+)": cannot find an active FunctionRevision/.exec(said)?.[1];
+  if (absent !== undefined)
+    return `The platform cannot make this: the function ${absent} of step ${step ?? "?"} is not installed there, or not healthy. ${askTheTeam}`;
+  if (step !== undefined)
+    return `The platform cannot make this at present: step ${step} of its Composition failed. It is tried again; if it lasts, ask the platform team. Crossplane says: ${said}`;
   return `The platform cannot make this at present. Crossplane tries again; if it lasts, ask the platform team. Crossplane says: ${said}`;
+}
+
+/** Names of the control plane's accounts, namespaces and addresses say nothing to a developer, and are not for every tenant. */
+function withoutPlaces(said: string): string {
+  return said
+    .replaceAll(/"?system:serviceaccount:[a-z0-9.-]+:[a-z0-9.-]+"?/g, "of Crossplane")
+    .replaceAll(/ in (?:the )?namespace "[^"]*"/g, "")
+    .replaceAll(/lookup [^\s:]+(?: on [0-9a-f.:[\]]*[0-9])?/g, "lookup of its address");
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import {
+  aggregateToBackendLabel,
   apiServiceExportTemplates,
   bindCrds,
   clusterProviderConfigs,
@@ -14,11 +15,13 @@ import {
 import { resolveEngine } from "@klutch/engines";
 import { parsePlacedYaml, parseYamlDocuments } from "@klutch/kube";
 import {
+  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   type KubeObject,
   namespaces,
   type ResourceType,
+  type Role,
   textAt,
 } from "@klutch/kube-core";
 import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
@@ -75,6 +78,7 @@ const remove = (type: string, ...flags: readonly string[]): Promise<Finished> =>
 const xrd = (name: string): Promise<DynamicObject | undefined> =>
   client.find<DynamicObject>(definitions, { name });
 const xrdName = "xexampleinstances.anynines.com";
+const rightsName = "klutch-backend-claims-exampleinstances.anynines.com";
 
 test("a cluster without Crossplane is told what it lacks", async () => {
   const run = await klutch("apply", example);
@@ -94,6 +98,7 @@ test("with Crossplane's kinds", async (t) => {
     assert.deepEqual(run.stdout().trim().split("\n"), [
       `compositeresourcedefinition.apiextensions.crossplane.io/${xrdName}`,
       "composition.apiextensions.crossplane.io/a9s-example",
+      "clusterrole.rbac.authorization.k8s.io/klutch-backend-claims-exampleinstances.anynines.com",
       "apiserviceexporttemplate.example-backend.klutch.anynines.com/exampleinstances",
     ]);
     assert.equal(await xrd(xrdName), undefined);
@@ -132,9 +137,17 @@ test("with Crossplane's kinds", async (t) => {
       const [broker, manager] = parseYamlDocuments(run.stdout());
       for (const config of [broker, manager])
         await client.create(providerConfigs, config as KubeObject, { dryRun: true });
+      const rights = await client.get<Role>(clusterRoles, { name: rightsName });
+      assert.equal(rights.metadata.labels?.[aggregateToBackendLabel], "true");
+      const apiGroups = ["anynines.com"];
+      assert.deepEqual(rights.rules, [
+        { apiGroups, resources: ["exampleinstances", "xexampleinstances"], verbs: ["get", "list", "watch"] },
+        { apiGroups, resources: ["exampleinstances/status"], verbs: ["patch"] },
+      ]);
       for (const [type, name, namespace] of [
         [definitions, xrdName, undefined],
         [compositionsType, "a9s-example", undefined],
+        [clusterRoles, rightsName, undefined],
         [apiServiceExportTemplates, "exampleinstances", "crossplane-system"],
       ] as const) {
         const found = await client.get<DynamicObject>(type, { name, namespace });
@@ -227,6 +240,7 @@ test("with Crossplane's kinds", async (t) => {
     assert.equal(removed.code, 0, removed.stderr());
     assert.equal(await xrd(namespacedName), undefined);
     assert.ok((await xrd(xrdName)) !== undefined);
+    await client.get(clusterRoles, { name: rightsName });
     const again = await remove("example", ...other);
     assert.match(again.stderr(), /Nothing here was made from a table of the type example for claims of v2/);
   });
@@ -304,6 +318,7 @@ test("with Crossplane's kinds", async (t) => {
       /Left: ProviderConfig example-service-broker\. Delete what you do not need any more/,
     );
     assert.equal(await xrd(xrdName), undefined);
+    assert.equal(await client.find(clusterRoles, { name: rightsName }), undefined);
     assert.match(
       (await remove("example")).stderr(),
       /Nothing here was made from a table of the type example/,

@@ -1,7 +1,17 @@
 /** The control plane cluster, with the rights of the person who runs the command. */
-import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import { aggregateToBackendLabel, apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { createKubeClient, isNotFound, type KubeClient, loadKubeconfig } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, recordsAt, type ResourceType } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  clusterRoles,
+  type DynamicObject,
+  type KubeObject,
+  type PolicyRule,
+  recordsAt,
+  type ResourceType,
+  type Role,
+  textAt,
+} from "@klutch/kube-core";
 import type { Generation, ServiceManifests } from "@klutch/services";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
@@ -48,16 +58,42 @@ export interface Planned {
   readonly object: KubeObject;
 }
 
-/** Lists the objects to apply, in this order: the definition, the Compositions, the template. */
+/** Lists the objects to apply, in this order: the definition, the Compositions, the backend's rights, the template. */
 export function plannedOf(
   { xrd, compositions, template }: ServiceManifests,
   generation: Generation,
 ): readonly Planned[] {
+  const rights = backendRights(xrd);
   return [
     { type: definitionsOf(generation), object: xrd },
     ...compositions.map((object) => ({ type: compositionsType, object })),
+    ...(rights === undefined ? [] : [{ type: clusterRoles, object: rights }]),
     { type: apiServiceExportTemplates, object: template },
   ];
+}
+
+/**
+ * Lets the backend write on claims why Crossplane cannot make their composites. Undefined for composites that are claims, which say everything
+ * themselves.
+ */
+function backendRights(xrd: ServiceManifests["xrd"]): Role | undefined {
+  const group = textAt(xrd, "spec", "group") ?? "";
+  const composites = textAt(xrd, "spec", "names", "plural") ?? "";
+  const plural = textAt(xrd, "spec", "claimNames", "plural");
+  if (plural === undefined) return undefined;
+  const apiGroups = [group];
+  const type = textAt(xrd, "metadata", "labels", serviceTypeLabel) ?? "";
+  const labels = { [serviceTypeLabel]: type, [aggregateToBackendLabel]: "true" };
+  const rules: readonly PolicyRule[] = [
+    { apiGroups, resources: [plural, composites], verbs: ["get", "list", "watch"] },
+    { apiGroups, resources: [`${plural}/status`], verbs: ["patch"] },
+  ];
+  return {
+    apiVersion: apiVersionOf(clusterRoles),
+    kind: clusterRoles.kind,
+    metadata: { name: `klutch-backend-claims-${plural}.${group}`, labels },
+    rules,
+  };
 }
 
 /** Throws `CliError` when something of these names is there that this command did not write for the same type. */

@@ -1,10 +1,12 @@
 /** Implements `klutch service remove`: removes an unused service's API. */
-import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import { aggregateToBackendLabel, apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
 import {
+  clusterRoles,
   type DynamicObject,
   type KubeObject,
   recordAt,
+  recordsAt,
   type ResourceType,
   textAt,
   valueAt,
@@ -62,7 +64,14 @@ export async function removeService(
       "Usage",
       `Nothing here was made from a table of the type ${service} for claims of ${generation.name}. ${nothingChanged}`,
     );
-  for (const object of [...templates, ...xrds, ...compositions]) {
+  const roles = (await labelled(context, cluster, clusterRoles, service)).filter(
+    (role) =>
+      role.metadata.labels?.[aggregateToBackendLabel] === "true" &&
+      recordsAt(role, "rules").some(
+        ({ apiGroups }) => Array.isArray(apiGroups) && apiGroups.includes(generation.group),
+      ),
+  );
+  for (const object of [...templates, ...xrds, ...compositions, ...roles]) {
     const reason = foreignReason(object, service);
     if (reason !== undefined)
       throw new CliError("Conflict", `${object.metadata.name} ${reason}. ${nothingChanged}`);
@@ -78,6 +87,7 @@ export async function removeService(
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, "Only the template is gone.");
   await remove(context, cluster, definitions, xrds);
   await remove(context, cluster, compositionsType, compositions);
+  await remove(context, cluster, clusterRoles, roles);
   await tellLeft(context, cluster, service, configsOf(generation));
 }
 

@@ -19,7 +19,9 @@ import {
   findCondition,
   type KubeObject,
   namespaces,
+  recordsAt,
   type ResourceType,
+  textAt,
 } from "@klutch/kube-core";
 import {
   anyObject,
@@ -150,6 +152,60 @@ test("a Composition that is not there", async () => {
   await untilTold("two", /^False CannotCompose The platform cannot make this: no Composition fits.*nope/);
 });
 
+const compositions: ResourceType = {
+  group: "apiextensions.crossplane.io",
+  version: "v1",
+  plural: "compositions",
+  kind: "Composition",
+  namespaced: false,
+};
+
+/** Makes a Composition whose only step calls a function with an input. */
+async function compose(name: string, functionName: string, input?: object): Promise<void> {
+  await client.create<KubeObject>(compositions, {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    metadata: { name },
+    spec: {
+      compositeTypeRef: { apiVersion: "anynines.com/v1", kind: `X${instances.kind}` },
+      mode: "Pipeline",
+      pipeline: [{ step: "make", functionRef: { name: functionName }, ...(input && { input }) }],
+    },
+  } as KubeObject);
+}
+
+test("a function that is not installed, and one that fails", async () => {
+  await compose("without-function", "function-absent");
+  const shipped = await client.get<DynamicObject>(compositions, { name: "a8s-postgresql" });
+  const [step] = recordsAt(shipped, "spec", "pipeline");
+  await compose("failing", textAt(step, "functionRef", "name") ?? "", {
+    apiVersion: "example.org/v1",
+    kind: "Nonsense",
+  });
+  await client.create(instances, claim("three", "without-function"));
+  await client.create(instances, claim("four", "failing"));
+  await untilTold(
+    "three",
+    /^False CannotCompose The platform cannot make this: the function function-absent of step make is not/,
+  );
+  await untilTold(
+    "four",
+    /^False CannotCompose The platform cannot make this at present: step make of its Composition/,
+  );
+});
+
+test("a kind on which Crossplane has no rights", async () => {
+  const properties = { spec: anyObject, status: anyObject };
+  const crd = crdObject(objects, { properties, hasStatus: true });
+  await client.create<KubeObject>(customResourceDefinitions, crd);
+  await untilServed(client, crd.metadata.name ?? "");
+  await client.create(instances, claim("five", "a8s-postgresql", { expose: "Internal" }));
+  await untilTold(
+    "five",
+    /^False CannotCompose Crossplane has not worked on this .* it lacks rights on a kind/,
+  );
+});
+
 test("when the kind comes, and Crossplane may use it, the claim says no more of it", async () => {
   await client.create<KubeObject>(clusterRoles, {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -157,10 +213,6 @@ test("when the kind comes, and Crossplane may use it, the claim says no more of 
     metadata: { name: "objects", labels: { "rbac.crossplane.io/aggregate-to-crossplane": "true" } },
     rules: [{ apiGroups: [objects.group], resources: [objects.plural], verbs: ["*"] }],
   } as KubeObject);
-  const properties = { spec: anyObject, status: anyObject };
-  const crd = crdObject(objects, { properties, hasStatus: true });
-  await client.create<KubeObject>(customResourceDefinitions, crd);
-  await untilServed(client, crd.metadata.name ?? "");
   await waitFor("the Object", async () => (await client.list(objects)).items.length > 0, options);
   await untilTold("one", /^undefined/);
   await untilTold("two", /^False CannotCompose/);
