@@ -1,5 +1,4 @@
 /** Prints the generated files of the repository from their sources. */
-import { operatorManifests } from "@klutch/a8s-operator";
 import {
   artefact,
   bindCrds,
@@ -73,7 +72,6 @@ export function printedFiles(): ReadonlyMap<string, string> {
   for (const service of services) addText(`docs/services/${service.type}.md`, pageOf(legacy, service));
   add("deploy/konnector.yaml", konnectorManifests({ image: artefact("konnector") }));
   add("deploy/backend-rbac.yaml", backendRbac());
-  add("deploy/a8s-operator.yaml", operatorManifests({ image: artefact("a8s-operator") }));
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   for (const [path, content] of chartFiles()) files.set(path, content);
