@@ -147,7 +147,7 @@ test("klutch doctor names the claims and the command, and one confirmation lets 
   const doctor = await klutch("doctor");
   assert.equal(doctor.code, 1, doctor.text);
   assert.match(doctor.text, /problem +logins\S+ team\/one\n.*DeletionHeld: its deletion is held/);
-  assert.match(doctor.text, /instances\S+ is not Ready\.\n.*klutch release namespace\/team/);
+  assert.match(doctor.text, /instances\S+ is not Ready[^\n]*\.\n.*klutch release namespace\/team/);
   const released = await klutch("release", "namespace/team");
   assert.equal(released.code, 0, released.text);
   assert.match(released.text, /With it go:\n +instances\S+: one, two\n +logins\S+: one, two\n/);
