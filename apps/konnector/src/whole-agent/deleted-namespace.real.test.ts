@@ -29,7 +29,7 @@ const apis = [instances, logins, copies];
 const fixture = await startTenantFixture({ exported: apis });
 const { consumer, provider, kubeconfig, cleanup, binding, untilReady, create } = fixture;
 const klutch = await klutchProcess(fixture);
-const deletionSettleMs = 300;
+const deletionSettleMs = 2_000;
 const start = (identity: string): Promise<RunningKonnector> =>
   startKonnector(fixture, { identity, timing: { deletionSettleMs, graceMs: 2_000 } });
 let konnector = await start("first");
