@@ -29,7 +29,7 @@ const apis = [instances, logins, copies];
 const fixture = await startTenantFixture({ exported: apis });
 const { consumer, provider, kubeconfig, cleanup, binding, untilReady, create } = fixture;
 const klutch = await klutchProcess(fixture);
-const deletionSettleMs = 300;
+const deletionSettleMs = 2_000;
 const start = (identity: string): Promise<RunningKonnector> =>
   startKonnector(fixture, { identity, timing: { deletionSettleMs, graceMs: 2_000 } });
 let konnector = await start("first");
@@ -147,7 +147,7 @@ test("klutch doctor names the claims and the command, and one confirmation lets 
   const doctor = await klutch("doctor");
   assert.equal(doctor.code, 1, doctor.text);
   assert.match(doctor.text, /problem +logins\S+ team\/one\n.*DeletionHeld: its deletion is held/);
-  assert.match(doctor.text, /instances\S+ is not Ready\.\n.*klutch release namespace\/team/);
+  assert.match(doctor.text, /instances\S+ is not Ready[^\n]*\.\n.*klutch release namespace\/team/);
   const released = await klutch("release", "namespace/team");
   assert.equal(released.code, 0, released.text);
   assert.match(released.text, /With it go:\n +instances\S+: one, two\n +logins\S+: one, two\n/);
