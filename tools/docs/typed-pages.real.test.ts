@@ -160,12 +160,12 @@ spec:
 ---
 apiVersion: anynines.com/v1
 kind: ServiceBinding
-metadata: { name: orders-login, namespace: default }
+metadata: { name: orders-app, namespace: default }
 status: { managed: { rotation: { request: leak-7 } } }
 ---
 apiVersion: anynines.com/v1
 kind: ServiceBinding
-metadata: { name: orders-login, namespace: cluster-x-shop }
+metadata: { name: orders-app, namespace: cluster-x-shop }
 ${binding("widgets.example.org")}${binding("gadgets.example.org")}`,
 );
 await types("kubectl apply -f world.yaml");
@@ -194,7 +194,7 @@ test("rotate-credentials.md: a rotation is asked for, also at once, and its stat
   await typesUnder("rotate-credentials.md", "New credentials while the application works");
   await typesUnder("rotate-credentials.md", "Lifetime of the old credentials");
   assert.match(await typesUnder("rotate-credentials.md", "Status"), /"request":"leak-7"/);
-  const spec = await types("kubectl get servicebindings.anynines.com orders-login -o jsonpath='{.spec}'");
+  const spec = await types("kubectl get servicebindings.anynines.com orders-app -o jsonpath='{.spec}'");
   assert.deepEqual(JSON.parse(spec), { rotate: "leak-7", rotateGraceSeconds: 0 });
 });
 
@@ -223,6 +223,6 @@ test("remove.md: a tenant's claims are looked at, and the tenant is deleted", as
   const text = await typesUnder("remove.md", "A tenant in the control plane");
   assert.match(text, /^cluster-x +cluster /m);
   assert.match(text, /^cluster-x-shop +cluster-x\/shop$/m);
-  assert.match(text, /^cluster-x-shop +\S*orders-login/m);
+  assert.match(text, /^cluster-x-shop +\S*orders-app/m);
   assert.match(text, /namespace "cluster-x" deleted/);
 });

@@ -8,7 +8,7 @@ import { runTests } from "./run-tests.ts";
 
 test("a run stops at the first test that fails, and a hang in a copy is a timeout", async () => {
   const files = [...openTree().paths].filter((file) =>
-    /^tools\/(?:test|root)|^package\.json$|^packages\/(?:sync|kube-core)\//.test(file),
+    /^tools\/(?:test|root)|^package\.json$|^packages\/(?:sync|kube-core|http-client)\//.test(file),
   );
   await using copy = await copyTree(files);
   await mkdir(join(copy.folder, "tools", "x"));

@@ -74,6 +74,10 @@ function detailsOf(claim: PermissionClaim): string[] {
   return lines;
 }
 
+/** RBAC can name Secrets, but not choose them by label, and their names are not known in advance. */
+const allSecrets =
+  "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
+
 const listed = (texts: readonly string[] = []): string => texts.map((one) => printable(one)).join(", ");
 
 /** An API that is being bound. */
@@ -106,6 +110,7 @@ export async function answerClaims(
     }
     if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
     for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
+    if (claim.resource === "secrets") context.terminal.say(`  ${allSecrets}`);
     const accepted = await decide(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
