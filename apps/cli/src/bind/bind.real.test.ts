@@ -194,7 +194,10 @@ test("bind apiservice makes namespace, konnector, Secret, rights and binding, an
   assert.match(run.stderr(), /\n {2}get, update, patch on widgets\.test\.klutch\.dev\/status\n/);
   // The kind is served already.
   assert.doesNotMatch(run.stderr(), /Waiting for the konnector to start/);
-  assert.match(run.stderr(), /Right of the konnector: get, list, watch, create.* on secrets\n {2}RBAC cannot narrow .* can read every Secret of this cluster\.\nDo you accept/);
+  assert.match(
+    run.stderr(),
+    /Right of the konnector: get, list, watch, create.* on secrets\n {2}RBAC cannot narrow .* can read every Secret of this cluster\.\nDo you accept/,
+  );
 });
 
 test("a backend that knows of no answers is asked once, and the person is told what it gives rights for", async () => {
