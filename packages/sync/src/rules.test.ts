@@ -30,6 +30,19 @@ test("reducing managed fields twice is reducing them once, and keeps exactly wha
   );
 });
 
+test("a field that another manager holds, too, is not ours alone; nor is anything below a value that it holds whole", () => {
+  const ours = { "f:spec": { "f:size": {}, "f:color": {}, "f:owner": { "f:name": {} } } };
+  const others = { "f:spec": { "f:size": {}, "f:owner": {} } };
+  const managedFields = [
+    appliedBy("klutch.anynines.com", "Apply", ours),
+    appliedBy("kubectl-edit", "Update", others),
+  ];
+  assert.deepEqual(ownedFields(providerWidget({}, { managedFields })), {
+    applied: { "f:spec": { "f:color": {} } },
+    legacy: {},
+  });
+});
+
 test("list items are found by their keys, values and positions", () => {
   const fields = {
     "f:spec": {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordAt, recordsAt, valueAt } from "@klutch/kube-core";
 import { isFresh } from "./status-conditions.ts";
-import { plainView, statusViewOf, withStatusDefault } from "./status-view.ts";
+import { ignoresGenerations, plainView, statusViewOf, withStatusDefault } from "./status-view.ts";
 
 const text = { type: "string" };
 const standard = {
@@ -147,3 +147,10 @@ for (const [what, given] of Object.entries(spoiling)) {
     assert.deepEqual(withStatusDefault(given), given);
   });
 }
+
+test("only the word ignore in an export's annotation makes generations mean nothing", () => {
+  const says = (word: string): boolean =>
+    ignoresGenerations({ annotations: { "klutch.anynines.com/observed-generation": word } });
+  assert.deepEqual([says("ignore"), says("reliable"), says("")], [true, false, false]);
+  assert.ok(!ignoresGenerations({}));
+});
