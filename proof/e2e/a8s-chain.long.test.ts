@@ -7,7 +7,6 @@ import { decodeObject, formatKubeconfig, loadKubeconfig, parseYamlDocuments } fr
 import {
   clusterRoles,
   type DynamicObject,
-  namespaces,
   recordAt,
   type ResourceType,
   textAt,
@@ -17,7 +16,6 @@ import {
   installedAccount,
   kubernetesObjects,
   namespacedKubernetesObjects,
-  namespaceObject,
   roleObject,
   startProviderKubernetes,
   waitFor,
@@ -39,7 +37,6 @@ for (const generation of generations)
   }
 const appA = await sandbox.client("app-a");
 const controlPlane = await sandbox.client("control-plane");
-await appA.create(namespaces, namespaceObject("demo"));
 
 let startOperator: () => Promise<void>;
 before(startA8s, { timeout: 100_000 });

@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { serviceInstances } from "@klutch/api";
-import {
-  type DynamicObject,
-  isRecord,
-  listAt,
-  namespaces,
-  numberAt,
-  type ResourceType,
-  textAt,
-} from "@klutch/kube-core";
-import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { type DynamicObject, isRecord, listAt, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
 import { backups, compositeOf, instances, nano, restores } from "../claim-kinds.ts";
 import { startOwnSandbox } from "../own-sandbox.ts";
 import { type History, recordHistory } from "../history.ts";
@@ -26,7 +18,6 @@ const kinds = [instances, backups, restores];
 await sandbox.bind(...kinds.map(({ plural }) => plural));
 const appA = await sandbox.client("app-a");
 const controlPlane = await sandbox.client("control-plane");
-await appA.create(namespaces, namespaceObject(namespace));
 const histories = new Map<ResourceType, History>();
 for (const type of kinds) {
   // A kind that was just made cannot be watched in its first moment.
