@@ -82,15 +82,22 @@ export async function fetchText(
   return readBounded(response, url, timeoutMs);
 }
 
-async function readBounded(response: Response, url: string, timeoutMs: number): Promise<string> {
+/** Returns the text of an answer, or undefined if it has more characters than `limit`: then the rest is not read. */
+export async function readAtMost(response: Response, limit: number): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = "";
+  const chunks: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+  for await (const chunk of chunks ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > limit) return undefined;
+  }
+  return text + decoder.decode();
+}
+
+async function readBounded(response: Response, url: string, timeoutMs: number): Promise<string> {
+  let text: string | undefined;
   try {
-    const chunks: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
-    for await (const chunk of chunks ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > maxLength) break;
-    }
+    text = await readAtMost(response, maxLength);
   } catch (cause) {
     throw new CliError(
       "ProviderUnreachable",
@@ -98,6 +105,6 @@ async function readBounded(response: Response, url: string, timeoutMs: number): 
       { cause },
     );
   }
-  if (text.length <= maxLength) return text + decoder.decode();
+  if (text !== undefined) return text;
   throw new CliError("NotAProvider", `${url} answered with more than ${maxLength} characters.`);
 }

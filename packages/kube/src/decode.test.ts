@@ -33,6 +33,10 @@ test("an error answer keeps reason and Retry-After, from the header or the statu
   assert.equal(error.retryAfterMs, 3000);
   assert.equal(error.message, "watch secrets: too old");
   assert.equal(decodeError(503, "", "2", "get").retryAfterMs, 2000);
+  // Five answers of a broken gateway would otherwise silence the client for decades.
+  assert.equal(decodeError(429, "", "999999999", "get").retryAfterMs, 60_000);
+  const forever = JSON.stringify({ details: { retryAfterSeconds: 1e9 } });
+  assert.equal(decodeError(429, forever, undefined, "get").retryAfterMs, 60_000);
   assert.equal(decodeError(502, "bad gateway", undefined, "get").message, "get: bad gateway");
 });
 

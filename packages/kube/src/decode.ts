@@ -74,8 +74,11 @@ export function decodeError(
   });
 }
 
-/** Seconds of a Retry-After header, else of the status details, in milliseconds. */
+/** A server, or a gateway before it, that asks for more would silence this client for as long as it likes. */
+const longestRetryAfterMs = 60_000;
+
+/** Seconds of a Retry-After header, else of the status details, in milliseconds: at most a minute. */
 function retryAfterOf(header: string | undefined, status: unknown): number | undefined {
   const seconds = Number(header ?? valueAt(status, "details", "retryAfterSeconds"));
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestRetryAfterMs) : undefined;
 }

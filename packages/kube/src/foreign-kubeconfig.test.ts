@@ -63,6 +63,18 @@ for (const [field, parts, reason] of refused) {
   });
 }
 
+test("a server's address whose end a foreign kubeconfig would choose is refused; a gateway's path is taken", () => {
+  const withServer = (server: string) => () => parseForeignKubeconfig(foreign({ cluster: { server } })).server;
+  for (const [server, message] of [
+    ["https://vault.test/v1/secret?list=true#", /query or a fragment/],
+    ["https://vault.test/v1/secret#", /query or a fragment/],
+    ["https://vault.test/?", /query or a fragment/],
+    ["https://me:secret@vault.test", /a user and a password/],
+  ] as const)
+    assert.throws(withServer(server), { code: "Refused", field: "clusters[0].cluster.server", message });
+  assert.equal(withServer("https://gateway.test/k8s/clusters/c-1")(), "https://gateway.test/k8s/clusters/c-1");
+});
+
 test("current context, its namespace and a credential are required", () => {
   const field = (parts: Parameters<typeof foreign>[0], expected: string): void => {
     assert.throws(() => parseForeignKubeconfig(foreign(parts)), { code: "Invalid", field: expected });

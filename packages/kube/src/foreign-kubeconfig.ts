@@ -76,9 +76,13 @@ function serverOf(cluster: Entry): string {
   if (server === undefined || !URL.canParse(server)) {
     throw new KubeconfigError("Invalid", field, `${field} is missing or not a URL`);
   }
-  if (new URL(server).protocol !== "https:") {
-    throw new KubeconfigError("Refused", field, `${field} is refused: credentials travel only over https`);
-  }
+  const { protocol, search, hash, username, password } = new URL(server);
+  const refuse = (why: string): KubeconfigError =>
+    new KubeconfigError("Refused", field, `${field} is refused: ${why}`);
+  if (protocol !== "https:") throw refuse("credentials travel only over https");
+  if (username + password !== "") throw refuse("it would send a user and a password");
+  // The path of each request is appended: after a "?" or "#" the whole address would be the other side's choice.
+  if (search + hash !== "" || /[?#]/.test(server)) throw refuse("it has a query or a fragment");
   return server.replace(/\/$/, "");
 }
 

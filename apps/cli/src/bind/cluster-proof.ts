@@ -20,6 +20,7 @@ import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { findOrCreate } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
+import { readAtMost } from "../http.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 const timeoutMs = 15_000;
@@ -73,8 +74,8 @@ async function fetchChallenge(
       body: "{}",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const text = await response.text();
-    return response.ok && text.length <= longestAnswer ? decodeChallengeOffer(JSON.parse(text)) : undefined;
+    const text = await readAtMost(response, longestAnswer);
+    return response.ok && text !== undefined ? decodeChallengeOffer(JSON.parse(text)) : undefined;
   } catch (error) {
     if (signal.aborted) throw error;
     if (error instanceof WireError || error instanceof SyntaxError || error instanceof TypeError)
