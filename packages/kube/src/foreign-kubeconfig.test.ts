@@ -64,7 +64,8 @@ for (const [field, parts, reason] of refused) {
 }
 
 test("a server's address whose end a foreign kubeconfig would choose is refused; a gateway's path is taken", () => {
-  const withServer = (server: string) => () => parseForeignKubeconfig(foreign({ cluster: { server } })).server;
+  const withServer = (server: string) => () =>
+    parseForeignKubeconfig(foreign({ cluster: { server } })).server;
   for (const [server, message] of [
     ["https://vault.test/v1/secret?list=true#", /query or a fragment/],
     ["https://vault.test/v1/secret#", /query or a fragment/],
@@ -72,7 +73,10 @@ test("a server's address whose end a foreign kubeconfig would choose is refused;
     ["https://me:secret@vault.test", /a user and a password/],
   ] as const)
     assert.throws(withServer(server), { code: "Refused", field: "clusters[0].cluster.server", message });
-  assert.equal(withServer("https://gateway.test/k8s/clusters/c-1")(), "https://gateway.test/k8s/clusters/c-1");
+  assert.equal(
+    withServer("https://gateway.test/k8s/clusters/c-1")(),
+    "https://gateway.test/k8s/clusters/c-1",
+  );
 });
 
 test("current context, its namespace and a credential are required", () => {
