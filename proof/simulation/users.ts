@@ -1,4 +1,5 @@
 /** Acts as people in one app cluster, and keeps a ledger of the writes that the API server acknowledged. */
+import { syncerFinalizer } from "@klutch/api";
 import { customResourceDefinitions, type DynamicObject, keyOf, keyOfRef, secrets } from "@klutch/kube-core";
 import { isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
@@ -90,6 +91,9 @@ export async function act(
       return `edit ${key} ${size}`;
     }
     if (choice < 0.93) {
+      const claim = await direct.find<DynamicObject>(api.type, ref);
+      const isMarked = claim?.metadata.finalizers?.includes(syncerFinalizer) === true;
+      if (!isMarked && (await isFresh(tenant, api, clock))) return `nothing to do for ${key}`;
       await end();
       return `delete ${key}`;
     }
@@ -101,7 +105,10 @@ export async function act(
   }
 }
 
-/** A claim of the second in which its CRD was made may come back: it could be one that an earlier CRD took with it. */
+/**
+ * A claim without finalizer that is made in the second of its CRD may come back: it could be one that an earlier CRD took with it. So may one that
+ * is made after the clock was put back before that second.
+ */
 async function isFresh(
   { direct }: SimulatedTenant,
   api: SimulatedApi,
