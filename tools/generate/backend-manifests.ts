@@ -9,8 +9,8 @@ import {
   restrictedContainer,
   restrictedPod,
 } from "@klutch/api";
-import { type DynamicObject, type KubeObject, textAt } from "@klutch/kube-core";
-import { legacy, xrdsOf } from "@klutch/services";
+import type { DynamicObject, KubeObject } from "@klutch/kube-core";
+import { backendClaimRules, legacy, xrdsOf } from "@klutch/services";
 import { manifestIn, manifestsIn } from "./manifests.ts";
 
 /** Name of everything of the backend, and of its namespace. */
@@ -37,20 +37,8 @@ export function backendRbac(): readonly KubeObject[] {
     BACKEND_RULES: backendRules,
     BINDER: binderName,
     BINDER_RULES: binderRules,
-    SHIPPED_RULES: shippedRules(),
+    SHIPPED_RULES: backendClaimRules(xrdsOf(legacy)),
   });
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
   return [...rights, ...backendPolicyManifests];
-}
-
-/** Composites of the newer generation are their own claims and say everything themselves. */
-function shippedRules(): readonly object[] {
-  const specs = xrdsOf(legacy).map(({ spec }) => spec);
-  const apiGroups = [...new Set(specs.flatMap((spec) => textAt(spec, "group") ?? []))];
-  const claims = specs.flatMap((spec) => textAt(spec, "claimNames", "plural") ?? []);
-  const composites = specs.flatMap((spec) => textAt(spec, "names", "plural") ?? []);
-  return [
-    { apiGroups, resources: [...claims, ...composites].toSorted(), verbs: ["get", "list", "watch"] },
-    { apiGroups, resources: claims.map((plural) => `${plural}/status`).toSorted(), verbs: ["patch"] },
-  ];
 }

@@ -1,10 +1,11 @@
 /** The two clusters of a command. They have different types, so that one cannot be passed for the other. */
 import { readFile } from "node:fs/promises";
-import { consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
+import { clusterIdentityNamespace, consumerNamespace, kubeconfigKey } from "@klutch/api";
+import { type DynamicObject, namespaces, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
+  isForbidden,
   KubeconfigError,
   type KubeClient,
   loadKubeconfig,
@@ -128,4 +129,20 @@ export async function secretKubeconfig(
 /** The kubeconfig in a Secret. */
 export function kubeconfigOf(secret: DynamicObject): string | undefined {
   return secretText(secret, kubeconfigKey);
+}
+
+/** Returns undefined if the server answers 403. */
+export async function ifAllowed<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the UID by which a cluster is known, that of its namespace kube-system; undefined if it may not be read. */
+export async function clusterUid(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
+  const ref = { name: clusterIdentityNamespace };
+  return (await ifAllowed(() => client.find(namespaces, ref, { signal })))?.metadata.uid;
 }

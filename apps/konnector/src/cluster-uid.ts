@@ -1,4 +1,5 @@
 /** The identity of an app cluster. */
+import { clusterIdentityNamespace } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
@@ -7,7 +8,11 @@ import { WrongClusterError } from "./errors.ts";
 
 /** UID of kube-system; asks once. Throws what the app cluster answered. */
 export async function askClusterUid(client: KubeClient, signal: AbortSignal): Promise<string> {
-  const kubeSystem = await client.get<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+  const kubeSystem = await client.get<DynamicObject>(
+    namespaces,
+    { name: clusterIdentityNamespace },
+    { signal },
+  );
   return kubeSystem.metadata.uid ?? "";
 }
 
@@ -31,6 +36,10 @@ export async function clusterUid(
 
 /** Throws `WrongClusterError` when the app cluster is another one than `uid` names. */
 export async function confirmCluster(client: KubeClient, uid: string, signal: AbortSignal): Promise<void> {
-  const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+  const kubeSystem = await client.find<DynamicObject>(
+    namespaces,
+    { name: clusterIdentityNamespace },
+    { signal },
+  );
   if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
 }

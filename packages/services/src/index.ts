@@ -1,4 +1,5 @@
 /** Every data service, and everything that follows from their tables. */
+export { backendClaimRules } from "./backend-rights.ts";
 export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositionsOf } from "./compositions.ts";
 export {

@@ -1,16 +1,16 @@
 /** The claim whose deletion is held: its provider's object stays, so only the app cluster can say why the claim does not go. */
-import { recordAt, recordsAt, wholeSeconds } from "@klutch/kube-core";
-import { type AnyCondition, asConditions, conditionOf } from "./status-conditions.ts";
+import { recordAt, recordsAt } from "@klutch/kube-core";
+import { type LocalReadyCase, localNotReady } from "./local-ready.ts";
+import { asConditions, conditionOf } from "./status-conditions.ts";
 import type { WithStatus } from "./status-evidence.ts";
-import { messageLimit, type StatusView, takenFields } from "./status-view.ts";
+import { shortened } from "./status-view.ts";
 
 /** Reason of `Ready`, and of the event. */
 export const deletionHeldReason = "DeletionHeld";
 
 /** Says it to the author of the claim; `why` is the sentence of the binding's condition. */
 export function deletionHeldWords(why: string): string {
-  const words = `its deletion is held, because it looks like an accident: ${why}`;
-  return words.length <= messageLimit ? words : `${words.slice(0, messageLimit - 1)}…`;
+  return shortened(`its deletion is held, because it looks like an accident: ${why}`);
 }
 
 /** Returns true if the claim's status says that its deletion is held. */
@@ -20,24 +20,9 @@ export function saysDeletionHeld({ status }: Pick<WithStatus, "status">): boolea
 }
 
 /** The status with `Ready` False. As it is where the schema has no such condition. */
-export function withHeldDeletion(
-  status: unknown,
-  why: string,
-  { view, claim, now }: { readonly view: StatusView; readonly claim: WithStatus; readonly now: number },
-): unknown {
-  if (!view.mayBeUnknown || status === undefined) return status;
-  const standing = conditionOf(asConditions(claim.status), "Ready");
-  const since = standing?.status === "False" ? standing["lastTransitionTime"] : undefined;
-  const words = {
-    reason: deletionHeldReason,
-    message: deletionHeldWords(why),
-    lastTransitionTime: typeof since === "string" ? since : wholeSeconds(now),
-  };
-  const said: AnyCondition = {
-    type: "Ready",
-    status: "False",
-    ...takenFields(view.conditions ?? [], words),
-  };
+export function withHeldDeletion(status: unknown, why: string, about: LocalReadyCase): unknown {
+  if (!about.view.mayBeUnknown || status === undefined) return status;
+  const said = localNotReady(about, { reason: deletionHeldReason, message: deletionHeldWords(why) });
   const conditions = recordsAt(status, "conditions");
   const hasReady = conditions.some(({ type }) => type === "Ready");
   const shown = hasReady

@@ -26,7 +26,7 @@ import {
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { localCondition } from "./local-words.ts";
 import { saysDeletionHeld, withHeldDeletion } from "./held-deletion.ts";
-import { isPlain, messageLimit, type StatusView, takenFields } from "./status-view.ts";
+import { isPlain, shortened, type StatusView, takenFields } from "./status-view.ts";
 import { type MissingSecret, saidSecretReason, withMissingSecret } from "./taken-secret.ts";
 
 /** Input of the decision. */
@@ -191,14 +191,6 @@ function whatWasSaid(said: AnyCondition | undefined): string {
   }
   const why = [reason, text].filter((part) => typeof part === "string" && part !== "").join(": ");
   return `${saidBefore}${status}${why === "" ? "" : ` (${why})`}`;
-}
-
-function shortened(text: string): string {
-  if (text.length <= messageLimit) return text;
-  // By characters: half of one is no text.
-  return `${Array.from(text)
-    .slice(0, messageLimit - 1)
-    .join("")}…`;
 }
 
 /** A field that the view does not know stays as it is. */

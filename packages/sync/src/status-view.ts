@@ -35,6 +35,15 @@ export const plainView: StatusView = {
 /** Maximum length of a message of ours, in characters. */
 export const messageLimit = 1_024;
 
+/** Returns a message that a condition takes: cut at the limit. */
+export function shortened(text: string): string {
+  if (text.length <= messageLimit) return text;
+  // By characters: half of one is no text.
+  return `${Array.from(text)
+    .slice(0, messageLimit - 1)
+    .join("")}…`;
+}
+
 /** The view of a version. `schema` is its `openAPIV3Schema`, a stranger's: what it does not say clearly it does not say. */
 export function statusViewOf(
   schema: JsonSchema,

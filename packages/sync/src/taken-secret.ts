@@ -2,10 +2,10 @@
  * The Secret that a claim's provider names, when the app cluster has another one of that name, or the Secret does not cross. The claim is not ready then, whatever its
  * provider says. A claim is found by its own status and its own namespace, so a provider can say this of its own claim only.
  */
-import { isDnsSubdomain, recordsAt, textAt, wholeSeconds } from "@klutch/kube-core";
-import { type AnyCondition, asConditions, conditionOf } from "./status-conditions.ts";
+import { isDnsSubdomain, recordsAt, textAt } from "@klutch/kube-core";
+import { type LocalReadyCase, localNotReady } from "./local-ready.ts";
+import { asConditions, conditionOf } from "./status-conditions.ts";
 import type { WithStatus } from "./status-evidence.ts";
-import { type StatusView, takenFields } from "./status-view.ts";
 
 const secretReasons = ["NameTaken", "SecretTypeRefused", "TooManyObjects"] as const;
 
@@ -45,35 +45,12 @@ export function saidSecretReason({ status }: Pick<WithStatus, "status">): Secret
 }
 
 /** The status with `Ready` False if it is True. As it is where the schema has no such condition. */
-export function withMissingSecret(
-  status: unknown,
-  secret: MissingSecret,
-  { view, claim, now }: { readonly view: StatusView; readonly claim: WithStatus; readonly now: number },
-): unknown {
-  if (!view.mayBeUnknown || typeof status !== "object" || status === null) return status;
+export function withMissingSecret(status: unknown, secret: MissingSecret, about: LocalReadyCase): unknown {
+  if (!about.view.mayBeUnknown || typeof status !== "object" || status === null) return status;
   const conditions = recordsAt(status, "conditions");
   const isReady = ({ type, status }: Readonly<Record<string, unknown>>): boolean =>
     type === "Ready" && status === "True";
   if (!conditions.some(isReady)) return status;
-  const words = missingWords(secret, view, claim, now);
-  return {
-    ...status,
-    conditions: conditions.map((one) => (isReady(one) ? { ...one, ...words } : one)),
-  };
-}
-
-function missingWords(
-  secret: MissingSecret,
-  { conditions = [] }: StatusView,
-  { status }: WithStatus,
-  now: number,
-): Readonly<Record<string, unknown>> {
-  const standing: AnyCondition | undefined = conditionOf(asConditions(status), "Ready");
-  const since = standing?.status === "False" ? standing["lastTransitionTime"] : undefined;
-  const words = {
-    reason: secret.reason,
-    message: missingSecretWords(secret),
-    lastTransitionTime: typeof since === "string" ? since : wholeSeconds(now),
-  };
-  return { status: "False", ...takenFields(conditions, words) };
+  const said = localNotReady(about, { reason: secret.reason, message: missingSecretWords(secret) });
+  return { ...status, conditions: conditions.map((one) => (isReady(one) ? { ...one, ...said } : one)) };
 }

@@ -1,8 +1,6 @@
 /** The mistake of a wrong kubeconfig or context: a control plane that would be bound to itself. */
-import { clusterIdentityNamespace, controlPlaneIdOf, printable } from "@klutch/api";
-import { namespaces } from "@klutch/kube-core";
-import { isForbidden } from "@klutch/kube";
-import type { Consumer } from "../clusters.ts";
+import { controlPlaneIdOf, printable } from "@klutch/api";
+import { clusterUid, type Consumer } from "../clusters.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { ProviderDescription } from "./provider.ts";
 
@@ -16,13 +14,7 @@ export async function refuseControlPlane(
   signal: AbortSignal,
 ): Promise<void> {
   if (controlPlaneId === undefined) return;
-  const uid = await client.find(namespaces, { name: clusterIdentityNamespace }, { signal }).then(
-    (namespace) => namespace?.metadata.uid,
-    (error: unknown) => {
-      if (isForbidden(error)) return undefined;
-      throw error;
-    },
-  );
+  const uid = await clusterUid(client, signal);
   if (uid === undefined || controlPlaneIdOf(uid) !== controlPlaneId) return;
   throw new CliError(
     "Conflict",

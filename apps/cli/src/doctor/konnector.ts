@@ -1,10 +1,9 @@
 /** Checks that a konnector works for an app cluster: its namespace, its Deployment, and the lease that the leader renews. */
 import { type APIServiceBinding, consumerNamespace, konnectorName, printable } from "@klutch/api";
 import { pods } from "@klutch/kube-core";
-import { isForbidden } from "@klutch/kube";
 import { hasLiveKonnector, type Home, namesOf, needsKonnector } from "../app-cluster/home.ts";
 import { type LeaseState, otherKonnectorLeases } from "../app-cluster/konnector-lease.ts";
-import type { Consumer } from "../clusters.ts";
+import { type Consumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { counted } from "../findings.ts";
 import { type Finding, note, ok, problem, type Section } from "./diagnosis.ts";
@@ -62,13 +61,8 @@ async function konnectorPods(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | undefined> {
   const options = { namespace: consumerNamespace, metadataOnly: true, signal };
-  try {
-    const all = await Array.fromAsync(client.listAll(pods, options));
-    return new Set(all.map(({ metadata }) => metadata.name ?? ""));
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
+  const all = await ifAllowed(() => Array.fromAsync(client.listAll(pods, options)));
+  return all === undefined ? undefined : new Set(all.map(({ metadata }) => metadata.name ?? ""));
 }
 
 /** A konnector that holds the lease and is no Pod of this cluster, as the sandbox's processes or one on an operator's machine. */

@@ -6,13 +6,12 @@ import {
   clusterRoles,
   type DynamicObject,
   type KubeObject,
-  type PolicyRule,
   recordsAt,
   type ResourceType,
   type Role,
   textAt,
 } from "@klutch/kube-core";
-import type { Generation, ServiceManifests } from "@klutch/services";
+import { backendClaimRules, type Generation, type ServiceManifests } from "@klutch/services";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 
@@ -72,26 +71,17 @@ export function plannedOf(
   ];
 }
 
-/**
- * Lets the backend write on claims why Crossplane cannot make their composites. Undefined for composites that are claims, which say everything
- * themselves.
- */
+/** Lets the backend write on claims why Crossplane cannot make their composites. Undefined if it needs no rights for them. */
 function backendRights(xrd: ServiceManifests["xrd"]): Role | undefined {
-  const group = textAt(xrd, "spec", "group") ?? "";
-  const composites = textAt(xrd, "spec", "names", "plural") ?? "";
-  const plural = textAt(xrd, "spec", "claimNames", "plural");
-  if (plural === undefined) return undefined;
-  const apiGroups = [group];
+  const rules = backendClaimRules([xrd]);
+  if (rules.length === 0) return undefined;
+  const plural = textAt(xrd, "spec", "claimNames", "plural") ?? "";
   const type = textAt(xrd, "metadata", "labels", serviceTypeLabel) ?? "";
   const labels = { [serviceTypeLabel]: type, [aggregateToBackendLabel]: "true" };
-  const rules: readonly PolicyRule[] = [
-    { apiGroups, resources: [plural, composites], verbs: ["get", "list", "watch"] },
-    { apiGroups, resources: [`${plural}/status`], verbs: ["patch"] },
-  ];
   return {
     apiVersion: apiVersionOf(clusterRoles),
     kind: clusterRoles.kind,
-    metadata: { name: `klutch-backend-claims-${plural}.${group}`, labels },
+    metadata: { name: `klutch-backend-claims-${plural}.${textAt(xrd, "spec", "group") ?? ""}`, labels },
     rules,
   };
 }

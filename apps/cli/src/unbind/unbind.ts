@@ -7,8 +7,7 @@ import {
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import { findCondition, keyOfRef } from "@klutch/kube-core";
-import { isForbidden } from "@klutch/kube";
-import { type Consumer, connectConsumer } from "../clusters.ts";
+import { type Consumer, connectConsumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
@@ -143,14 +142,8 @@ async function warnOfUsers(
   policy: Policy,
 ): Promise<void> {
   const bindings = ((await listBindings(consumer, signal)) ?? []).filter(isOfThisCluster);
-  const claims = await survey(consumer, bindings, signal).then(
-    (found) => found.claims,
-    (error: unknown) => {
-      // A person may have rights on this API only.
-      if (isForbidden(error)) return [];
-      throw error;
-    },
-  );
+  // A person may have rights on this API only.
+  const claims = (await ifAllowed(() => survey(consumer, bindings, signal)))?.claims ?? [];
   const coming =
     policy === "Delete"
       ? claims.map((one) => (one.api === name ? { ...one, isDeleting: true } : one))

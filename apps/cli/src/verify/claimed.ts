@@ -10,7 +10,8 @@ import { type DynamicObject, type ResourceType, secrets } from "@klutch/kube-cor
 import { discoverResource } from "@klutch/kube";
 import { effectiveClaims, type ObjectsByResource, type Tenant } from "@klutch/sync";
 import type { ObjectsOfBoth } from "./bound.ts";
-import { ifAllowed, listAll, type Reader, readConsumer, readNamespaced, readProvider } from "./reader.ts";
+import { ifAllowed } from "../clusters.ts";
+import { listAll, type Reader, readConsumer, readNamespaced, readProvider } from "./reader.ts";
 import type { OwnNamespaces } from "./tenants.ts";
 
 /** A tenant and where its objects stand. */

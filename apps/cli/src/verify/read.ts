@@ -9,14 +9,14 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import type { InvariantSnapshot, Tenant } from "@klutch/sync";
-import type { Consumer } from "../clusters.ts";
+import { clusterUid, type Consumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type LeftOut, listBindingsOrFail, sortBindings } from "./bindings.ts";
 import { readBound } from "./bound.ts";
 import { claimedTypes, claimsOf, readClaimed } from "./claimed.ts";
 import { readOrphanedApis } from "./orphaned.ts";
-import { type ControlPlane, ifAllowed, listAll, type Reader } from "./reader.ts";
+import { type ControlPlane, listAll, type Reader } from "./reader.ts";
 import { otherTenants, ownNamespaces } from "./tenants.ts";
 
 /** A snapshot and what it does not show. */
@@ -118,7 +118,7 @@ async function readTenancy(reader: Reader): Promise<Tenancy> {
   const own = { namespace: provider.namespace, signal };
   const [everyBinding, systemUid, exports, mappings] = await Promise.all([
     listBindingsOrFail(consumer, signal),
-    readKubeSystemUid(reader),
+    clusterUid(reader.provider.client, reader.signal),
     listAll<APIServiceExport>(provider.client, apiServiceExports, own),
     listAll<DynamicObject>(provider.client, apiServiceNamespaces, own),
   ]);
@@ -134,11 +134,6 @@ async function readTenant({ provider, signal }: Reader): Promise<Tenant> {
     "Usage",
     `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster. It is the namespace in the kubeconfig of the binding's Secret.`,
   );
-}
-
-async function readKubeSystemUid({ provider, signal }: Reader): Promise<string | undefined> {
-  const found = await ifAllowed(() => provider.client.find(namespaces, { name: "kube-system" }, { signal }));
-  return found?.metadata.uid;
 }
 
 async function readNamespaces({ provider, signal, notes }: Reader): Promise<DynamicObject[] | undefined> {

@@ -1,8 +1,8 @@
 /** Reads that `klutch verify` makes of both clusters. What may not be read is left out and noted. */
 import { crdNameOf } from "@klutch/api";
 import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
-import { isForbidden, isNotFound, type KubeClient, type ListOptions } from "@klutch/kube";
-import type { Consumer } from "../clusters.ts";
+import { isNotFound, type KubeClient, type ListOptions } from "@klutch/kube";
+import { type Consumer, ifAllowed } from "../clusters.ts";
 
 /** The control plane cluster with the person's own kubeconfig. */
 export interface ControlPlane extends AsyncDisposable {
@@ -75,14 +75,4 @@ export async function listAll<T extends KubeObject>(
   options: ListOptions,
 ): Promise<T[]> {
   return Array.fromAsync(client.listAll<T>(type, options));
-}
-
-/** Returns undefined if the server answers 403. */
-export async function ifAllowed<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
 }

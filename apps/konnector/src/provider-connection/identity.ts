@@ -2,7 +2,7 @@
  * Which control plane this is. A provider that was set up again at the same address looks empty, and acting on its emptiness would undo
  * or duplicate everything; so each binding pins the provider it was made with.
  */
-import { providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import { clusterIdentityNamespace, providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { type Clock, isForbidden, type KubeClient } from "@klutch/kube";
 import type { Tenant } from "@klutch/sync";
@@ -26,7 +26,11 @@ export async function readIdentity(
 
 async function kubeSystemUid(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const found = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+    const found = await client.find<DynamicObject>(
+      namespaces,
+      { name: clusterIdentityNamespace },
+      { signal },
+    );
     return found?.metadata.uid;
   } catch (error) {
     // Backends of other versions do not grant it; the cluster namespace's UID alone is nearly as good.
