@@ -23,7 +23,9 @@ test("a chain with one of each is judged well", () => {
 });
 
 test("a second backup, an instance of no chain, and a missing restore are reported", () => {
-  assert.deepEqual(judge([chain], [...whole, made("backups", "2")]).double, ["c: 2 backups (1, 2)"]);
+  assert.deepEqual(judge([chain], [...whole, made("backups", "2")]).double, [
+    "c: 2 backups (INSERT instances id, INSERT bindings b, INSERT backups 1, INSERT restores 1, INSERT backups 2)",
+  ]);
   assert.deepEqual(judge([chain], [...whole, made("instances", "x", "x")]).double, [
     "instance x was made for no chain",
   ]);
@@ -68,4 +70,17 @@ test("an instance that was removed unused before the next one was made is undone
   assert.deepEqual(told(first, ...whole), { double: second, undone: [] });
   assert.deepEqual(told(first, made("bindings", "y", "x"), gone, ...whole), { double: second, undone: [] });
   assert.deepEqual(judge([chain], [first, gone, ...whole]).double, second);
+});
+
+test("a binding that was removed and made again before the first backup is undone, and is a second one in any other case", () => {
+  const [instance, bound, backup, restore] = whole;
+  assert.ok(instance && bound && backup && restore);
+  const unbound = { ...bound, did: "DELETE" as const };
+  const told = (...entries: readonly Entry[]) => judge([chain], entries);
+  const again = told(instance, { ...bound }, unbound, bound, backup, restore);
+  assert.deepEqual(again, { lost: [], double: [], undone: ["c: binding b"] });
+  assert.deepEqual(told(...whole, unbound), { lost: [], double: [], undone: [] });
+  assert.equal(told(instance, bound, backup, unbound, bound, restore).double.length, 1);
+  assert.equal(told(instance, bound, made("bindings", "other"), backup, restore).double.length, 1);
+  assert.deepEqual(told(instance, bound, unbound, backup, restore).lost, ["c: 0 bindings"]);
 });

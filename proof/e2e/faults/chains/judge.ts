@@ -19,7 +19,7 @@ export interface Verdict {
   readonly lost: readonly string[];
   /** Objects that were made twice, or for no chain. */
   readonly double: readonly string[];
-  /** Instances that were removed unused before another one was made: the answer was lost (OSB 2.17 "Orphan Mitigation"). No fault. */
+  /** Instances and bindings that were removed unused before they were made again: the answer was lost (OSB 2.17 "Orphan Mitigation"). No fault. */
   readonly undone: readonly string[];
 }
 
@@ -41,10 +41,15 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       continue;
     }
     if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
+    const own = entries.filter((entry) => entry.instanceId === instanceId);
+    const unused = unusedBindings(own);
+    undone.push(...unused.map(({ id }) => `${name ?? instanceId}: binding ${id}`));
     for (const table of tables) {
-      const rows = made.filter((entry) => entry.table === table && entry.instanceId === instanceId);
+      const rows = own.filter(
+        (entry) => entry.table === table && entry.did === "INSERT" && !unused.includes(entry),
+      );
       const what = `${name ?? instanceId}: ${rows.length} ${table}`;
-      if (rows.length > 1) double.push(`${what} (${rows.map(({ id }) => id).join(", ")})`);
+      if (rows.length > 1) double.push(`${what} (${historyOf(own)})`);
       if (rows.length === 0 && name !== undefined) lost.push(what);
     }
   }
@@ -65,4 +70,19 @@ function wasUndone(instanceId: string, { database }: ChainResult, entries: reado
     return false;
   const next = entries.findIndex((entry) => databaseOf(entry.instanceId) === database);
   return entries.findIndex((entry) => entry === removed) < next;
+}
+
+/** Returns the bindings that were removed before the chain's first backup, which its application asks for after it used the credentials. */
+function unusedBindings(own: readonly Entry[]): readonly Entry[] {
+  const backup = own.findIndex(({ table }) => table === "backups");
+  const early = (backup < 0 ? own : own.slice(0, backup)).filter(({ table }) => table === "bindings");
+  return early.filter(({ id, did }, index) => {
+    const next = early[index + 1];
+    return did === "INSERT" && next?.did === "DELETE" && next.id === id;
+  });
+}
+
+/** Tells in the order of time what was written and removed, so that a second object can be understood from the report alone. */
+function historyOf(own: readonly Entry[]): string {
+  return own.map(({ did, table, id }) => `${did} ${table} ${id}`).join(", ");
 }
