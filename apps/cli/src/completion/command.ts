@@ -1,25 +1,40 @@
 /** `completion`, which prints a script for a shell, and the hidden word that such a script starts the program with. */
 import { kubeconfigNames } from "@klutch/kube";
 import { Argument, Command } from "commander";
+import { listBindings } from "../app-cluster/bound-resource.ts";
+import { connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-import { complete, type ReadNames } from "./completion.ts";
+import { commonOptions } from "../options.ts";
+import { complete, type GivenFlags, type ReadNames } from "./completion.ts";
 import { formatCompletion } from "./protocol.ts";
 import { completionScript, shells } from "./scripts.ts";
 
-/** Prints the completions. Unreadable files complete nothing, and no error is printed. */
+/** Milliseconds that a person at a prompt waits for an app cluster. */
+const requestTimeoutMs = 2_000;
+
+/** Prints the completions. Unreadable files and clusters that do not answer complete nothing, and no error is printed. */
 export async function printCompletion(
-  { env, terminal }: CliContext,
+  context: CliContext,
   program: Command,
   words: readonly string[],
 ): Promise<void> {
-  const readNames: ReadNames = async (kind, path) => {
+  const { env, terminal } = context;
+  const readNames: ReadNames = async (kind, given) => {
     try {
-      return (await kubeconfigNames({ path, env }))[kind];
+      if (kind === "apis") return await boundApis(context, given);
+      return (await kubeconfigNames({ ...commonOptions(given, env).connection, env }))[kind];
     } catch {
       return [];
     }
   };
   terminal.out(formatCompletion(await complete(program, words, readNames)));
+}
+
+async function boundApis({ env, signal }: CliContext, given: GivenFlags): Promise<readonly string[]> {
+  const { connection } = commonOptions(given, env);
+  await using consumer = await connectConsumer({ connection, requestTimeoutMs });
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
+  return ((await listBindings(consumer, limited)) ?? []).flatMap(({ metadata }) => metadata.name ?? []);
 }
 
 /** `completion <shell>`. */

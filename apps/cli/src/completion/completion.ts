@@ -17,10 +17,13 @@ export interface Completion {
   readonly files: FileNames;
 }
 
-/** Names that a kubeconfig has entries of; asked for only where one of them may stand. `path` is what `--kubeconfig` says. */
+/** Values of the flags before the word, by the names of their attributes. */
+export type GivenFlags = Readonly<Record<string, unknown>>;
+
+/** Reads the names in a kubeconfig, or of the bound APIs of an app cluster. The program asks only where one of them may stand. */
 export type ReadNames = (
-  kind: "contexts" | "clusters" | "users",
-  path: string | undefined,
+  kind: "contexts" | "clusters" | "users" | "apis",
+  given: GivenFlags,
 ) => Promise<readonly string[]>;
 
 /** Position in a command line, before the word to complete. */
@@ -31,7 +34,7 @@ interface LinePosition {
   /** Waits for its value. */
   readonly option: Option | undefined;
   readonly onlyArguments: boolean;
-  readonly kubeconfig: string | undefined;
+  readonly given: GivenFlags;
 }
 
 const nothing: Completion = { candidates: [], files: "none" };
@@ -48,7 +51,7 @@ export async function complete(
     position: 0,
     option: undefined,
     onlyArguments: false,
-    kubeconfig: undefined,
+    given: {},
   });
   const { candidates, files } = await allAt(line, word, readNames);
   return { files, candidates: candidates.filter(({ value }) => value.startsWith(word) && isSafe(value)) };
@@ -68,11 +71,11 @@ function after(line: LinePosition, word: string): LinePosition {
   const found = optionsOf(command).find(({ long, short }) => long === name || short === name);
   if (found === undefined) return line;
   if (value.length > 0) return withValue(line, found, value.join("="));
-  return found.required ? { ...line, option: found } : line;
+  return found.required ? { ...line, option: found } : withValue(line, found, true);
 }
 
-function withValue(line: LinePosition, { long }: Option, value: string): LinePosition {
-  return long === "--kubeconfig" ? { ...line, kubeconfig: value } : line;
+function withValue(line: LinePosition, option: Option, value: string | true): LinePosition {
+  return { ...line, given: { ...line.given, [option.attributeName()]: value } };
 }
 
 function afterArgument(line: LinePosition, word: string): LinePosition {
@@ -97,7 +100,8 @@ async function allAt(line: LinePosition, word: string, readNames: ReadNames): Pr
     return { candidates: flagsOf(command), files: "none" };
   }
   const argument = command.registeredArguments[position] ?? lastVariadic(command);
-  const { candidates, files } = argument === undefined ? nothing : ofArgument(argument);
+  const { candidates, files } =
+    argument === undefined ? nothing : await ofArgument(argument, line, readNames);
   const below = position > 0 || line.onlyArguments ? [] : commandsOf(command);
   return { candidates: [...below, ...candidates], files };
 }
@@ -107,8 +111,12 @@ function lastVariadic(command: Command): Argument | undefined {
   return last?.variadic === true ? last : undefined;
 }
 
-function ofArgument(argument: Argument): Completion {
-  const choices = argument.argChoices ?? [];
+async function ofArgument(
+  argument: Argument,
+  { given }: LinePosition,
+  readNames: ReadNames,
+): Promise<Completion> {
+  const choices = argument.name() === "api" ? await readNames("apis", given) : (argument.argChoices ?? []);
   const isFile = argument.name() === "file" || argument.description.startsWith("path to");
   return { candidates: choices.map(plain), files: isFile ? "files" : "none" };
 }
@@ -117,12 +125,12 @@ function ofArgument(argument: Argument): Completion {
 async function valuesOf(
   option: Option,
   prefix: string,
-  { kubeconfig }: LinePosition,
+  { given }: LinePosition,
   readNames: ReadNames,
 ): Promise<Completion> {
   const kinds = { "--context": "contexts", "--cluster": "clusters", "--user": "users" } as const;
   const kind = Object.entries(kinds).find(([long]) => long === option.long)?.[1];
-  const values = kind === undefined ? (option.argChoices ?? []) : await readNames(kind, kubeconfig);
+  const values = kind === undefined ? (option.argChoices ?? []) : await readNames(kind, given);
   const candidates = values.map((value) => plain(`${prefix}${value}`));
   if (option.flags.includes("<path>")) return { candidates, files: "files" };
   return { candidates, files: option.flags.includes("<folder>") ? "folders" : "none" };

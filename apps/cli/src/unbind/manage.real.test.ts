@@ -36,6 +36,17 @@ const { consumer, provider, widgets } = fixture;
 after(() => fixture[Symbol.asyncDispose]());
 await fixture.makeHealthy();
 
+test("completion offers the bound APIs of the cluster that the line names, and nothing of one that does not answer", async () => {
+  const complete = async (...words: readonly string[]): Promise<string> => {
+    const run = await fixture.run(["__complete", ...words]);
+    assert.deepEqual([run.code, run.stderr()], [0, ""]);
+    return run.stdout();
+  };
+  assert.equal(await complete("unbind", "wid"), `${widgets.name}\n:4\n`);
+  assert.equal(await complete("unbind", "--delete", ""), `${widgets.name}\n:4\n`);
+  assert.equal(await complete("unbind", "--server", "https://127.0.0.1:1", ""), ":4\n");
+});
+
 test("release: nothing held; a held schema and held deletions are shown and released", async () => {
   const { name } = widgets;
   const none = await fixture.run(["release", name]);
