@@ -61,3 +61,31 @@ test("a file that fails only after its tests have passed fails", async () => {
   });
   assert.match(said, /^failed late\.test\.mjs,passed good$/m);
 });
+
+test("an error that no test catches ends the process at once, is printed, and fails the file that ran", async () => {
+  const said = await outputOf({
+    first: 'test("good", () => {});',
+    thrown: `test("hangs", () => new Promise(() => {
+  setTimeout(() => { throw new Error("from a timer"); });
+  setInterval(() => {}, 1000);
+}));`,
+  });
+  assert.match(said, /An error that no test caught: Error: from a timer/);
+  assert.match(said, /^failed this file or one that shares its process,passed good$/m);
+  const rejected = await outputOf({
+    rejected:
+      'test("hangs", async () => { Promise.reject(new Error("lost")); await new Promise((done) => setTimeout(done, 5000)); });',
+  });
+  assert.match(rejected, /An error that no test caught: Error: lost/);
+  assert.match(rejected, /^0 passed, 1 failed$/m);
+});
+
+test("no promise of a test is followed by an async hook", async () => {
+  const said = await outputOf({
+    hooks: `import { executionAsyncResource, triggerAsyncId } from "node:async_hooks";
+import assert from "node:assert";
+// Node gives promises ids of their own only while a hook follows them.
+test("unfollowed", async () => { const before = triggerAsyncId(); await undefined; await undefined; assert.equal(triggerAsyncId(), before); });`,
+  });
+  assert.match(said, /^passed unfollowed$/m);
+});

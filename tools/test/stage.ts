@@ -79,6 +79,7 @@ async function runBatch(
       // The runner starts the process with these; with the first it runs all of its files itself.
       execArgv: [
         ...(others.length > 0 ? ["--test", "--test-isolation=none"] : []),
+        `--import=${join(import.meta.dirname, "untracked.ts")}`,
         ...(isPatient === true ? [`--import=${join(import.meta.dirname, "patient.ts")}`] : []),
         "--report-on-signal",
         `--report-directory=${reports}`,
@@ -124,7 +125,8 @@ function follow(event: TestEvent, { isAlone, first, progress, records }: BatchSt
     if (isStart) return;
     const isFile = isProcess || name === file;
     const isKnown = isProcess && records.some(({ outcome }) => outcome === "failed");
-    const record = isKnown ? undefined : recordOf(event.data, progress.file, isFile);
+    const kind = isProcess && !isAlone ? "process" : isFile ? "file" : "test";
+    const record = isKnown ? undefined : recordOf(event.data, progress.file, kind);
     if (record !== undefined) records.push(record);
     if (isProcess) printFiles(records, isAlone ? event.data.details.duration_ms : undefined);
   }
@@ -132,12 +134,18 @@ function follow(event: TestEvent, { isAlone, first, progress, records }: BatchSt
 
 type Completed = Extract<TestEvent, { readonly type: "test:complete" }>["data"];
 
-/** Returns nothing for a suite, and for a whole file that did not fail. Prints a failure. */
-function recordOf({ name, details, skip }: Completed, file: string, isFile: boolean): TestRecord | undefined {
+/** Returns nothing for a suite, and for a whole file or process that did not fail. Prints a failure. `process`: of several files. */
+function recordOf(
+  { name, details, skip }: Completed,
+  file: string,
+  kind: "test" | "file" | "process",
+): TestRecord | undefined {
   const { passed, duration_ms: milliseconds, error, type } = details;
+  const isFile = kind !== "test";
   if (type === "suite" || (isFile && passed)) return undefined;
   const path = relative(repositoryRoot, file);
-  const record = { name: isFile ? path : name, file: path, milliseconds };
+  const names = { test: name, file: path, process: "this file or one that shares its process" };
+  const record = { name: names[kind], file: path, milliseconds };
   if (passed) return { ...record, outcome: skip === undefined || skip === false ? "passed" : "skipped" };
   console.log(
     `\nFAILED ${path}: ${record.name}\n${inspect(isFile ? error : (error?.cause ?? error), { depth: 6 })}\n`,
