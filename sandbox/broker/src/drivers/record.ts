@@ -1,6 +1,6 @@
 /** Stores what must outlive the broker about an instance's server, beside its data. */
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { glob } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { readIfThere, writeOwn } from "@klutch/data-servers";
 
 /** Changes as a whole. */
@@ -37,10 +37,9 @@ export async function writeRecord(home: string, record: ServerRecord): Promise<v
 /** Returns the ports of all instances of all kinds below `root`, whether or not their servers run. */
 export async function recordedPorts(root: string): Promise<ReadonlySet<number>> {
   const ports = new Set<number>();
-  for (const kind of ["mariadb", "keyvalue"])
-    for (const instance of await readdir(join(root, kind)).catch(() => [])) {
-      const record = await readRecord(join(root, kind, instance));
-      if (record !== undefined) ports.add(record.port);
-    }
+  for await (const path of glob(`*/*/${fileName}`, { cwd: root })) {
+    const record = await readRecord(dirname(join(root, path)));
+    if (record !== undefined) ports.add(record.port);
+  }
   return ports;
 }
