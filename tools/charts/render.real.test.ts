@@ -159,6 +159,35 @@ test("the control plane's account, rights, policy and kinds are those of deploy/
   assert.deepEqual(byName(shown), byName(crds));
 });
 
+test("the backend may hand out the kinds of the values, and deploy konnectors of the values and of the release", async () => {
+  const rulesOf = async (values: object): Promise<unknown> =>
+    objectOf(
+      await klutch({ ...minimal.klutch, ...values }),
+      "ClusterRole",
+      "klutch-backend-claims-konnectors",
+    )["rules"];
+  const deploy = (...resourceNames: readonly string[]): object => ({
+    apiGroups: ["klutch.anynines.com"],
+    resources: ["konnectors"],
+    resourceNames,
+    verbs: ["deploy"],
+  });
+  const registry = { image: { registry: "registry.example.org/klutch" } };
+  const own = `registry.example.org/klutch/konnector:${klutchVersion}`;
+  assert.deepEqual(await rulesOf(registry), [deploy(own)]);
+  const values = {
+    konnectorImage: "example.org/mine:1",
+    allowedImagePrefixes: ["example.org/team/"],
+    offers: ["widgets.example.org", "configmaps", "gadgets.example.org", "widgets.example.org"],
+  };
+  const offer = { verbs: ["offer"] };
+  assert.deepEqual(await rulesOf(values), [
+    deploy("example.org/team/", "example.org/mine:1"),
+    { apiGroups: [""], resources: ["configmaps"], ...offer },
+    { apiGroups: ["example.org"], resources: ["gadgets", "widgets"], ...offer },
+  ]);
+});
+
 test("both charts keep a Pod through a drain, if there is another one to take over", async () => {
   const charts = [
     [konnector, {}, "konnector"],

@@ -1,5 +1,9 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
+export { binderPolicyManifests } from "./admission/binder.ts";
+export * from "./admission/konnector-container.ts";
+export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
+export { providerPolicyManifests } from "./admission/provider.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
 export * from "./claim-policy.ts";
 export * from "./claim-words.ts";

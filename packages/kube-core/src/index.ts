@@ -33,7 +33,7 @@ export {
   ownerReference,
 } from "./owner-reference.ts";
 export { collectionPath, objectPath } from "./paths.ts";
-export { sameQuantity } from "./quantity.ts";
+export { parseQuantity, sameQuantity } from "./quantity.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";

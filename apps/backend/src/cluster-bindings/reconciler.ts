@@ -13,6 +13,8 @@ import { ensureStatus } from "../apply.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
+import { offersPollMs } from "../offers.ts";
+import { ensurePodSecurity } from "../pod-security.ts";
 import { isRevoked } from "../provisioning/revocation.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
@@ -27,8 +29,9 @@ export function createClusterBindingReconcile(context: ControllerContext, heartb
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
-    await ensureRights(context, namespace, signal);
+    const rights = await ensureRights(context, namespace, signal);
     const own = caches.namespaces.get(namespace);
+    if (own !== undefined) await ensurePodSecurity(client, own, { signal });
     if (context.renewalUrl !== undefined) await keepRenewal(client, binding, own, context.renewalUrl, signal);
     const { renewInMs, revoked } = await keepFresh(credentials, namespace, own, signal);
     const { condition, requeueMs } = heartbeats.judge(key, binding);
@@ -36,7 +39,8 @@ export function createClusterBindingReconcile(context: ControllerContext, heartb
     const conditions = setConditions(binding.status?.conditions, found, clock.now());
     const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
     await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs }, { signal });
-    return { requeueAfterMs: Math.min(renewInMs, requeueMs) };
+    const offersMs = rights === "whole" ? Number.POSITIVE_INFINITY : offersPollMs;
+    return { requeueAfterMs: Math.min(renewInMs, requeueMs, offersMs) };
   };
 }
 

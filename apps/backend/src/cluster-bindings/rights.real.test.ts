@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import {
   type APIServiceExport,
   type APIServiceExportRequest,
+  type APIServiceExportTemplate,
   apiServiceExportRequests,
   apiServiceExports,
   apiServiceExportTemplates,
@@ -14,6 +15,7 @@ import {
   clusterRoles,
   customResourceDefinitions,
   type KubeObject,
+  namespaces,
 } from "@klutch/kube-core";
 import {
   crdObject,
@@ -23,6 +25,7 @@ import {
   leaseCluster,
   waitFor,
 } from "@klutch/kube-testing";
+import { isForbidden } from "@klutch/kube";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, ownClaim, templateObject, offerDatabases } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
@@ -202,4 +205,40 @@ test("without its template an API takes no new objects and no claimed ones, and 
     "new objects again",
     async () => (await verbs("withdrawn", "databases.example.org", service)) === all,
   );
+});
+
+test("a kind that operators do not offer costs a tenant the rights on it and no others, and its template says so", async () => {
+  const list = (...kinds: readonly (readonly [string, string])[]): Promise<KubeObject> => {
+    const rules = kinds.map(([group, resource]) => ({
+      apiGroups: [group],
+      resources: [resource],
+      verbs: ["offer"],
+    }));
+    const role = roleObject({ name: "klutch-backend-claims" }, rules);
+    return client.apply<KubeObject>(clusterRoles, role, { fieldManager: "operator", force: true });
+  };
+  await list(["example.org", "databases"], ["", "secrets"]);
+  const probe = roleObject({ name: "klutch-binder-probe" }, [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+  ]);
+  await waitFor("the list to be in force", () =>
+    confined.create(clusterRoles, probe, { dryRun: true }).then(() => false, isForbidden),
+  );
+  const service = await tenant("unlisted");
+  await waitFor("the rights", async () => (await verbs("unlisted", "secrets", service)) === all);
+  assert.equal(await verbs("unlisted", "databases.example.org", service), all);
+  assert.equal(await verbs("unlisted", "configmaps", service), "");
+  const { metadata } = await client.get(namespaces, { name: service });
+  assert.equal(metadata.labels?.["pod-security.kubernetes.io/enforce"], "restricted");
+  await client.mergePatch(apiServiceExportTemplates, templateRef, { metadata: { labels: { touched: "1" } } });
+  const offered = async (): Promise<string> => {
+    const { status } = await client.get<APIServiceExportTemplate>(apiServiceExportTemplates, templateRef);
+    return conditionText(status?.conditions, "Offered");
+  };
+  await waitFor("the template", async () =>
+    /^False NoRightToOffer .* on configmaps, things\.example\.org: no ClusterRole/.test(await offered()),
+  );
+  await list(["example.org", "databases"], ["", "secrets"], ["", "configmaps"], ["example.org", "things"]);
+  await waitFor("all rights", async () => (await verbs("unlisted", "configmaps", service)) === all);
+  await waitFor("the template again", async () => (await offered()).startsWith("True"));
 });

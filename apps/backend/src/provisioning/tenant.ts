@@ -17,6 +17,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
+import { podSecurity } from "../pod-security.ts";
 import type { Person } from "../identity.ts";
 import {
   byClusterKey,
@@ -156,7 +157,7 @@ async function ensureNamespace(
   try {
     await client.create<KubeObject>(
       namespaces,
-      { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } },
+      { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: podSecurity, annotations } },
       options,
     );
     return name;

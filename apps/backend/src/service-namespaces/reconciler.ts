@@ -13,6 +13,7 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit } from "../limits.ts";
+import { ensurePodSecurity, podSecurity } from "../pod-security.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 const waitingRequeueMs = 30_000;
@@ -42,6 +43,7 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
       return { requeueAfterMs: 60_000 };
     }
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
+    await ensurePodSecurity(client, present, { signal });
     await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
       signal,
     });
@@ -63,7 +65,8 @@ async function createNamespace(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   try {
-    const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } };
+    const metadata = { name, labels: podSecurity, annotations };
+    const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata };
     return await context.client.create(namespaces, object, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

@@ -143,6 +143,7 @@ test("with Crossplane's kinds", async (t) => {
       assert.deepEqual(rights.rules, [
         { apiGroups, resources: ["exampleinstances", "xexampleinstances"], verbs: ["get", "list", "watch"] },
         { apiGroups, resources: ["exampleinstances/status"], verbs: ["patch"] },
+        { apiGroups, resources: ["exampleinstances"], verbs: ["offer"] },
       ]);
       for (const [type, name, namespace] of [
         [definitions, xrdName, undefined],
