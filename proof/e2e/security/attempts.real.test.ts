@@ -7,6 +7,7 @@ import { bindCrds, konnectorManifests, providerCrds } from "@klutch/api";
 import { decodeObject, isForbidden, parseYamlDocuments } from "@klutch/kube";
 import {
   clusterRoles,
+  configMaps,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
@@ -34,6 +35,7 @@ import {
   waitFor,
 } from "@klutch/kube-testing";
 import { difference } from "./matrix-text.ts";
+import { packageAccounts, packageRights } from "./provider-rights.ts";
 import { sendRaw } from "./raw-request.ts";
 
 const file = join(import.meta.dirname, "attempts.txt");
@@ -70,16 +72,19 @@ const plurals: Readonly<Record<string, string>> = {
   APIServiceNamespace: "apis/klutch.anynines.com/v1alpha1 apiservicenamespaces",
   Database: "apis/example.org/v1 databases",
   Gadget: "apis/example.com/v1 gadgets",
+  Global: "apis/example.org/v1 globals",
   Provider: "apis/pkg.crossplane.io/v1 providers",
   Object: "apis/kubernetes.crossplane.io/v1 objects",
   Composition: "apis/apiextensions.crossplane.io/v1 compositions",
   Application: "apis/argoproj.io/v1 applications",
   ClusterPolicy: "apis/kyverno.io/v1 clusterpolicies",
 };
-const wide = ["Provider", "Object", "Composition", "ClusterPolicy"];
+const wide = ["Global", "Provider", "Object", "Composition", "ClusterPolicy"];
+const databases = typeOf("Database", true);
 /** Kinds that the test installs, as little as is needed. */
 const installed: readonly ResourceType[] = [
-  ...["Database", "Gadget", "Application"].map((kind) => typeOf(kind, true)),
+  databases,
+  ...["Gadget", "Application"].map((kind) => typeOf(kind, true)),
   ...wide.map((kind) => typeOf(kind, false)),
 ];
 
@@ -88,7 +93,6 @@ function typeOf(kind: string, namespaced: boolean): ResourceType {
   return { group, version, plural, kind, namespaced };
 }
 
-const databases = typeOf("Database", true);
 const allVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
 const tokens = "authentication.k8s.io/v1";
 
@@ -129,7 +133,7 @@ function roleOf(grant: string, { wide: isWide, metadata }: Body): Body {
 }
 
 /** The Deployment of control-plane mode, with changes of its Pod, container and template. */
-function konnectorOf(pod: Body, { container, template }: Body): Body {
+function konnectorOf(pod: Body, { container, template, spec: more }: Body): Body {
   const image = "registry.klutch.example/klutch/konnector:v9";
   const base = konnectorManifests({ image }).find(({ kind }) => kind === "Deployment");
   const spec = recordAt(base, "spec");
@@ -138,14 +142,17 @@ function konnectorOf(pod: Body, { container, template }: Body): Body {
   const containers = [{ ...own, ...recordAt(container) }];
   const metadata = { labels: { app: "konnector" }, ...recordAt(template) };
   const whole = { ...generated, serviceAccountName: "klutch-binder", containers, ...pod };
-  return { metadata: { name: "konnector-x" }, spec: { ...spec, template: { metadata, spec: whole } } };
+  return {
+    metadata: { name: "konnector-x" },
+    spec: { ...spec, ...recordAt(more), template: { metadata, spec: whole } },
+  };
 }
 
 const accounts: Readonly<Record<string, readonly [namespace: string, name: string]>> = {
   backend: ["klutch-backend", "klutch-backend"],
   "klutch-binder": ["cluster1", "klutch-binder"],
-  "provider-anynines": ["crossplane-system", "klutch-provider-anynines-0123456789ab"],
-  "function-klutch": ["crossplane-system", "klutch-function-klutch-0123456789ab"],
+  "provider-anynines": [packageAccounts.provider.namespace, packageAccounts.provider.name],
+  "function-klutch": [packageAccounts.function.namespace, packageAccounts.function.name],
 };
 
 const cluster = await leaseCluster({ name: "attempts", controllerManager: true });
@@ -224,12 +231,15 @@ async function install(): Promise<void> {
   await installKinds(client, [...bindCrds, ...providerCrds]);
   const spec = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   for (const type of installed)
-    await client.create<KubeObject>(customResourceDefinitions, crdObject(type, { properties: { spec } }));
+    await client.create<KubeObject>(
+      customResourceDefinitions,
+      crdObject(type, { properties: { spec }, hasStatus: type === databases }),
+    );
   for (const [name, annotations] of Object.entries(places)) {
-    const labels = name.startsWith("cluster") ? restricted : {};
+    const labels = name.startsWith("cluster") ? { ...restricted, team: "a" } : {};
     await client.create(namespaces, objectOfType(namespaces, { name, annotations, labels }));
   }
-  await installRights(client, [...manifests, ...rightsOfTenants()]);
+  await installRights(client, [...manifests, ...rightsOfTenants(), ...packageRights()]);
   await makeObjects();
   await waitFor("the list of offers", async () => {
     const { rules } = await client.get<Role>(clusterRoles, { name: "klutch-backend-claims" });
@@ -255,13 +265,10 @@ async function install(): Promise<void> {
 const [binderNamespace = "", binderName = ""] = accounts["klutch-binder"] ?? [];
 const binder = { namespace: binderNamespace, name: binderName };
 
-/** A tenant with a bound API, and the provider with what Crossplane's RBAC manager gives it. */
+/** A tenant with a bound API. */
 function rightsOfTenants(): readonly KubeObject[] {
-  const [namespace = "", name = ""] = accounts["provider-anynines"] ?? [];
-  const resources = ["secrets", "configmaps", "events", "leases"];
-  const everywhere = { apiGroups: ["", "coordination.k8s.io"], resources, verbs: ["*"] };
   const offer = roleObject({ name: "klutch-backend-claims-databases" }, [
-    { apiGroups: [databases.group], resources: [databases.plural], verbs: ["offer"] },
+    { apiGroups: [databases.group], resources: [databases.plural, "globals"], verbs: ["offer"] },
   ]);
   const labels = { "klutch.anynines.com/aggregate-to-backend": "true" };
   const bound = [
@@ -272,12 +279,6 @@ function rightsOfTenants(): readonly KubeObject[] {
     { ...offer, metadata: { ...offer.metadata, labels } },
     serviceAccountObject(binder),
     roleObject({ name: "klutch-binder-cluster1" }, bound),
-    roleObject({ name: "provider-anynines" }, [everywhere]),
-    roleBindingObject(
-      { name: "provider-anynines" },
-      { kind: "ClusterRole", name: "provider-anynines" },
-      { namespace, name },
-    ),
   ];
 }
 
@@ -300,5 +301,16 @@ async function makeObjects(): Promise<void> {
   };
   const connection = { type: "connection.crossplane.io/v1alpha1" };
   await client.create(secrets, objectOfType(secrets, metadata, connection));
+  const owned = { "klutch.anynines.com/cluster-namespace": "cluster2" };
+  const globals = typeOf("Global", false);
+  await waitFor("the cluster-scoped API to be served", () =>
+    client.create<DynamicObject>(
+      globals,
+      objectOfType(globals, { name: "cluster2-one", annotations: owned }),
+    ),
+  );
+  // As aggregated API servers read it.
+  const authorities = { namespace: "kube-system", name: "extension-apiserver-authentication" };
+  await client.apply(configMaps, objectOfType(configMaps, authorities), { fieldManager: "test" });
   await client.create(secrets, secretObject("vault", "foreign", { a: "b" }));
 }

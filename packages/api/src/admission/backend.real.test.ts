@@ -76,7 +76,7 @@ test("namespaces of tenants enforce the Pod Security Standard, and nothing that 
       backend.mergePatch(namespaces, { name: "tenant" }, { metadata: { labels: { [enforce]: value } } }),
       level,
     );
-  const others = /may set no labels and annotations but those of Klutch/;
+  const others = /may set and remove no labels and annotations but those of Klutch/;
   for (const steering of [
     { labels: { [`${enforce}-version`]: "v1.0" } },
     { labels: { "istio-injection": "enabled" } },
@@ -92,6 +92,10 @@ test("namespaces of tenants enforce the Pod Security Standard, and nothing that 
   const chosen = { name: "tenant-chosen", annotations: ofMapping, labels: { [enforce]: "baseline", a: "b" } };
   await admin.create(namespaces, object(namespaces, chosen));
   await backend.mergePatch(namespaces, { name: chosen.name }, note);
+  await refused(
+    backend.mergePatch(namespaces, { name: chosen.name }, { metadata: { labels: { a: null } } }),
+    others,
+  );
 });
 
 test("accounts and tokens are those of the app clusters", async () => {

@@ -122,7 +122,7 @@ const ownPolicy = accountPolicyManifests({
     {
       expression: `!(variables.isMain && (variables.isNamespace || variables.isInhabitant || variables.isWideRole || variables.isWideBinding)) || variables.isRemoval || (${areKept("variables.labels", "variables.oldLabels", ["app", "kubernetes.io/metadata.name", podSecurityLabel])} && ${areKept("variables.annotations", "variables.oldAnnotations", ["kubernetes.io/service-account.name"])})`,
       message:
-        "the backend may set no labels and annotations but those of Klutch, because controllers act on others",
+        "the backend may set and remove no labels and annotations but those of Klutch, because controllers act on others",
     },
     {
       expression: "!variables.isWideRole || variables.isRemoval || variables.labels == variables.oldLabels",

@@ -182,7 +182,7 @@ test("a Secret on which the control plane would act is refused, by type and by k
   ])
     await refused(create(secrets, { namespace: team, labels: { [key]: "x" } }), reason);
   await refused(create(secrets, { namespace: team, labels: { owner: "helm" } }), reason);
-  await create(secrets, { namespace: team, labels: { owner: "team-a", "klutch.io/x": "y" } });
+  await create(secrets, { namespace: team, labels: { owner: "team-a", "helm.sh/chart": "y" } });
 });
 
 test("everybody else is not touched by it", async () => {

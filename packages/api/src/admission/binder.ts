@@ -14,20 +14,21 @@ import { crossingSecretTypes } from "../secret-types.ts";
 import { accountPolicyManifests, entriesOf, listed } from "./policy.ts";
 
 const policyName = "klutch-binder";
-/** Keys on Secrets and ConfigMaps by which tools of a control plane act, with the beginnings of such keys. */
+/**
+ * Beginnings of labels and annotations on Secrets and ConfigMaps by which tools of a control plane act. Those that only say where an object comes
+ * from, such as `helm.sh/chart`, are not among them: agents in Go copy them.
+ */
 const actingKeys: readonly string[] = [
   "argocd.argoproj.io/secret-type",
-  "cert-manager.io/",
-  "fleet.cattle.io/",
+  "cert-manager.io/allow-direct-injection",
   "grafana_",
-  "helm.sh/",
   "jenkins.io/",
   "k8s-sidecar-",
   "kubed.appscode.com/",
   "kubernetes.io/service-account.",
   "reflector.v1.k8s.emberstack.com/",
   "replicator.v1.mittwald.de/",
-  "sealedsecrets.bitnami.com/",
+  "sealedsecrets.bitnami.com/sealed-secrets-key",
 ];
 /** Parts of a spec in which Crossplane records what it made of a claim. */
 const references = ["resourceRef", "resourceRefs", "claimRef"];

@@ -245,7 +245,8 @@ test("a Deployment is the generated konnector, and deviates only where overrides
   // What an operator or a webhook added to the Pod stays, and does not stop the backend.
   const theirs = { spec: { template: { spec: { nodeSelector: { pool: "konnectors" } } } } };
   await admin.mergePatch(deployments, place, theirs);
-  await backend.mergePatch(deployments, place, { spec: { replicas: 3 } });
+  await backend.mergePatch(deployments, place, { spec: { replicas: 1 } });
+  await refused(backend.mergePatch(deployments, place, { spec: { replicas: 100 } }), /at most 2 replicas/);
   await refused(
     backend.mergePatch(deployments, place, {
       spec: { template: { spec: { nodeSelector: { pool: "other" } } } },

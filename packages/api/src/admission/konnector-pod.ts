@@ -16,6 +16,8 @@ import {
 } from "./konnector-container.ts";
 import { type AdmissionRule, areKept, entriesOf, listed } from "./policy.ts";
 
+/** Replicas of the generated Deployment. */
+const mostReplicas = 2;
 const identity = podIdentity.filter(isRecord).map(({ name }) => String(name));
 /** Applies `test` to a field unless it is absent. */
 const where = (parent: string, field: string, test: string): string =>
@@ -127,6 +129,10 @@ export const konnectorPodRules: readonly AdmissionRule[] = [
   {
     expression: `!variables.isRollout || (variables.named.startsWith('${konnectorName}-') && [variables.pod].all(pod, ${podTest.join(" && ")}))`,
     message: "the backend may deploy only konnectors, and only with the Pod that it generates",
+  },
+  {
+    expression: `!variables.isRollout || !has(object.spec.replicas) || object.spec.replicas <= ${mostReplicas} || (!variables.isCreation && object.spec.replicas == oldObject.spec.replicas)`,
+    message: `the backend may deploy at most ${mostReplicas} replicas of a konnector`,
   },
   {
     expression: `!variables.isRollout || (${areKept("variables.podLabels", "variables.oldPodLabels", ["app"])} && ${areKept("variables.podAnnotations", "variables.oldPodAnnotations")})`,

@@ -12,9 +12,10 @@ export function entriesOf(object: string, field: "labels" | "annotations"): stri
   return `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : {})`;
 }
 
-/** Tests labels or annotations: each is one of Klutch, or of `more`, or as before. */
+/** Tests labels or annotations: each but those of Klutch and of `more` is as before. */
 export function areKept(entries: string, before: string, more: readonly string[] = []): string {
-  return `${entries}.all(key, key.startsWith('${bindGroup}/') || key.contains('.${bindGroup}/') || key in ${listed(more)} || (key in ${before} && ${before}[key] == ${entries}[key]))`;
+  const isOurs = `key.startsWith('${bindGroup}/') || key.contains('.${bindGroup}/') || key in ${listed(more)}`;
+  return `${entries}.all(key, ${isOurs} || (key in ${before} && ${before}[key] == ${entries}[key])) && ${before}.all(key, ${isOurs} || key in ${entries})`;
 }
 
 /** One rule: the condition for a request, and the message of a refusal. */

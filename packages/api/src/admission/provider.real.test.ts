@@ -68,6 +68,13 @@ test("the provider writes connection Secrets that its managed resources control,
   await provider.delete(secrets, own);
 });
 
+test("in namespaces of Kubernetes it writes no Secret at all", async () => {
+  await refused(
+    create(secrets, { namespace: "kube-system", name: "own", ...ours }, { type }),
+    /may write no Secrets in namespaces of Kubernetes/,
+  );
+});
+
 test("other Secrets it neither makes, nor takes over, changes or deletes", async () => {
   const ref = { namespace: "team", name: "foreign" };
   for (const [metadata, fields] of [

@@ -43,6 +43,10 @@ export const providerPolicyManifests: readonly Manifest[] = accountPolicyManifes
       message: `provider-anynines may write only Secrets of the type ${connectionType} that a managed resource of its own controls`,
     },
     {
+      expression: "!variables.isSecret || !variables.place.startsWith('kube-')",
+      message: "provider-anynines may write no Secrets in namespaces of Kubernetes",
+    },
+    {
       expression: `!variables.isSecret || variables.isRemoval || (${isSame("labels")} && ${isSame("annotations")})`,
       message:
         "provider-anynines may set no labels and annotations of a Secret, because controllers act on them",
