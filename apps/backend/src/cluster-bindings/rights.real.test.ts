@@ -7,6 +7,7 @@ import {
   apiServiceExportRequests,
   apiServiceExports,
   apiServiceExportTemplates,
+  apiServiceNamespaces,
   binderName,
   type PermissionClaim,
 } from "@klutch/api";
@@ -241,4 +242,27 @@ test("a kind that operators do not offer costs a tenant the rights on it and no 
   await list(["example.org", "databases"], ["", "secrets"], ["", "configmaps"], ["example.org", "things"]);
   await waitFor("all rights", async () => (await verbs("unlisted", "configmaps", service)) === all);
   await waitFor("the template again", async () => (await offered()).startsWith("True"));
+});
+
+test("namespaces of an earlier release get pod security, and a level that an operator chose stays", async () => {
+  const enforce = "pod-security.kubernetes.io/enforce";
+  const levelOf = async (name: string): Promise<string | undefined> =>
+    (await client.get(namespaces, { name })).metadata.labels?.[enforce];
+  const chosen = { metadata: { labels: { [enforce]: "baseline" } } };
+  await createTenant(client, "chosen", "chosen#abc123");
+  await client.mergePatch(namespaces, { name: "chosen" }, chosen);
+  const service = await mapNamespace(client, { namespace: "chosen", name: "team" });
+  assert.equal(await levelOf(service), "restricted");
+  await client.mergePatch(namespaces, { name: service }, chosen);
+  await createTenant(client, "earlier", "earlier#abc123");
+  await waitFor("the label", async () => (await levelOf("earlier")) === "restricted");
+  // A change of the mapping has both namespaces looked at again.
+  await client.mergePatch(
+    apiServiceNamespaces,
+    { namespace: "chosen", name: "team" },
+    { metadata: { labels: { touched: "1" } } },
+  );
+  await mapNamespace(client, { namespace: "chosen", name: "other" });
+  assert.equal(await levelOf(service), "baseline");
+  assert.equal(await levelOf("chosen"), "baseline");
 });
