@@ -204,9 +204,9 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #sink(): WatchSink<DynamicObject> {
     return {
-      apply: (object, isReread) => this.#store.apply(object, isReread),
+      apply: (object, isReread) => this.#apply(object, isReread),
       delete: (object) => this.#store.delete(keyOf(object)),
-      replace: (keys, resourceVersion) => this.#replace(keys, resourceVersion),
+      replace: (keys, resourceVersion, isWhole) => this.#replace(keys, resourceVersion, isWhole),
       progress: (resourceVersion) => this.#progress(resourceVersion),
       opened: () => {
         this.#failingSince = undefined;
@@ -220,11 +220,22 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     };
   }
 
-  #replace(keys: ReadonlySet<string>, resourceVersion: string): void {
+  /** An object of which no form can be kept, such as one that is nested too deep, must not take all others away. */
+  #apply(object: DynamicObject, isReread: boolean): boolean {
+    try {
+      return this.#store.apply(object, isReread);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#logger.warn("an object cannot be read and is left out", { key: keyOf(object), error });
+      return false;
+    }
+  }
+
+  #replace(keys: ReadonlySet<string>, resourceVersion: string, isWhole: boolean): void {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.delete(key);
     this.#progress(resourceVersion);
-    if (this.#isFull && this.#store.size === keys.size) {
+    if (this.#isFull && isWhole) {
       this.#isFull = false;
       this.#options.onLimit?.(undefined);
     }

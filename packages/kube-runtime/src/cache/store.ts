@@ -69,15 +69,18 @@ export class Store<T extends Cached> {
     return [...keys].map((key) => this.#objects.get(key)).filter((object) => object !== undefined);
   }
 
-  /** Adds or updates; the same resourceVersion again is no change, unless it was read again and differs. */
-  apply(raw: DynamicObject, isReread: boolean = false): void {
+  /**
+   * Adds or updates; the same resourceVersion again is no change, unless it was read again and differs. Gives back false for a new object that may
+   * not be added.
+   */
+  apply(raw: DynamicObject, isReread: boolean = false): boolean {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
     const isKnown = previous?.metadata.resourceVersion === raw.metadata.resourceVersion;
-    if (previous !== undefined && isKnown && !isReread) return;
-    if (previous === undefined && !this.#mayAdd(this.#objects.size)) return;
+    if (previous !== undefined && isKnown && !isReread) return true;
+    if (previous === undefined && !this.#mayAdd(this.#objects.size)) return false;
     const object = this.#transform(raw);
-    if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
+    if (previous !== undefined && isKnown && this.#isSame(previous, object)) return true;
     // An object that was deleted and created again between two lists is two changes for code that compares identity.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.delete(key);
     const replaced = this.#objects.get(key);
@@ -89,6 +92,7 @@ export class Store<T extends Cached> {
         ? { type: "added", key, object }
         : { type: "updated", key, object, previous: replaced },
     );
+    return true;
   }
 
   /** Removes; nothing happens when it is not there. */
