@@ -155,7 +155,7 @@ test("a claim that waits for its provider's first word says so in its text", () 
 });
 
 const raw = { reason: "Avail\u202eable", message: "up\u001b[2J\r and\u0000 well\nsince noon" };
-const clean = { reason: "Avail able", message: "up [2J and well\nsince noon" };
+const clean = { reason: "Avail able", message: "up [2J  and  well\nsince noon" };
 for (const [what, seen] of [
   ["in the claim's generations", full],
   ["copied unchanged", plainView],
