@@ -4,7 +4,7 @@ import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
-import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
+import { type ClusterCaches, providerObjectsOfOneKind, providerWeight } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
 import * as declarations from "../metrics.ts";
 import { failureText, proveCredential } from "./credential.ts";
@@ -76,6 +76,7 @@ export class ProviderConnection implements Part {
     this.pool = new CachePool<Digest>({
       client: this.client,
       maxObjects: providerObjectsOfOneKind,
+      maxWeight: providerWeight,
       onLimit,
       logger,
       clock,

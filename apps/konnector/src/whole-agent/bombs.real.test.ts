@@ -63,6 +63,18 @@ const endless: Answer = (response) =>
     .writeHead(200, { "content-type": "application/json" })
     .end(`{"kind":"List","metadata":{"resourceVersion":"5","continue":"${++pages}"},"items":[]}`);
 
+const heavy = Buffer.from(`[${"{},".repeat(650_000)}{}]}]}`);
+/** Sixty objects, each of which may be read. */
+const many: Answer = (response) => {
+  const page = ++pages % 60;
+  const token = page === 0 ? "" : String(page);
+  const metadata = `{"name":"n${page}","namespace":"${tenant}","uid":"${page}","resourceVersion":"6"}`;
+  response.writeHead(200, { "content-type": "application/json" });
+  response.write(`{"kind":"List","metadata":{"resourceVersion":"5","continue":"${token}"},"items":[`);
+  response.write(`{"metadata":${metadata},"spec":`);
+  response.end(heavy);
+};
+
 const modes: Readonly<Record<string, Mode>> = {
   "pages of 60 MB with millions of lists": { list: listOf(objectWith(wide(60_000_000))), watch: gone },
   "pages within the limit with millions of lists": {
@@ -81,6 +93,7 @@ const modes: Readonly<Record<string, Mode>> = {
     watch: lineOf(objectWith(wide(2.9 * mebibyte))),
   },
   "lists without an end": { list: endless, watch: gone },
+  "lists of many objects that are each within the limit": { list: many, watch: gone },
 };
 let mode: Mode = { list: empty, watch: silent };
 let bombs = 0;
