@@ -63,7 +63,7 @@ const endless: Answer = (response) =>
     .writeHead(200, { "content-type": "application/json" })
     .end(`{"kind":"List","metadata":{"resourceVersion":"5","continue":"${++pages}"},"items":[]}`);
 
-const heavy = Buffer.from(`[${"{},".repeat(650_000)}{}]}]}`);
+const heavy = Buffer.from(`[${"{},".repeat(240_000)}{}]}]}`);
 /** Sixty objects, each of which may be read. */
 const many: Answer = (response) => {
   const page = ++pages % 60;

@@ -8,15 +8,26 @@ const valueWeight = 32;
 /** Deeper objects are not kept: what walks through them would use up the stack. */
 const mostLevels = 200;
 
-/** Returns about the bytes of memory that a JSON value takes; infinity for one that is nested too deep. */
-export function weightOf(value: unknown, levels: number = mostLevels): number {
-  if (typeof value === "string") return valueWeight + value.length;
-  if (typeof value !== "object" || value === null) return valueWeight;
-  if (levels === 0) return Number.POSITIVE_INFINITY;
-  let weight = valueWeight;
-  if (Array.isArray(value)) for (const item of value) weight += weightOf(item, levels - 1);
-  else for (const [key, item] of Object.entries(value)) weight += key.length + weightOf(item, levels - 1);
-  return weight;
+/** Heavier objects are not kept: 1.5 MiB of text, which is all that API servers store, has about half. */
+const heaviest = 8 * 1024 * 1024;
+
+/** Returns about the bytes of memory that a JSON value takes; infinity for one that is too heavy or nested too deep. */
+export function weightOf(value: unknown): number {
+  let weight = 0;
+  const add = (part: unknown, levels: number): void => {
+    weight += valueWeight;
+    if (typeof part === "string") weight += part.length;
+    if (typeof part !== "object" || part === null) return;
+    if (levels === 0) weight = Number.POSITIVE_INFINITY;
+    // Not by `Object.entries`: a stranger's object may have a million entries.
+    for (const key in part) {
+      if (weight > heaviest) return;
+      if (!Array.isArray(part)) weight += key.length;
+      add(Reflect.get(part, key), levels - 1);
+    }
+  };
+  add(value, mostLevels);
+  return weight > heaviest ? Number.POSITIVE_INFINITY : weight;
 }
 
 /** The memory that several caches may use together. */
