@@ -7,6 +7,8 @@ export const renewalKeyAnnotation = "klutch.anynines.com/renewal-key";
 export const lastRenewalAnnotation = "klutch.anynines.com/last-renewal";
 /** Annotation on a kubeconfig Secret of an app cluster: URL at which its credential can be renewed. */
 export const renewalUrlAnnotation = "klutch.anynines.com/renewal-url";
+/** Annotation on a kubeconfig Secret of an app cluster: origin of the backend that a person logged in to. The plugin writes it. */
+export const backendOriginAnnotation = "klutch.anynines.com/backend-origin";
 
 /** Annotation on a cluster namespace: the public key of the app cluster that a member's plugin proved at a login. */
 export const clusterKeyAnnotation = "klutch.anynines.com/cluster-key";

@@ -39,7 +39,7 @@ export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
 export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
-export { plainText, printable, printableLines } from "./text.ts";
+export { harmlessText, plainText, printable, printableLines } from "./text.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
 export { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";

@@ -1,4 +1,5 @@
 /** Decides which labels and annotations are propagated to the provider, and which come back. */
+import { safeKeys } from "@klutch/api";
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
 /** A key is propagated when it is allowed and not denied. */
@@ -54,17 +55,11 @@ export const defaultMetadataRule: MetadataRule = {
 };
 
 /**
- * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
- * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
+ * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys by which people and tools
+ * recognise an application. Others steer programs, also keys without a domain (`grafana_dashboard`), and which ones run here the provider must
  * not use unasked.
  */
-const isKnownSafe = keyMatcher([
-  "app.kubernetes.io/name",
-  "app.kubernetes.io/version",
-  "app.kubernetes.io/component",
-  "app.kubernetes.io/part-of",
-  "klutch.io/*",
-]);
+const isKnownSafe = keyMatcher(safeKeys);
 
 /** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
 const isKeptOnProvider = keyMatcher([
@@ -81,7 +76,7 @@ const isKeptOnProvider = keyMatcher([
 export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
   if (!isSafe && isKeptOnProvider(key)) return false;
-  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
+  return patterns === undefined ? isSafe : matchesAny(key, patterns);
 }
 
 /** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */

@@ -48,7 +48,8 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const who = printable(provider.prettyName || url);
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
-  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs });
+  const backendOrigin = new URL(provider.url).origin;
+  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs, backendOrigin });
   const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
   await showBindings(context, consumer, bindings, options);
 }

@@ -1,6 +1,7 @@
 /** The questions about a provider's permission claims. */
 import {
   type AnsweredPermissionClaim,
+  claimDetails,
   claimedObjects,
   judgeClaim,
   type PermissionClaim,
@@ -17,7 +18,7 @@ export function describeClaim(claim: PermissionClaim): string {
   const apiVersion = printable(group === "" ? version : `${group}/${version}`);
   const lines = [
     `The provider wants to ${verbOf(claim)} ${resource} objects (apiVersion: "${apiVersion}") on your cluster${referencesOf(claim)}`,
-    ...detailsOf(claim),
+    ...claimDetails(claim),
     claim.required === true
       ? "Accepting this Permission is required in order to proceed."
       : "Accepting this Permission is optional.",
@@ -42,7 +43,8 @@ function referencesOf({ selector }: PermissionClaim): string {
   const { names, namespaces, labels, fields } = claimedObjects(selector);
   const quoted = (texts: readonly string[]): string => texts.map((text) => `"${text}"`).join(" or ");
   const references = [
-    ...names.map((name) => `name: "${name}"`),
+    // No name has a blank, so this is how many there are besides.
+    ...names.map((name) => (name.includes(" ") ? `${name} names` : `name: "${name}"`)),
     ...namespaces.map((namespace) => `namespace: "${namespace}"`),
     ...(labels.length === 0 ? [] : [`labels: ${quoted(labels)}`]),
     ...(fields.length === 0 ? [] : [`fields: ${quoted(fields)}`]),
@@ -52,33 +54,9 @@ function referencesOf({ selector }: PermissionClaim): string {
     : `, which are referenced with:${references.map((one) => `\n\t- ${one}`).join("")}`;
 }
 
-function detailsOf(claim: PermissionClaim): string[] {
-  const { create, update, onConflict, selector } = claim;
-  const lines: string[] = [];
-  if (create?.replaceExisting === true)
-    lines.push("Objects of the same name that exist already are replaced.");
-  if (onConflict?.recreateWhenConsumerSideDeleted === true && selector?.owner !== "Consumer") {
-    lines.push("An object that you delete is created again.");
-  }
-  if ((update?.fields?.length ?? 0) > 0)
-    lines.push(`Only these fields are changed: ${listed(update?.fields)}.`);
-  if ((update?.preserving?.length ?? 0) > 0) {
-    lines.push(`These fields keep your values: ${listed(update?.preserving)}.`);
-  }
-  if (update?.alwaysRecreate === true) {
-    lines.push("Objects are deleted and created again instead of being changed.");
-  }
-  if (selector?.owner !== "Provider" && claim.resource === "secrets" && claim.autoDonate !== true) {
-    lines.push("The contents of these secrets leave your cluster.");
-  }
-  return lines;
-}
-
 /** RBAC can name Secrets, but not choose them by label, and their names are not known in advance. */
 const allSecrets =
   "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
-
-const listed = (texts: readonly string[] = []): string => texts.map((one) => printable(one)).join(", ");
 
 /** An API that is being bound. */
 interface ClaimingApi {
