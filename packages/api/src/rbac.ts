@@ -98,10 +98,9 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
   {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions"],
-    // RBAC cannot say which ones are created. Those of bound APIs may be changed by the binding's own role.
+    // RBAC cannot say which ones are created. Those of bound APIs may be changed by the binding's own role, that of bindings only by people.
     verbs: [...read, "create"],
   },
-  crdChanges("apiservicebindings", bindGroup),
   // `patch` is for the finalizer that keeps a binding until its unbinding is finished, and for the pinned provider.
   { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: [...read, "patch"] },
   { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },

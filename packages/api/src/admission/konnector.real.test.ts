@@ -6,8 +6,11 @@ import {
   configMaps,
   customResourceDefinitions,
   type DynamicObject,
+  events,
   type KubeObject,
   namespaces,
+  recordAt,
+  recordsAt,
   type ResourceType,
   secrets,
   serviceAccounts,
@@ -22,9 +25,10 @@ import {
   unlimitedClient,
   waitFor,
 } from "@klutch/kube-testing";
-import { apiServiceBindingCrd } from "../index.ts";
+import { type AnsweredPermissionClaim, apiServiceBindingCrd } from "../index.ts";
 import * as resources from "../resources.ts";
-import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
+import { type KonnectorScope, konnectorScopeOf } from "./konnector-scope.ts";
+import { konnectorPolicyManifests } from "./konnector.ts";
 import { refused } from "./testing/refused.ts";
 
 const cluster = await leaseCluster({ name: "konnector-policy" });
@@ -39,6 +43,13 @@ const widgets: ResourceType = {
   version: "v1",
   plural: "widgets",
   kind: "Widget",
+  namespaced: true,
+};
+const services: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "services",
+  kind: "Service",
   namespaced: true,
 };
 const gadgets: ResourceType = { ...widgets, plural: "gadgets", kind: "Gadget" };
@@ -59,13 +70,39 @@ function crd(type: ResourceType): DynamicObject {
   return { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
 }
 
+function configMap(namespace: string, name: string, metadata: object): KubeObject {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...metadata } };
+}
+
 function secret(namespace: string, name: string, fields: object = {}, annotations = {}): KubeObject {
   return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name, annotations }, ...fields };
 }
 
 const owned = { "klutch.anynines.com/resource-owner": "Provider" };
 
-for (const name of ["klutch-bind", "team"]) await admin.create(namespaces, namespaceObject(name));
+/** What people accepted: the provider's Secrets, its own two ConfigMaps, changes of one of the person's, and any Service of one namespace. */
+const accepted: readonly AnsweredPermissionClaim[] = [
+  {
+    resource: "secrets",
+    selector: { owner: "Provider" as const, fieldSelectors: ["type=example.org/odd", "metadata.name!=x"] },
+  },
+  {
+    resource: "configmaps",
+    selector: { owner: "Provider" as const, names: ["one", "two"], namespaces: ["team"] },
+    update: { labels: [{ pattern: "example.org/*" }, { pattern: "*instance" }] },
+  },
+  {
+    resource: "configmaps",
+    selector: { owner: "Consumer" as const, names: ["settings"] },
+    update: {
+      fields: ["data.size", "$.data['max.conn']"],
+      annotationsOnConsumerOwnedObjects: [{ pattern: "*/seen" }],
+    },
+  },
+  { resource: "services", autoAdopt: true, selector: { namespaces: ["team"] } },
+].map((claim) => ({ ...claim, group: "", version: "v1", state: "Accepted" as const }));
+
+for (const name of ["klutch-bind", "team", "other"]) await admin.create(namespaces, namespaceObject(name));
 await installKinds(admin, [apiServiceBindingCrd]);
 
 const kindRefused = /may write only .*accepted claims and its own objects/;
@@ -76,9 +113,11 @@ test("while nothing is bound the agent writes no Secret anywhere but in its own 
     agent.create(secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
   await confine({ apis: [], claims: [], secretTypes: [] }, tryAgain);
   await agent.create(secrets, secret("klutch-bind", "kubeconfig-abc"));
-  await confine(
-    { apis: ["widgets.example.org"], claims: ["secrets"], secretTypes: ["example.org/odd"] },
-    async () => !(await tryAgain()),
+  await confine(konnectorScopeOf([{ name: "widgets.example.org", claims: accepted }]), async () =>
+    agent.create(secrets, secret("team", `probe-${attempts++}`, {}, owned)).then(
+      () => true,
+      () => false,
+    ),
   );
 });
 
@@ -101,7 +140,7 @@ test("what may be written follows from bindings and their accepted claims", () =
   ]);
   assert.deepEqual(scope, {
     apis: ["widgets.example.org"],
-    claims: ["secrets"],
+    claims: ["copy secrets */*"],
     secretTypes: ["example.org/odd"],
   });
 });
@@ -131,8 +170,6 @@ test("the agent writes bound and claimed objects, and nothing else, whatever its
   );
   await agent.delete(widgets, { namespace: "team", name: "one" });
   await refused(agent.delete(secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }), /Klutch/);
-  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "team", name: "c" } };
-  await refused(agent.create(configMaps, configMap), kindRefused);
   const account = serviceAccountObject({ namespace: "team", name: "a" });
   await refused(agent.create(serviceAccounts, account), kindRefused);
   await refused(
@@ -172,15 +209,173 @@ test("a Secret that a cluster would act upon is refused", async () => {
     await agent.create(secrets, secret("team", `credentials-${index}`, { type }, owned));
 });
 
-test("a person's own Secret is neither changed nor deleted, but may be marked; a marked one may be changed and deleted", async () => {
-  const own = { namespace: "team", name: "own" };
-  await admin.create(secrets, secret("team", "own", { data: { a: "MQ==" } }));
-  const reason = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
-  await refused(agent.mergePatch(secrets, own, { data: { a: "Mg==" } }), reason);
-  await refused(agent.delete(secrets, own), reason);
-  await agent.mergePatch(secrets, own, { metadata: { annotations: owned } });
-  await agent.mergePatch(secrets, own, { data: { a: "Mg==" } });
-  await agent.delete(secrets, own);
+const markRefused = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
+const keysRefused = /no labels and annotations of other controllers/;
+const ownersRefused = /may not add owners and finalizers/;
+/** Belongs to nothing, so the garbage collector deletes what it owns. */
+const nobody = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  name: "gone",
+  uid: "22222222-2222-2222-2222-222222222222",
+};
+
+test("a person's own Secret or ConfigMap is neither marked nor changed nor deleted", async () => {
+  const own = { namespace: "other", name: "own" };
+  await admin.create(secrets, secret("other", "own", { data: { a: "MQ==" } }));
+  await admin.create(configMaps, configMap(own.namespace, own.name, {}));
+  const bodies = [
+    { metadata: { annotations: owned } },
+    { metadata: { labels: { "argocd.argoproj.io/secret-type": "cluster" } } },
+    { metadata: { annotations: { ...owned, "replicator.v1.mittwald.de/replicate-to": "kube-system" } } },
+    { metadata: { ownerReferences: [nobody] } },
+    { metadata: { finalizers: ["example.org/stay"] } },
+    { data: { a: "Mg==" } },
+    { metadata: { annotations: owned }, data: null },
+    { immutable: true },
+  ];
+  for (const body of bodies) await refused(agent.mergePatch(secrets, own, body), markRefused);
+  await refused(agent.delete(secrets, own), markRefused);
+  const unnamed = /may write only objects that an accepted claim names/;
+  for (const body of [...bodies, { binaryData: { b: "Mg==" } }])
+    await refused(agent.mergePatch(configMaps, own, body), unnamed);
+  await refused(agent.delete(configMaps, own), markRefused);
+  await admin.create(configMaps, configMap("team", "one", {}));
+  for (const body of [...bodies, { binaryData: { b: "Mg==" } }])
+    await refused(agent.mergePatch(configMaps, { namespace: "team", name: "one" }, body), markRefused);
+});
+
+test("a copy is made with its mark, without owners and finalizers, and with the labels and annotations that cross", async () => {
+  const labels = { team: "data", "app.kubernetes.io/name": "db", "klutch.anynines.com/claimed-from": "x" };
+  const copy = secret("other", "copy", { data: { a: "MQ==" } }, owned);
+  const create = (metadata: object): Promise<unknown> =>
+    agent.create(secrets, { ...copy, metadata: { ...copy.metadata, ...metadata } });
+  await refused(create({ annotations: {} }), /may write no object without/);
+  await refused(create({ ownerReferences: [nobody] }), ownersRefused);
+  await refused(create({ finalizers: ["example.org/stay"] }), ownersRefused);
+  const foreign = [
+    "argocd.argoproj.io/secret-type",
+    "app.kubernetes.io/instance",
+    "replicator.v1.mittwald.de/replicate-to",
+    "sealedsecrets.bitnami.com/managed",
+  ];
+  for (const key of foreign) {
+    await refused(create({ labels: { [key]: "x" } }), keysRefused);
+    await refused(create({ annotations: { ...owned, [key]: "x" } }), keysRefused);
+  }
+  await create({ labels });
+  const ref = { namespace: "other", name: "copy" };
+  for (const key of foreign)
+    await refused(agent.mergePatch(secrets, ref, { metadata: { labels: { [key]: "x" } } }), keysRefused);
+  await refused(agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [nobody] } }), ownersRefused);
+  // Others may add to it; the agent's next write goes on.
+  const others = { metadata: { labels: { [foreign[0] ?? ""]: "x" }, finalizers: ["example.org/stay"] } };
+  await admin.mergePatch(secrets, ref, others);
+  await agent.mergePatch(secrets, ref, { data: { a: "Mg==" } });
+  await agent.mergePatch(secrets, ref, { metadata: { finalizers: null } });
+  await agent.delete(secrets, ref);
+});
+
+test("a claim with patterns lets keys of other domains cross, except those that steer GitOps tools", async () => {
+  const metadata = { namespace: "team", name: "two", annotations: owned };
+  const create = (labels: Readonly<Record<string, string>>): Promise<unknown> =>
+    agent.create(configMaps, { ...configMap("team", "two", {}), metadata: { ...metadata, labels } });
+  await refused(create({ "app.kubernetes.io/instance": "x" }), keysRefused);
+  await refused(create({ "example.com/tier": "x" }), keysRefused);
+  await create({ "example.org/tier": "x" });
+  await refused(
+    agent.create(configMaps, configMap("team", "three", { annotations: owned })),
+    /may write only objects that an accepted claim names/,
+  );
+});
+
+test("of a person's object the agent changes only the fields and keys that a claim names", async () => {
+  const ref = { namespace: "other", name: "settings" };
+  const created = configMap(ref.namespace, ref.name, { labels: { a: "b" } });
+  await admin.create<DynamicObject>(configMaps, { ...created, data: { size: "1", other: "1" } });
+  const patch = (body: object): Promise<unknown> => agent.mergePatch(configMaps, ref, body);
+  await patch({ data: { size: "2", "max.conn": "9" } });
+  await patch({ metadata: { annotations: { "example.org/seen": "yes" } } });
+  await patch({ data: { size: null } });
+  const bodies = [
+    { data: { other: "2" } },
+    { data: { other: null } },
+    { data: { another: "2" } },
+    { binaryData: { size: "Mg==" } },
+    { immutable: true },
+    { metadata: { labels: { a: null } } },
+    { metadata: { labels: { c: "d" } } },
+    { metadata: { annotations: { "example.org/other": "yes" } } },
+    { metadata: { annotations: { "argocd.argoproj.io/seen": "yes" } } },
+    { metadata: { annotations: owned } },
+    { metadata: { ownerReferences: [nobody] } },
+    { metadata: { finalizers: ["example.org/stay"] } },
+  ];
+  for (const body of bodies) await refused(patch(body), markRefused);
+  await refused(agent.delete(configMaps, ref), markRefused);
+  await refused(
+    agent.create(configMaps, configMap("team", "settings", { annotations: owned })),
+    /may write only objects that an accepted claim names/,
+  );
+});
+
+test("an object is taken over only where a claim says so, and is marked by that", async () => {
+  for (const namespace of ["team", "other"])
+    await admin.create(services, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { namespace, name: "web" },
+      spec: { ports: [{ port: 80 }], type: "LoadBalancer" },
+    } as DynamicObject);
+  const body = { metadata: { annotations: owned }, spec: { selector: { app: "other" } } };
+  const away = { namespace: "other", name: "web" };
+  await refused(agent.mergePatch(services, away, body), /only objects that an accepted claim names/);
+  await refused(agent.delete(services, away), markRefused);
+  const status = { status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } } };
+  await refused(
+    agent.mergePatch(services, away, status, { subresource: "status" }),
+    /only objects that an accepted claim names/,
+  );
+  const here = { namespace: "team", name: "web" };
+  await refused(agent.mergePatch(services, here, { spec: body.spec }), /may write no object without/);
+  await agent.mergePatch(services, here, body);
+});
+
+test("the agent's own Secrets get no labels, annotations and owners that others act on", async () => {
+  const ref = { namespace: "klutch-bind", name: "kubeconfig-abc" };
+  const keys = { "replicator.v1.mittwald.de/replicate-to": "kube-system" };
+  await refused(
+    agent.mergePatch(secrets, ref, { metadata: { annotations: keys } }),
+    /labels and annotations to its own Secrets/,
+  );
+  await refused(
+    agent.create(secrets, secret("klutch-bind", "kubeconfig-def", {}, keys)),
+    /labels and annotations to its own Secrets/,
+  );
+  await refused(agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [nobody] } }), ownersRefused);
+  await agent.mergePatch(secrets, ref, { data: { kubeconfig: "Mg==" } });
+});
+
+test("events are the konnector's own", async () => {
+  const event = (namespace: string, fields: object): DynamicObject => ({
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { namespace, generateName: "x." },
+    involvedObject: { kind: "Pod", name: "x", namespace },
+    reason: "Killing",
+    type: "Normal",
+    ...fields,
+  });
+  const foreign = /may not write events of other components/;
+  await refused(agent.create(events, event("kube-system", { source: { component: "kubelet" } })), foreign);
+  await refused(agent.create(events, event("team", { source: { component: "kubelet" } })), foreign);
+  const kubelet = { reportingComponent: "kubelet", reportingInstance: "node", action: "Killing" };
+  await refused(agent.create(events, event("team", kubelet)), foreign);
+  const theirs = await admin.create(events, event("team", { source: { component: "kubelet" } }));
+  const ref = { namespace: "team", name: theirs.metadata.name ?? "" };
+  await refused(agent.mergePatch(events, ref, { message: "x" }), foreign);
+  await refused(agent.mergePatch(events, ref, { source: { component: "konnector" } }), foreign);
+  await agent.create(events, event("team", { source: { component: "konnector" } }));
 });
 
 test("a binding's answers stay a person's, and only CRDs of bound APIs are written", async () => {
@@ -204,10 +399,21 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
     metadata: { finalizers: ["klutch.anynines.com/unbind"] },
   });
   const claim = { group: "", resource: "pods", version: "v1", state: "Accepted" };
-  await refused(
-    agent.mergePatch(resources.apiServiceBindings, binding, { spec: { permissionClaims: [claim] } }),
-    /may not change what a binding allows/,
-  );
+  const changes = [
+    { spec: { permissionClaims: [claim] } },
+    { metadata: { labels: { "app.kubernetes.io/instance": "x" } } },
+    { metadata: { annotations: { "klutch.anynines.com/unbind-policy": "Delete" } } },
+  ];
+  for (const body of changes)
+    await refused(
+      agent.mergePatch(resources.apiServiceBindings, binding, body),
+      /may not change what a binding allows/,
+    );
+  for (const body of [{ ownerReferences: [nobody] }, { finalizers: ["example.org/stay"] }])
+    await refused(agent.mergePatch(resources.apiServiceBindings, binding, { metadata: body }), ownersRefused);
+  await agent.mergePatch(resources.apiServiceBindings, binding, {
+    metadata: { annotations: { "klutch.anynines.com/provider-uid": "u" } },
+  });
   const crds = customResourceDefinitions;
   const reason = /only CustomResourceDefinitions of bound APIs/;
   await refused(agent.create(crds, crd(gadgets)), reason);
@@ -224,6 +430,80 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
     reason,
   );
   await agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { labels: { a: "b" } } });
+  await refused(
+    agent.mergePatch(
+      crds,
+      { name: "widgets.example.org" },
+      { metadata: { labels: { "app.kubernetes.io/instance": "x" } } },
+    ),
+    /words of built-in kinds, nor labels/,
+  );
+  const owners = crd(widgets).metadata.ownerReferences ?? [];
+  await refused(
+    agent.mergePatch(
+      crds,
+      { name: "widgets.example.org" },
+      { metadata: { ownerReferences: [...owners, nobody] } },
+    ),
+    ownersRefused,
+  );
+});
+
+test("an API's definition takes no word by which kubectl finds a built-in kind; one that it has already stays", async () => {
+  const ref = { name: "widgets.example.org" };
+  const rename = (names: object): Promise<unknown> =>
+    agent.mergePatch(customResourceDefinitions, ref, { spec: { names } });
+  const reason = /words of built-in kinds/;
+  await refused(rename({ shortNames: ["wi", "secret"] }), reason);
+  await refused(rename({ categories: ["pods"] }), reason);
+  await refused(rename({ singular: "deployment" }), reason);
+  await rename({ shortNames: ["wi"], categories: ["klutch"] });
+  await admin.mergePatch(customResourceDefinitions, ref, { spec: { names: { shortNames: ["po"] } } });
+  await rename({ categories: ["klutch", "managed"] });
+});
+
+test("the definition of bindings is not the agent's: neither its schema nor its conversion nor its creation (B3)", async () => {
+  const ref = { name: "apiservicebindings.klutch.anynines.com" };
+  const reason = /only CustomResourceDefinitions of bound APIs/;
+  const [version] = recordsAt(apiServiceBindingCrd.spec, "versions");
+  const forged = structuredClone(version) as {
+    schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } };
+  };
+  const claims = [{ group: "", resource: "secrets", version: "v1", state: "Accepted" }];
+  const { properties } = forged.schema.openAPIV3Schema.properties.spec;
+  const withDefault = {
+    ...forged,
+    schema: {
+      openAPIV3Schema: {
+        ...forged.schema.openAPIV3Schema,
+        properties: {
+          ...forged.schema.openAPIV3Schema.properties,
+          spec: {
+            ...forged.schema.openAPIV3Schema.properties.spec,
+            properties: {
+              ...properties,
+              permissionClaims: { ...recordAt(properties, "permissionClaims"), default: claims },
+            },
+          },
+        },
+      },
+    },
+  };
+  const bodies = [
+    { spec: { versions: [withDefault] } },
+    {
+      spec: {
+        conversion: {
+          strategy: "Webhook",
+          webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/" } },
+        },
+      },
+    },
+    { metadata: { annotations: { a: "b" } } },
+    { spec: { names: { shortNames: ["x"] } } },
+  ];
+  for (const body of bodies) await refused(agent.mergePatch(customResourceDefinitions, ref, body), reason);
+  await refused(agent.create(customResourceDefinitions, apiServiceBindingCrd), reason);
 });
 
 test("everybody else is not touched by it", async () => {
