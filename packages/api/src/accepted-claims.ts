@@ -2,6 +2,7 @@
  * The record of the permission claims that a person accepted in an app cluster: an annotation on the konnector's ClusterRole of the API, which
  * the konnector cannot write. A binding says what the konnector does; only the record says what it may.
  */
+import { jsonEqual } from "@klutch/kube-core";
 import { accepts } from "@klutch/schema";
 import { claimRights } from "./admission/konnector-scope.ts";
 import {
@@ -39,8 +40,18 @@ export function parseAcceptedClaims(text: string | undefined): readonly Permissi
   }
 }
 
-/** Returns true if the record gives every right of the claim. */
+/** Returns true if the record has a claim that selects the same objects of the same owner and gives every right of this one. */
 export function isRecorded(claim: PermissionClaim, record: readonly PermissionClaim[]): boolean {
-  const rights = new Set(record.flatMap(claimRights));
-  return claimRights(claim).every((right) => rights.has(right));
+  return record.some((recorded) => {
+    const rights = new Set(claimRights(recorded));
+    return (
+      jsonEqual(selected(recorded), selected(claim)) && claimRights(claim).every((right) => rights.has(right))
+    );
+  });
+}
+
+/** The part of a selector that gives no right of its own. */
+function selected({ selector = {} }: PermissionClaim): object {
+  const { owner = "", labelSelectors = [], fieldSelectors = [] } = selector;
+  return { owner, labelSelectors, fieldSelectors };
 }

@@ -158,9 +158,9 @@ export async function confirmRights(
 ): Promise<boolean> {
   context.terminal.say(`The konnector lacks rights for ${name}:`);
   for (const right of rights) context.terminal.say(`  ${right}`);
-  if (answer === "ask") return ask(context, "Do you give it these rights?", false);
-  context.terminal.say(answer === "accept" ? "Given by flag." : "Not given, by flag.");
-  return answer === "accept";
+  const given = answer === "ask" ? await ask(context, "Do you give it these rights?", false) : answer === "accept";
+  context.terminal.say(given ? "Given." : "Not given.");
+  return given;
 }
 
 function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
