@@ -90,10 +90,13 @@ const answered: readonly AnsweredPermissionClaim[] = [
   { ...claim, resource: "adopted", selector: consumer, autoAdopt: true },
   { ...claim, resource: "donated", selector: consumer, autoDonate: true },
   { ...claim, resource: "provided", selector: { owner: "Provider" } },
+  { ...claim, resource: "named", selector: { names: ["a", "b.c"] } },
+  { ...claim, resource: "readable", selector: { ...consumer, names: ["a"] } },
+  { ...claim, resource: "many", selector: { names: [..."abcdefghijk"] } },
   {
     ...claim,
     resource: "exact",
-    selector: { names: ["a", "b", "no'name"], namespaces: ["x", "y"] },
+    selector: { names: ["a", "b", "no name"], namespaces: ["x", "y"] },
     create: { replaceExisting: true },
     read: { overrideAnnotations: [{ pattern: "c/*" }], labelsOnProviderOwnedObjects: [{ pattern: "d" }] },
     update: {

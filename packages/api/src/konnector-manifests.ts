@@ -4,7 +4,7 @@ import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.
 import { acceptedClaimsAnnotation, acceptedClaimsText } from "./accepted-claims.ts";
 import type { AnsweredPermissionClaim } from "./kinds/permission-claim.ts";
 import { bindingRoleName, crdNameOf, userRoleName } from "./naming.ts";
-import { bindingRules, konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
+import { bindingRules, konnectorClusterRules, konnectorNamespaceRules, type RuleOptions } from "./rbac.ts";
 
 /** A manifest as JSON. */
 export interface Manifest {
@@ -131,9 +131,10 @@ export function bindingRoleManifests(name: string, rules: readonly unknown[]): r
 export function boundApiRoleManifests(
   resource: { readonly group?: string | undefined; readonly resource: string },
   claims: readonly AnsweredPermissionClaim[],
+  options: RuleOptions = {},
 ): readonly Manifest[] {
   const name = crdNameOf(resource);
-  const [role, ...binding] = bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims));
+  const [role, ...binding] = bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims, options));
   const annotations = { [acceptedClaimsAnnotation]: acceptedClaimsText(claims) };
   const recorded = role === undefined ? [] : [{ ...role, metadata: { ...role.metadata, annotations } }];
   return [...recorded, ...binding, ...userRoleManifests(name)];

@@ -15,6 +15,7 @@ import type { Role } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import { listBindings } from "./bound-resource.ts";
 import { type FoundRoles, readGrants } from "./grants.ts";
+import { konnectorImage, watchesAll } from "./konnector-image.ts";
 import { type BoundApi, boundResource, type Grant, lackOf } from "./rights.ts";
 
 /** A bound API, with the accepted claims of its binding that someone accepted, and the others. */
@@ -46,13 +47,15 @@ export async function readAnswers(
   consumer: Consumer,
   signal: AbortSignal,
 ): Promise<{ readonly bindings: readonly AnsweredBinding[] | undefined; readonly roles: FoundRoles }> {
-  const [bindings, roles] = await Promise.all([listBindings(consumer, signal), readGrants(consumer, signal)]);
-  const answered = bindings?.map((binding) =>
-    answersOf(
-      binding,
-      roles.allRoles.get(`ClusterRole ${bindingRoleName(binding.metadata.name ?? "")}`),
-      roles.grants,
-    ),
-  );
+  const [bindings, roles, image] = await Promise.all([
+    listBindings(consumer, signal),
+    readGrants(consumer, signal),
+    konnectorImage(consumer, signal),
+  ]);
+  const isWide = watchesAll(image);
+  const answered = bindings?.map((binding) => {
+    const role = roles.allRoles.get(`ClusterRole ${bindingRoleName(binding.metadata.name ?? "")}`);
+    return { ...answersOf(binding, role, roles.grants), isWide };
+  });
   return { bindings: answered, roles };
 }

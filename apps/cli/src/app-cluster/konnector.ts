@@ -7,27 +7,21 @@ import {
   crdNameOf,
   klutchVersion,
   konnectorManifests,
-  konnectorName,
   type Manifest,
   printable,
   releaseRegistry,
-  type VersionNumbers,
   versionNumbers,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
   clusterRoles,
   deployments,
-  type DynamicObject,
-  isRecord,
   type KubeObject,
   namespaces,
-  recordsAt,
   type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
-  textAt,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -37,6 +31,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readAnswers } from "./answers.ts";
 import { createBindingKind } from "./binding-kind.ts";
+import { releasedImage } from "./konnector-image.ts";
 import { lackOfApi, roleManifests } from "./rights.ts";
 import type { CommonOptions } from "../options.ts";
 import { waitFor } from "../wait.ts";
@@ -79,27 +74,6 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
   return options.registry === undefined || released.registry === options.registry
     ? { kind: "keep", reason: `it is already ${tag}` }
     : apply(`it comes from ${released.registry}`);
-}
-
-/** The parts of an image that is called as ours and has a version; undefined for any other. */
-function releasedImage(
-  image: string,
-): { readonly registry: string; readonly tag: string; readonly version: VersionNumbers } | undefined {
-  const [, registry, tag] = /^(.+)\/konnector:([^/@]+)(?:@[^/]*)?$/.exec(image) ?? [];
-  const version = tag === undefined ? undefined : versionNumbers(tag);
-  return registry === undefined || tag === undefined || version === undefined
-    ? undefined
-    : { registry, tag, version };
-}
-
-/** Image of the konnector's Deployment, if there is one. */
-export async function konnectorImage(consumer: Consumer, signal: AbortSignal): Promise<string | undefined> {
-  const ref = { namespace: consumerNamespace, name: konnectorName };
-  const deployment = await consumer.client.find<DynamicObject>(deployments, ref, { signal });
-  if (deployment === undefined || !isRecord(deployment.spec)) return undefined;
-  const containers = recordsAt(deployment.spec, "template", "spec", "containers");
-  const container = containers.find((one) => one["name"] === konnectorName) ?? containers[0];
-  return textAt(container, "image") ?? "";
 }
 
 const resourceOfKind: Readonly<Record<string, ResourceType>> = {

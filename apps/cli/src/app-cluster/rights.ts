@@ -38,6 +38,8 @@ interface Right {
 export interface BoundApi {
   readonly name: string;
   readonly claims: readonly AnsweredPermissionClaim[];
+  /** See `RuleOptions`. */
+  readonly isWide?: boolean | undefined;
 }
 
 /** Roles and role bindings that Klutch itself writes for these APIs. */
@@ -48,14 +50,14 @@ export function expectedManifests(apis: readonly BoundApi[]): readonly Manifest[
 }
 
 /** The konnector's role and role binding for an API, and the roles of people; none for a name that no provider may offer. */
-export function roleManifests({ name, claims }: BoundApi): readonly Manifest[] {
+export function roleManifests({ name, claims, isWide }: BoundApi): readonly Manifest[] {
   const resource = boundResource(name);
-  return resource === undefined ? [] : boundApiRoleManifests(resource, claims);
+  return resource === undefined ? [] : boundApiRoleManifests(resource, claims, { isWide });
 }
 
-function rulesOf({ name, claims }: BoundApi): readonly PolicyRule[] {
+function rulesOf({ name, claims, isWide }: BoundApi): readonly PolicyRule[] {
   const resource = boundResource(name);
-  return resource === undefined ? [] : bindingRules(resource, claims);
+  return resource === undefined ? [] : bindingRules(resource, claims, { isWide });
 }
 
 /** The resource that a binding of this name binds; undefined for a name that no provider may offer. */

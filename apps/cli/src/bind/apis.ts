@@ -37,13 +37,8 @@ import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
 import { type Grant, lackOfApi } from "../app-cluster/rights.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
-import {
-  applyManifests,
-  installKonnector,
-  konnectorImage,
-  planKonnector,
-  waitForBindingKind,
-} from "../app-cluster/konnector.ts";
+import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
+import { applyManifests, installKonnector, planKonnector, waitForBindingKind } from "../app-cluster/konnector.ts";
 import type { CommonOptions } from "../options.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "../app-cluster/rule-text.ts";
@@ -54,6 +49,8 @@ interface Decision {
   readonly claims: readonly AnsweredPermissionClaim[];
   /** Existing binding, which stays unchanged. */
   readonly existing: APIServiceBinding | undefined;
+  /** See `RuleOptions`. */
+  readonly isWide: boolean;
   /** Rights of an existing binding that are missing stay so. Default false. */
   readonly keepsRoles?: boolean | undefined;
 }
@@ -62,6 +59,8 @@ interface Decision {
 interface Standing {
   readonly answered: ReadonlyMap<string, AnsweredBinding>;
   readonly grants: readonly Grant[];
+  /** The konnector that is to run watches all objects, whatever names a claim gives. */
+  readonly isWide: boolean;
 }
 
 /**
@@ -78,9 +77,12 @@ export async function bindApis(
 ): Promise<APIServiceBinding[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
   const { bindings: present = [], roles } = await readAnswers(consumer, context.signal);
+  const image = await konnectorImage(consumer, context.signal);
+  const plan = planKonnector(image, options);
   const standing: Standing = {
     answered: new Map(present.map((api) => [api.name, api])),
     grants: roles.grants,
+    isWide: watchesAll(plan.kind === "apply" ? plan.image : image),
   };
   const { known, unbound } = await sortRequested(consumer, requests, secretName, standing, context.signal);
   if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
@@ -188,15 +190,16 @@ async function decide(
   const { secretName, standing, options } = given;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
   const own = bindingRules(api, []);
+  const { isWide = standing.isWide } = standing.answered.get(name) ?? {};
   const rightsOf = (claim: PermissionClaim): string[] =>
-    bindingRules(api, [claim]).slice(own.length).map(describeRule);
+    bindingRules(api, [claim], { isWide }).slice(own.length).map(describeRule);
   if (existing !== undefined) {
     context.terminal.say(`APIServiceBinding ${name} exists. Its permission claims keep their answers.`);
     const { claims = [], unanswered = [] } = standing.answered.get(name) ?? {};
-    const lack = lackOfApi({ name, claims }, standing.grants);
+    const lack = lackOfApi({ name, claims, isWide }, standing.grants);
     const keepsRoles = lack.length > 0 && !(await confirmRights(context, name, lack, options.claims));
     const answered = await answerUnrecorded(context, { ...api, unanswered }, options.claims, rightsOf);
-    return { api, claims: [...claims, ...answered], existing, keepsRoles };
+    return { api, claims: [...claims, ...answered], existing, isWide, keepsRoles };
   }
   context.terminal.say(
     `Binding ${name} gives the konnector in this cluster these rights, in all namespaces:`,
@@ -204,7 +207,7 @@ async function decide(
   for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
   const { honourable, refused } = await sortClaims(context, consumer, api);
   const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
-  return { api, claims: [...answered, ...refused], existing };
+  return { api, claims: [...answered, ...refused], existing, isWide };
 }
 
 /** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */
@@ -252,10 +255,10 @@ async function sortClaims(
 async function carryOut(
   context: CliContext,
   consumer: Consumer,
-  { api, claims, existing, keepsRoles }: Decision,
+  { api, claims, existing, isWide, keepsRoles }: Decision,
   secretName: string,
 ): Promise<APIServiceBinding> {
-  if (keepsRoles !== true) await applyManifests(consumer, boundApiRoleManifests(api, claims), context.signal);
+  if (keepsRoles !== true) await applyManifests(consumer, boundApiRoleManifests(api, claims, { isWide }), context.signal);
   if (existing !== undefined) return existing;
   const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
   context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);

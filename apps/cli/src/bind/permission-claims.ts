@@ -5,6 +5,7 @@ import {
   judgeClaim,
   type PermissionClaim,
   printable,
+  watchedNames,
 } from "@klutch/api";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
@@ -75,7 +76,7 @@ function detailsOf(claim: PermissionClaim): string[] {
   return lines;
 }
 
-/** RBAC can name Secrets, but not choose them by label, and their names are not known in advance. */
+/** RBAC can name Secrets, but not choose them by label or namespace, and most names are not known in advance. */
 const allSecrets =
   "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
 
@@ -111,7 +112,8 @@ export async function answerClaims(
     }
     if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
     for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
-    if (claim.resource === "secrets") context.terminal.say(`  ${allSecrets}`);
+    if (claim.resource === "secrets" && watchedNames(claim.selector ?? {}) === undefined)
+      context.terminal.say(`  ${allSecrets}`);
     const accepted = await decide(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });

@@ -291,15 +291,16 @@ async function askAgain(
   answer: ClaimAnswer,
 ): Promise<readonly Manifest[]> {
   const manifests: Manifest[] = [];
-  for (const { name, claims, unanswered: open } of unanswered) {
+  for (const { unanswered: open, ...api } of unanswered) {
+    const { name, claims, isWide } = api;
     const resource = boundResource(name);
     if (resource === undefined) continue;
     const own = bindingRules(resource, []).length;
     const rightsOf = (claim: PermissionClaim): string[] =>
-      bindingRules(resource, [claim]).slice(own).map(describeRule);
-    const api = { name, group: resource.group, unanswered: open };
-    const accepted = await answerUnrecorded(context, api, answer, rightsOf);
-    if (accepted.length > 0) manifests.push(...roleManifests({ name, claims: [...claims, ...accepted] }));
+      bindingRules(resource, [claim], { isWide }).slice(own).map(describeRule);
+    const asked = { name, group: resource.group, unanswered: open };
+    const accepted = await answerUnrecorded(context, asked, answer, rightsOf);
+    if (accepted.length > 0) manifests.push(...roleManifests({ ...api, claims: [...claims, ...accepted] }));
   }
   return manifests;
 }
