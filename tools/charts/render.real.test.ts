@@ -92,7 +92,7 @@ const answered: readonly AnsweredPermissionClaim[] = [
   { ...claim, resource: "provided", selector: { owner: "Provider" } },
   { ...claim, resource: "named", selector: { names: ["a", "b.c"] } },
   { ...claim, resource: "readable", selector: { ...consumer, names: ["a"] } },
-  { ...claim, resource: "many", selector: { names: [..."abcdefghijk"] } },
+  { ...claim, resource: "many", selector: { names: "abcdefghijk".split("") } },
   {
     ...claim,
     resource: "exact",
@@ -119,7 +119,7 @@ test("a binding from values has the rights that the plugin would give the konnec
     const { [acceptedClaimsAnnotation]: text, ...others } = recordAt(annotations);
     assert.deepEqual(others, { "helm.sh/resource-policy": "keep" });
     assert.deepEqual(
-      parseAcceptedClaims(text === undefined ? text : String(text)),
+      parseAcceptedClaims(typeof text === "string" ? text : undefined),
       parseAcceptedClaims(record),
     );
     const { annotations: _record, ...own } = manifest.metadata;

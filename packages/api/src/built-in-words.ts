@@ -1,7 +1,8 @@
 /** Words by which kubectl finds kinds of Kubernetes: a bound API that took one of them would answer in their place. */
 
-/** Short names and singular names of the built-in kinds, and their plural names, which as a category would add to `kubectl get secrets`. */
+/** Short names, singular and plural names, and categories of the built-in kinds: as a category a word adds to what `kubectl delete all` finds. */
 export const builtInWords: readonly string[] = [
+  ..."all api-extensions".split(" "),
   ..."cm configmap configmaps ep endpoint endpoints ev event events limits ns namespace namespaces no node nodes".split(
     " ",
   ),

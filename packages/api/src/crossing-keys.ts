@@ -33,11 +33,18 @@ export const ownershipMarks: readonly string[] = [
 ];
 
 /**
- * Keys with a domain that the app cluster takes with the provider's objects unless a permission claim names patterns of its own: those by
- * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
+ * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys by which people and tools
+ * recognise an application. Others steer programs, also keys without a domain (`grafana_dashboard`), and which ones run here the provider must
  * not use unasked.
  */
 export const safeKeyPatterns: readonly string[] = [
+  "app",
+  "component",
+  "environment",
+  "service-binding",
+  "team",
+  "tier",
+  "version",
   "app.kubernetes.io/name",
   "app.kubernetes.io/version",
   "app.kubernetes.io/component",

@@ -134,7 +134,10 @@ export function boundApiRoleManifests(
   options: RuleOptions = {},
 ): readonly Manifest[] {
   const name = crdNameOf(resource);
-  const [role, ...binding] = bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims, options));
+  const [role, ...binding] = bindingRoleManifests(
+    bindingRoleName(name),
+    bindingRules(resource, claims, options),
+  );
   const annotations = { [acceptedClaimsAnnotation]: acceptedClaimsText(claims) };
   const recorded = role === undefined ? [] : [{ ...role, metadata: { ...role.metadata, annotations } }];
   return [...recorded, ...binding, ...userRoleManifests(name)];

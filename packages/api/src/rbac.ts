@@ -128,9 +128,11 @@ export interface RuleOptions {
 const mostWatched = 10;
 
 /** The names in the app cluster that a claim is limited to, if they are few; undefined where all objects are watched. */
-export function watchedNames({ names = [] }: { readonly names?: readonly string[] | undefined }):
-  | readonly string[]
-  | undefined {
+export function watchedNames({
+  names = [],
+}: {
+  readonly names?: readonly string[] | undefined;
+}): readonly string[] | undefined {
   const isNamed = names.length > 0 && names.length <= mostWatched && names.every(isDnsSubdomain);
   return isNamed ? names : undefined;
 }

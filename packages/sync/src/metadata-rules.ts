@@ -32,7 +32,7 @@ const isKeptOnProvider = keyMatcher(keptKeyPatterns);
 export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
   if (!isSafe && isKeptOnProvider(key)) return false;
-  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
+  return patterns === undefined ? isSafe : matchesAny(key, patterns);
 }
 
 /** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */

@@ -7,7 +7,8 @@ import { faultsOf } from "./binding-kind.ts";
 const shipped = recordAt(apiServiceBindingCrd.spec);
 /** The shipped spec with another schema. */
 function withSchema(change: (text: string) => string): unknown {
-  return { ...shipped, versions: JSON.parse(change(JSON.stringify(recordsAt(shipped, "versions")))) };
+  const versions: unknown = JSON.parse(change(JSON.stringify(recordsAt(shipped, "versions"))));
+  return { ...shipped, versions };
 }
 
 test("the shipped definition has no fault, and neither have other descriptions and fields of another release", () => {

@@ -37,5 +37,8 @@ export async function konnectorImage(consumer: Consumer, signal: AbortSignal): P
  */
 export function watchesAll(image: string | undefined): boolean {
   const released = image === undefined ? undefined : releasedImage(image);
-  return released === undefined || compareVersions(released.version, versionNumbers(klutchVersion) ?? [0, 0, 0]) < 0;
+  return (
+    released === undefined ||
+    compareVersions(released.version, versionNumbers(klutchVersion) ?? [0, 0, 0]) < 0
+  );
 }

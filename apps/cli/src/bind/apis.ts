@@ -38,7 +38,12 @@ import { type Grant, lackOfApi } from "../app-cluster/rights.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
 import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
-import { applyManifests, installKonnector, planKonnector, waitForBindingKind } from "../app-cluster/konnector.ts";
+import {
+  applyManifests,
+  installKonnector,
+  planKonnector,
+  waitForBindingKind,
+} from "../app-cluster/konnector.ts";
 import type { CommonOptions } from "../options.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "../app-cluster/rule-text.ts";
@@ -258,7 +263,8 @@ async function carryOut(
   { api, claims, existing, isWide, keepsRoles }: Decision,
   secretName: string,
 ): Promise<APIServiceBinding> {
-  if (keepsRoles !== true) await applyManifests(consumer, boundApiRoleManifests(api, claims, { isWide }), context.signal);
+  if (keepsRoles !== true)
+    await applyManifests(consumer, boundApiRoleManifests(api, claims, { isWide }), context.signal);
   if (existing !== undefined) return existing;
   const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
   context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);

@@ -160,7 +160,8 @@ export async function confirmRights(
 ): Promise<boolean> {
   context.terminal.say(`The konnector lacks rights for ${name}:`);
   for (const right of rights) context.terminal.say(`  ${right}`);
-  const given = answer === "ask" ? await ask(context, "Do you give it these rights?", false) : answer === "accept";
+  const given =
+    answer === "ask" ? await ask(context, "Do you give it these rights?", false) : answer === "accept";
   context.terminal.say(given ? "Given." : "Not given.");
   return given;
 }

@@ -185,6 +185,15 @@ export async function grantApi(
   const [resource = "", ...group] = name.split(".");
   const rules = bindingRules({ group: group.join("."), resource }, claims);
   await installRights(consumer.client, bindingRoleManifests(bindingRoleName(name), rules));
+  await confineApi({ consumer }, name, claims);
+}
+
+/** Lets the admission policy allow what a binding needs, besides all that was granted before. */
+export async function confineApi(
+  { consumer }: Pick<Fixture, "consumer">,
+  name: string,
+  claims: readonly AnsweredPermissionClaim[] = [],
+): Promise<void> {
   const all = granted.get(consumer.client) ?? new Map<string, readonly AnsweredPermissionClaim[]>();
   granted.set(consumer.client, all.set(name, claims));
   const scope = konnectorScopeOf([...all].map(([api, answers]) => ({ name: api, claims: answers })));

@@ -1,50 +1,33 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { isForbidden, type KubeClient } from "@klutch/kube";
+import { test } from "node:test";
+import { isForbidden } from "@klutch/kube";
 import {
   clusterRoles,
   configMaps,
   customResourceDefinitions,
   type DynamicObject,
-  events,
-  type KubeObject,
-  namespaces,
-  recordAt,
-  recordsAt,
   type ResourceType,
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
-import {
-  applyPolicies,
-  crdObject,
-  installKinds,
-  namespaceObject,
-  serviceAccountObject,
-  leaseCluster,
-  unlimitedClient,
-  waitFor,
-} from "@klutch/kube-testing";
-import { type AnsweredPermissionClaim, apiServiceBindingCrd } from "../index.ts";
-import * as resources from "../resources.ts";
-import { type KonnectorScope, konnectorScopeOf } from "./konnector-scope.ts";
+import { serviceAccountObject, waitFor } from "@klutch/kube-testing";
+import type { AnsweredPermissionClaim } from "../index.ts";
+import { konnectorScopeOf } from "./konnector-scope.ts";
 import { konnectorPolicyManifests } from "./konnector.ts";
+import {
+  configMap,
+  crd,
+  nobody,
+  owned,
+  ownersRefused,
+  secret,
+  startConfinedAgent,
+  widgets,
+} from "./testing/confined-agent.ts";
 import { refused } from "./testing/refused.ts";
 
-const cluster = await leaseCluster({ name: "konnector-policy" });
-after(() => cluster[Symbol.asyncDispose]());
-const admin = cluster.client;
-/** Acts as the agent's account, with the unlimited rights that an older agent's role gives it. */
-const agent: KubeClient = unlimitedClient(cluster, { namespace: "klutch-bind", name: "konnector" });
-after(() => agent[Symbol.asyncDispose]());
+const { admin, agent, confine } = await startConfinedAgent();
 
-const widgets: ResourceType = {
-  group: "example.org",
-  version: "v1",
-  plural: "widgets",
-  kind: "Widget",
-  namespaced: true,
-};
 const services: ResourceType = {
   group: "",
   version: "v1",
@@ -52,34 +35,6 @@ const services: ResourceType = {
   kind: "Service",
   namespaced: true,
 };
-const gadgets: ResourceType = { ...widgets, plural: "gadgets", kind: "Gadget" };
-/** Applies the policy and waits until it is in force. */
-async function confine(scope: KonnectorScope, isInForce: () => Promise<boolean>): Promise<void> {
-  await applyPolicies(admin, konnectorPolicyManifests(scope));
-  await waitFor("the policy to be in force", isInForce);
-}
-
-function crd(type: ResourceType): DynamicObject {
-  const object = crdObject(type);
-  const owner = {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceBinding",
-    name: object.metadata.name ?? "",
-    uid: "11111111-1111-1111-1111-111111111111",
-  };
-  return { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
-}
-
-function configMap(namespace: string, name: string, metadata: object): KubeObject {
-  return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...metadata } };
-}
-
-function secret(namespace: string, name: string, fields: object = {}, annotations = {}): KubeObject {
-  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name, annotations }, ...fields };
-}
-
-const owned = { "klutch.anynines.com/resource-owner": "Provider" };
-
 /** What people accepted: the provider's Secrets, its own two ConfigMaps, changes of one of the person's, and any Service of one namespace. */
 const accepted: readonly AnsweredPermissionClaim[] = [
   {
@@ -101,9 +56,6 @@ const accepted: readonly AnsweredPermissionClaim[] = [
   },
   { resource: "services", autoAdopt: true, selector: { namespaces: ["team"] } },
 ].map((claim) => ({ ...claim, group: "", version: "v1", state: "Accepted" as const }));
-
-for (const name of ["klutch-bind", "team", "other"]) await admin.create(namespaces, namespaceObject(name));
-await installKinds(admin, [apiServiceBindingCrd]);
 
 const kindRefused = /may write only .*accepted claims and its own objects/;
 
@@ -211,15 +163,6 @@ test("a Secret that a cluster would act upon is refused", async () => {
 
 const markRefused = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
 const keysRefused = /no labels and annotations of other controllers/;
-const ownersRefused = /may not add owners and finalizers/;
-/** Belongs to nothing, so the garbage collector deletes what it owns. */
-const nobody = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  name: "gone",
-  uid: "22222222-2222-2222-2222-222222222222",
-};
-
 test("a person's own Secret or ConfigMap is neither marked nor changed nor deleted", async () => {
   const own = { namespace: "other", name: "own" };
   await admin.create(secrets, secret("other", "own", { data: { a: "MQ==" } }));
@@ -258,6 +201,8 @@ test("a copy is made with its mark, without owners and finalizers, and with the 
     "app.kubernetes.io/instance",
     "replicator.v1.mittwald.de/replicate-to",
     "sealedsecrets.bitnami.com/managed",
+    "grafana_dashboard",
+    "owner",
   ];
   for (const key of foreign) {
     await refused(create({ labels: { [key]: "x" } }), keysRefused);
@@ -339,171 +284,6 @@ test("an object is taken over only where a claim says so, and is marked by that"
   const here = { namespace: "team", name: "web" };
   await refused(agent.mergePatch(services, here, { spec: body.spec }), /may write no object without/);
   await agent.mergePatch(services, here, body);
-});
-
-test("the agent's own Secrets get no labels, annotations and owners that others act on", async () => {
-  const ref = { namespace: "klutch-bind", name: "kubeconfig-abc" };
-  const keys = { "replicator.v1.mittwald.de/replicate-to": "kube-system" };
-  await refused(
-    agent.mergePatch(secrets, ref, { metadata: { annotations: keys } }),
-    /labels and annotations to its own Secrets/,
-  );
-  await refused(
-    agent.create(secrets, secret("klutch-bind", "kubeconfig-def", {}, keys)),
-    /labels and annotations to its own Secrets/,
-  );
-  await refused(agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [nobody] } }), ownersRefused);
-  await agent.mergePatch(secrets, ref, { data: { kubeconfig: "Mg==" } });
-});
-
-test("events are the konnector's own", async () => {
-  const event = (namespace: string, fields: object): DynamicObject => ({
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { namespace, generateName: "x." },
-    involvedObject: { kind: "Pod", name: "x", namespace },
-    reason: "Killing",
-    type: "Normal",
-    ...fields,
-  });
-  const foreign = /may not write events of other components/;
-  await refused(agent.create(events, event("kube-system", { source: { component: "kubelet" } })), foreign);
-  await refused(agent.create(events, event("team", { source: { component: "kubelet" } })), foreign);
-  const kubelet = { reportingComponent: "kubelet", reportingInstance: "node", action: "Killing" };
-  await refused(agent.create(events, event("team", kubelet)), foreign);
-  const theirs = await admin.create(events, event("team", { source: { component: "kubelet" } }));
-  const ref = { namespace: "team", name: theirs.metadata.name ?? "" };
-  await refused(agent.mergePatch(events, ref, { message: "x" }), foreign);
-  await refused(agent.mergePatch(events, ref, { source: { component: "konnector" } }), foreign);
-  await agent.create(events, event("team", { source: { component: "konnector" } }));
-});
-
-test("a binding's answers stay a person's, and only CRDs of bound APIs are written", async () => {
-  const binding = { namespace: "klutch-bind", name: "widgets.example.org" };
-  await waitFor("bindings to be served", () =>
-    admin
-      .create<DynamicObject>(resources.apiServiceBindings, {
-        apiVersion: "klutch.anynines.com/v1alpha1",
-        kind: "APIServiceBinding",
-        metadata: binding,
-        spec: {
-          kubeconfigSecretRef: { namespace: "klutch-bind", name: "kubeconfig-abc", key: "kubeconfig" },
-        },
-      })
-      .then(
-        () => true,
-        () => false,
-      ),
-  );
-  await agent.mergePatch(resources.apiServiceBindings, binding, {
-    metadata: { finalizers: ["klutch.anynines.com/unbind"] },
-  });
-  const claim = { group: "", resource: "pods", version: "v1", state: "Accepted" };
-  const changes = [
-    { spec: { permissionClaims: [claim] } },
-    { metadata: { labels: { "app.kubernetes.io/instance": "x" } } },
-    { metadata: { annotations: { "klutch.anynines.com/unbind-policy": "Delete" } } },
-  ];
-  for (const body of changes)
-    await refused(
-      agent.mergePatch(resources.apiServiceBindings, binding, body),
-      /may not change what a binding allows/,
-    );
-  for (const body of [{ ownerReferences: [nobody] }, { finalizers: ["example.org/stay"] }])
-    await refused(agent.mergePatch(resources.apiServiceBindings, binding, { metadata: body }), ownersRefused);
-  await agent.mergePatch(resources.apiServiceBindings, binding, {
-    metadata: { annotations: { "klutch.anynines.com/provider-uid": "u" } },
-  });
-  const crds = customResourceDefinitions;
-  const reason = /only CustomResourceDefinitions of bound APIs/;
-  await refused(agent.create(crds, crd(gadgets)), reason);
-  await refused(
-    agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { ownerReferences: null } }),
-    reason,
-  );
-  const webhook = {
-    strategy: "Webhook",
-    webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/" } },
-  };
-  await refused(
-    agent.mergePatch(crds, { name: "widgets.example.org" }, { spec: { conversion: webhook } }),
-    reason,
-  );
-  await agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { labels: { a: "b" } } });
-  await refused(
-    agent.mergePatch(
-      crds,
-      { name: "widgets.example.org" },
-      { metadata: { labels: { "app.kubernetes.io/instance": "x" } } },
-    ),
-    /words of built-in kinds, nor labels/,
-  );
-  const owners = crd(widgets).metadata.ownerReferences ?? [];
-  await refused(
-    agent.mergePatch(
-      crds,
-      { name: "widgets.example.org" },
-      { metadata: { ownerReferences: [...owners, nobody] } },
-    ),
-    ownersRefused,
-  );
-});
-
-test("an API's definition takes no word by which kubectl finds a built-in kind; one that it has already stays", async () => {
-  const ref = { name: "widgets.example.org" };
-  const rename = (names: object): Promise<unknown> =>
-    agent.mergePatch(customResourceDefinitions, ref, { spec: { names } });
-  const reason = /words of built-in kinds/;
-  await refused(rename({ shortNames: ["wi", "secret"] }), reason);
-  await refused(rename({ categories: ["pods"] }), reason);
-  await refused(rename({ singular: "deployment" }), reason);
-  await rename({ shortNames: ["wi"], categories: ["klutch"] });
-  await admin.mergePatch(customResourceDefinitions, ref, { spec: { names: { shortNames: ["po"] } } });
-  await rename({ categories: ["klutch", "managed"] });
-});
-
-test("the definition of bindings is not the agent's: neither its schema nor its conversion nor its creation (B3)", async () => {
-  const ref = { name: "apiservicebindings.klutch.anynines.com" };
-  const reason = /only CustomResourceDefinitions of bound APIs/;
-  const [version] = recordsAt(apiServiceBindingCrd.spec, "versions");
-  const forged = structuredClone(version) as {
-    schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } };
-  };
-  const claims = [{ group: "", resource: "secrets", version: "v1", state: "Accepted" }];
-  const { properties } = forged.schema.openAPIV3Schema.properties.spec;
-  const withDefault = {
-    ...forged,
-    schema: {
-      openAPIV3Schema: {
-        ...forged.schema.openAPIV3Schema,
-        properties: {
-          ...forged.schema.openAPIV3Schema.properties,
-          spec: {
-            ...forged.schema.openAPIV3Schema.properties.spec,
-            properties: {
-              ...properties,
-              permissionClaims: { ...recordAt(properties, "permissionClaims"), default: claims },
-            },
-          },
-        },
-      },
-    },
-  };
-  const bodies = [
-    { spec: { versions: [withDefault] } },
-    {
-      spec: {
-        conversion: {
-          strategy: "Webhook",
-          webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/" } },
-        },
-      },
-    },
-    { metadata: { annotations: { a: "b" } } },
-    { spec: { names: { shortNames: ["x"] } } },
-  ];
-  for (const body of bodies) await refused(agent.mergePatch(customResourceDefinitions, ref, body), reason);
-  await refused(agent.create(customResourceDefinitions, apiServiceBindingCrd), reason);
 });
 
 test("everybody else is not touched by it", async () => {

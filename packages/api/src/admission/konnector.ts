@@ -17,6 +17,7 @@ import {
   unbindFinalizer,
   unreachableSinceAnnotation,
 } from "../names.ts";
+import { clusterKeySecret } from "../cluster-key.ts";
 import { crossingSecretTypes, serviceBindingPrefix } from "../secret-types.ts";
 import type { KonnectorScope } from "./konnector-scope.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
@@ -68,7 +69,7 @@ const matches = (patterns: string): string =>
   `${patterns}.exists(pattern, key == pattern || (pattern.contains('*') && key.startsWith(pattern.split('*')[0]) && key.endsWith(pattern.split('*')[pattern.split('*').size() - 1]) && pattern.split('*').all(part, key.contains(part))))`;
 /** Is true if the agent's rule (crossing-keys.ts) or one of its own marks lets all changed keys come from the provider. */
 const cross = (changed: string, words: string, marks: readonly string[]): string =>
-  `${changed}.all(key, !key.contains('/') || key in ${quoted(marks)} || ${matches("variables.safeKeys")} || (${matches(words)} && !${matches("variables.keptKeys")}))`;
+  `${changed}.all(key, key in ${quoted(marks)} || ${matches("variables.safeKeys")} || (${matches(words)} && !${matches("variables.keptKeys")}))`;
 
 /** Is true if the provider may set the key on an object that it does not own. */
 const ownKey = (words: string): string =>
@@ -173,8 +174,9 @@ export function konnectorPolicyOf({
         message: "the konnector may not add owners and finalizers",
       },
       {
-        expression: `!variables.isOwnKubeconfig || (variables.changedLabels + variables.changedAnnotations).all(key, key.startsWith('${bindGroup}/'))`,
-        message: "the konnector may not add labels and annotations to its own Secrets",
+        expression: `!variables.isOwnKubeconfig || (variables.changedLabels.size() + variables.changedAnnotations.size() == 0 && ${keepsKeys("labels")} && ${keepsKeys("annotations")} && (request.operation == 'CREATE' || variables.name != '${clusterKeySecret}'))`,
+        message:
+          "the konnector may not change labels and annotations of its own Secrets, nor the key of the cluster",
       },
       {
         expression: `!variables.isEvent || (${isOwnComponent("object")} && ${isOwnComponent("oldObject")})`,
