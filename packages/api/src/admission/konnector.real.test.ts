@@ -188,6 +188,27 @@ test("a person's own Secret or ConfigMap is neither marked nor changed nor delet
     await refused(agent.mergePatch(configMaps, { namespace: "team", name: "one" }, body), markRefused);
 });
 
+test("no other kind of write leads to a foreign Secret: apply, replacement, JSON patch, deletion of all, a generated name", async () => {
+  await admin.create(secrets, secret("other", "foreign", { data: { a: "MQ==" } }));
+  const ref = { namespace: "other", name: "foreign" };
+  const marking = secret(ref.namespace, ref.name, { data: { a: "Mg==" } }, owned);
+  await refused(agent.apply(secrets, marking, { fieldManager: "x", force: true }), markRefused);
+  await refused(agent.replace(secrets, marking), markRefused);
+  const add = [{ op: "add", path: "/metadata/annotations", value: owned }];
+  await refused(agent.jsonPatch(secrets, ref, add), markRefused);
+  await refused(agent.mergePatch(secrets, ref, { stringData: { a: "2" } }), markRefused);
+  const all = { method: "DELETE", path: "/api/v1/namespaces/other/secrets" } as const;
+  await refused(agent.request(all), markRefused);
+  const generated = (metadata: object): Promise<unknown> =>
+    agent.create(secrets, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { generateName: "x-", ...metadata },
+    });
+  await refused(generated({ namespace: "kube-system", annotations: owned }), /of Kubernetes or of Klutch/);
+  await refused(generated({ namespace: "other" }), /may write no object without/);
+});
+
 test("a copy is made with its mark, without owners and finalizers, and with the labels and annotations that cross", async () => {
   const labels = { team: "data", "app.kubernetes.io/name": "db", "klutch.anynines.com/claimed-from": "x" };
   const copy = secret("other", "copy", { data: { a: "MQ==" } }, owned);
