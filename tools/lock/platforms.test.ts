@@ -22,7 +22,7 @@ test("a lock file with a checksum of every package has no fault", () => {
   assert.deepEqual(withoutFaults(complete), complete);
 });
 
-test("a native package without an entry, or without a SHA-512, is a fault; npm is made to look for it again (B16)", () => {
+test("a native package without an entry, or without a SHA-512, is a fault; npm is made to look for it again", () => {
   const { "node_modules/@tool/linux-x64": linux, ...without } = complete;
   assert.deepEqual(lockFaults(without), ["node_modules/@tool/linux-x64 has no entry"]);
   const { "node_modules/tool": _tool, ...rest } = without;

@@ -77,7 +77,7 @@ test("an app cluster's account can do in its cluster namespace what an existing 
 const dbs = { group: "example.org", resource: "dbs" };
 const claim = { group: "", resource: "secrets", version: "v1" } as const;
 
-test("the konnector changes the CRDs of bound APIs, and no other, that of bindings least of all (B3)", () => {
+test("the konnector changes the CRDs of bound APIs, and no other, that of bindings least of all", () => {
   const changes = (rules: readonly PolicyRule[]): unknown =>
     rules
       .filter(({ resources = [] }) => resources.includes("customresourcedefinitions"))

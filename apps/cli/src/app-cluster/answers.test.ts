@@ -46,7 +46,7 @@ test("what the role records is accepted, also as the API server completes it in 
   assert.deepEqual([claims, unanswered], [[completed], []]);
 });
 
-test("what only the binding says is not accepted: another kind, more names, another owner, a takeover (B3)", () => {
+test("what only the binding says is not accepted: another kind, more names, another owner, a takeover", () => {
   const forged: readonly AnsweredPermissionClaim[] = [
     { ...claim, resource: "configmaps" },
     { ...claim, selector: { owner: "Consumer" } },

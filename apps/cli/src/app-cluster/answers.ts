@@ -1,5 +1,5 @@
 /**
- * The permission claims that people accepted in an app cluster. A binding alone proves none: whoever may change its schema can have it say
+ * The permission claims that people accepted in an app cluster. A binding alone proves none: who may change its schema can have it say
  * anything. Its claims count as far as the konnector's role records them, or, without a record, as far as its roles give their rights already.
  */
 import {

@@ -17,7 +17,7 @@ test("the shipped definition has no fault, and neither have other descriptions a
   assert.deepEqual(faultsOf(withSchema((text) => text.replaceAll('"default":true', '"x":true'))), []);
 });
 
-test("a definition that has bindings say more or less than was written has a fault (B3)", () => {
+test("a definition that has bindings say more or less than was written has a fault", () => {
   assert.match(faultsOf({ ...shipped, conversion: { strategy: "Webhook" } }).join(), /spec\.conversion/);
   const forged = withSchema((text) =>
     text.replace('"permissionClaims":{', '"permissionClaims":{"default":[{"state":"Accepted"}],'),

@@ -13,7 +13,7 @@ import { bindsKonnector, type Grant } from "./rights.ts";
 
 /** Roles as they are in the cluster. */
 export interface FoundRoles {
-  /** Those that are bound to the konnector's account. */
+  /** Roles that something binds to the konnector's account. */
   readonly grants: readonly Grant[];
   /** Names of all ClusterRoles and ClusterRoleBindings. */
   readonly clusterRoleNames: ReadonlySet<string>;

@@ -18,7 +18,7 @@ import { discoverResource } from "@klutch/kube";
 import type { ObjectRef } from "@klutch/kube-core";
 import { claimFaults } from "@klutch/sync";
 import { type Asked, acceptedOf, restoreAnswers, sendAnswers } from "./answers.ts";
-import { answerClaims, answerUnrecorded, ask, confirmRights } from "./permission-claims.ts";
+import { answerClaims, answerUnrecorded, ask, confirmRights } from "../app-cluster/permission-claims.ts";
 import type { Consumer, Provider } from "../clusters.ts";
 import {
   bindingOf,
@@ -60,7 +60,7 @@ interface Decision {
   readonly keepsRoles?: boolean | undefined;
 }
 
-/** The app cluster before the command: what is bound, with the claims that people accepted, and the konnector's rights. */
+/** The app cluster before the command: bound APIs, with the claims that people accepted, and the konnector's rights. */
 interface Standing {
   readonly answered: ReadonlyMap<string, AnsweredBinding>;
   readonly grants: readonly Grant[];

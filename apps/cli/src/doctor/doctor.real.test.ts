@@ -211,7 +211,7 @@ test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs wh
   assert.equal(asked.code, 1);
   assert.match(
     asked.stderr(),
-    /lacks rights for what is bound:\n[^]*list, watch[^\n]* on secrets\n[^]*Do you give it these rights\?[^]*Not given\./,
+    /lacks rights for bound APIs:\n[^]*list, watch[^\n]* on secrets\n[^]*Do you give it these rights\?[^]*Not given\./,
   );
   assert.deepEqual((await client.get<Role>(clusterRoles, { name: own })).rules, rules);
   await client.create(clusterRoles, role(gone, []));

@@ -1,4 +1,4 @@
-/** B3: a konnector forges the acceptance of permission claims, and an administrator's tools do not believe it. On real API servers. */
+/** Plays a konnector that forges the acceptance of permission claims, and administrators whose tools do not believe it. On real API servers. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
@@ -99,7 +99,7 @@ function versionsWith(change: (field: object) => object | undefined): unknown {
 const dropField = (): Promise<unknown> =>
   agent.mergePatch(customResourceDefinitions, crd, { spec: { versions: versionsWith(() => undefined) } });
 
-/** Does as the agent all that B3 did. */
+/** Forges as the agent: drops the field, stores the binding without it, and brings it back with a default. */
 async function forge(): Promise<void> {
   await dropField();
   const ref = { namespace: consumerNamespace, name };

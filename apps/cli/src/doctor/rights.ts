@@ -20,7 +20,7 @@ import { confineKonnector, policyState } from "../app-cluster/confinement.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "../findings.ts";
 import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
-import { answerUnrecorded, confirmRights } from "../bind/permission-claims.ts";
+import { answerUnrecorded, confirmRights } from "../app-cluster/permission-claims.ts";
 import {
   boundResource,
   expectedManifests,
@@ -258,8 +258,7 @@ export async function fixRights(
 ): Promise<boolean> {
   const { signal, terminal } = context;
   const isGiven =
-    lacking.size === 0 ||
-    (await confirmRights(context, "what is bound", [...lacking.values()].flat(), answer));
+    lacking.size === 0 || (await confirmRights(context, "bound APIs", [...lacking.values()].flat(), answer));
   // What bindings say is asked about only once their definition is right.
   const answered = isGiven && kindFaults.length === 0 ? await askAgain(context, unanswered, answer) : [];
   const written = [

@@ -173,7 +173,7 @@ export async function bindApi(
   await createBinding({ consumer }, name, claims, secretName);
 }
 
-/** What has been granted so far, by the client of the app cluster. */
+/** Claims that were granted so far, by the client of the app cluster. */
 const granted = new WeakMap<KubeClient, Map<string, readonly AnsweredPermissionClaim[]>>();
 
 /** Gives the agent the rights in the app cluster that go with a binding, and confines it to them as the plugin does. */

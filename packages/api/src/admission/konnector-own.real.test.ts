@@ -1,4 +1,4 @@
-/** What the agent's policy says of its own objects, of bindings, and of CustomResourceDefinitions. */
+/** Tests the agent's policy on its own objects, on bindings, and on CustomResourceDefinitions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@klutch/kube";
@@ -15,7 +15,14 @@ import { waitFor } from "@klutch/kube-testing";
 import { apiServiceBindingCrd } from "../index.ts";
 import * as resources from "../resources.ts";
 import { konnectorScopeOf } from "./konnector-scope.ts";
-import { crd, nobody, ownersRefused, secret, startConfinedAgent, widgets } from "./testing/confined-agent.ts";
+import {
+  crd,
+  goneOwner,
+  ownersRefused,
+  secret,
+  startConfinedAgent,
+  widgets,
+} from "./testing/confined-agent.ts";
 import { refused } from "./testing/refused.ts";
 
 const { admin, agent, confine } = await startConfinedAgent();
@@ -39,7 +46,10 @@ test("the agent's own Secrets get no labels, annotations and owners that others 
     agent.create(secrets, secret("klutch-bind", "kubeconfig-def", {}, keys)),
     /may not change labels and annotations of its own Secrets/,
   );
-  await refused(agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [nobody] } }), ownersRefused);
+  await refused(
+    agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [goneOwner] } }),
+    ownersRefused,
+  );
   await agent.mergePatch(secrets, ref, { data: { kubeconfig: "Mg==" } });
   // Where the plugin lets credentials be renewed.
   const origin = { "klutch.anynines.com/backend-origin": "https://backend.example.org" };
@@ -112,7 +122,7 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
       agent.mergePatch(resources.apiServiceBindings, binding, body),
       /may not change what a binding allows/,
     );
-  for (const body of [{ ownerReferences: [nobody] }, { finalizers: ["example.org/stay"] }])
+  for (const body of [{ ownerReferences: [goneOwner] }, { finalizers: ["example.org/stay"] }])
     await refused(agent.mergePatch(resources.apiServiceBindings, binding, { metadata: body }), ownersRefused);
   await agent.mergePatch(resources.apiServiceBindings, binding, {
     metadata: { annotations: { "klutch.anynines.com/provider-uid": "u" } },
@@ -146,7 +156,7 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
     agent.mergePatch(
       crds,
       { name: "widgets.example.org" },
-      { metadata: { ownerReferences: [...owners, nobody] } },
+      { metadata: { ownerReferences: [...owners, goneOwner] } },
     ),
     ownersRefused,
   );
@@ -166,7 +176,7 @@ test("an API's definition takes no word by which kubectl finds a built-in kind; 
   await rename({ categories: ["klutch", "managed"] });
 });
 
-test("the definition of bindings is not the agent's: neither its schema nor its conversion nor its creation (B3)", async () => {
+test("the definition of bindings is not the agent's: neither its schema nor its conversion nor its creation", async () => {
   const ref = { name: "apiservicebindings.klutch.anynines.com" };
   const reason = /only CustomResourceDefinitions of bound APIs/;
   const [version] = recordsAt(apiServiceBindingCrd.spec, "versions");

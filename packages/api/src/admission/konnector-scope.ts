@@ -87,7 +87,7 @@ function secretTypesOf({ resource, selector }: PermissionClaim): readonly string
   );
 }
 
-/** Leaves out what is no name, because no object can have it; a star makes the others superfluous. */
+/** Leaves out texts that are no names, because no object can have it; a star makes the others superfluous. */
 function exact(names: readonly string[] = []): readonly string[] {
   return names.length === 0 || names.includes("*") ? ["*"] : names.filter((name) => isName.test(name));
 }

@@ -17,7 +17,7 @@ import { konnectorPolicyManifests } from "./konnector.ts";
 import {
   configMap,
   crd,
-  nobody,
+  goneOwner,
   owned,
   ownersRefused,
   secret,
@@ -35,7 +35,7 @@ const services: ResourceType = {
   kind: "Service",
   namespaced: true,
 };
-/** What people accepted: the provider's Secrets, its own two ConfigMaps, changes of one of the person's, and any Service of one namespace. */
+/** Claims that people accepted: the provider's Secrets, its own two ConfigMaps, changes of one of the person's, and any Service of one namespace. */
 const accepted: readonly AnsweredPermissionClaim[] = [
   {
     resource: "secrets",
@@ -171,7 +171,7 @@ test("a person's own Secret or ConfigMap is neither marked nor changed nor delet
     { metadata: { annotations: owned } },
     { metadata: { labels: { "argocd.argoproj.io/secret-type": "cluster" } } },
     { metadata: { annotations: { ...owned, "replicator.v1.mittwald.de/replicate-to": "kube-system" } } },
-    { metadata: { ownerReferences: [nobody] } },
+    { metadata: { ownerReferences: [goneOwner] } },
     { metadata: { finalizers: ["example.org/stay"] } },
     { data: { a: "Mg==" } },
     { metadata: { annotations: owned }, data: null },
@@ -215,7 +215,7 @@ test("a copy is made with its mark, without owners and finalizers, and with the 
   const create = (metadata: object): Promise<unknown> =>
     agent.create(secrets, { ...copy, metadata: { ...copy.metadata, ...metadata } });
   await refused(create({ annotations: {} }), /may write no object without/);
-  await refused(create({ ownerReferences: [nobody] }), ownersRefused);
+  await refused(create({ ownerReferences: [goneOwner] }), ownersRefused);
   await refused(create({ finalizers: ["example.org/stay"] }), ownersRefused);
   const foreign = [
     "argocd.argoproj.io/secret-type",
@@ -233,7 +233,10 @@ test("a copy is made with its mark, without owners and finalizers, and with the 
   const ref = { namespace: "other", name: "copy" };
   for (const key of foreign)
     await refused(agent.mergePatch(secrets, ref, { metadata: { labels: { [key]: "x" } } }), keysRefused);
-  await refused(agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [nobody] } }), ownersRefused);
+  await refused(
+    agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [goneOwner] } }),
+    ownersRefused,
+  );
   // Others may add to it; the agent's next write goes on.
   const others = { metadata: { labels: { [foreign[0] ?? ""]: "x" }, finalizers: ["example.org/stay"] } };
   await admin.mergePatch(secrets, ref, others);
@@ -274,7 +277,7 @@ test("of a person's object the agent changes only the fields and keys that a cla
     { metadata: { annotations: { "example.org/other": "yes" } } },
     { metadata: { annotations: { "argocd.argoproj.io/seen": "yes" } } },
     { metadata: { annotations: owned } },
-    { metadata: { ownerReferences: [nobody] } },
+    { metadata: { ownerReferences: [goneOwner] } },
     { metadata: { finalizers: ["example.org/stay"] } },
   ];
   for (const body of bodies) await refused(patch(body), markRefused);

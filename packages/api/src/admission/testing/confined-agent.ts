@@ -33,7 +33,7 @@ export const widgets: ResourceType = {
 /** The mark of what the agent made. */
 export const owned: Readonly<Record<string, string>> = { "klutch.anynines.com/resource-owner": "Provider" };
 /** Belongs to nothing, so the garbage collector deletes what it owns. */
-export const nobody: OwnerReference = {
+export const goneOwner: OwnerReference = {
   apiVersion: "v1",
   kind: "ConfigMap",
   name: "gone",
