@@ -10,11 +10,12 @@
  * | `secrets` that the provider owns; `configmaps` of one owner | plain |
  * | `secrets` of the app cluster, and `configmaps` of either side, by at most ten exact names in exact namespaces | plain |
  * | others of these; anything that takes over or replaces existing objects | grave |
- * | labels and annotations that the provider sets, by patterns for other keys than those of its API's group and `safeKeys` | grave |
+ * | labels and annotations that the provider sets, by patterns for other keys than those of its API's group and `safeKeyPatterns` | grave |
  * | `services`, `persistentvolumeclaims`; kinds of the API's own group | grave |
  */
 import { isDnsLabel, printable } from "@klutch/kube-core";
 import { shortList } from "./claim-words.ts";
+import { safeKeyPatterns } from "./crossing-keys.ts";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
@@ -104,25 +105,6 @@ function exactNames(names: readonly string[] = []): readonly string[] | undefine
   return names.length > 0 && names.every((name) => /^[-a-z0-9.]+$/.test(name)) ? names : undefined;
 }
 
-/**
- * Labels and annotations that the provider may set without being asked for: they name an application, and no program acts on them. Patterns as in
- * a claim.
- */
-export const safeKeys: readonly string[] = [
-  "app",
-  "component",
-  "environment",
-  "service-binding",
-  "team",
-  "tier",
-  "version",
-  "app.kubernetes.io/name",
-  "app.kubernetes.io/version",
-  "app.kubernetes.io/component",
-  "app.kubernetes.io/part-of",
-  "klutch.io/*",
-];
-
 function keyDangers({ update = {} }: PermissionClaim, apiGroup: string): readonly string[] {
   const { labels = [], annotations = [] } = update;
   const { labelsOnConsumerOwnedObjects = [], annotationsOnConsumerOwnedObjects = [] } = update;
@@ -134,7 +116,7 @@ function keyDangers({ update = {} }: PermissionClaim, apiGroup: string): readonl
 }
 
 function isHarmlessKey(pattern: string, apiGroup: string): boolean {
-  if (safeKeys.includes(pattern)) return true;
+  if (safeKeyPatterns.includes(pattern)) return true;
   const domain = pattern.slice(0, Math.max(0, pattern.indexOf("/")));
   // A star before the slash may stand for any domain.
   return [apiGroup, "klutch.io"].some(

@@ -77,16 +77,14 @@ test("an app cluster's account can do in its cluster namespace what an existing 
 const dbs = { group: "example.org", resource: "dbs" };
 const claim = { group: "", resource: "secrets", version: "v1" } as const;
 
-test("the konnector changes the CRD of bindings and those of bound APIs, and no other", () => {
+test("the konnector changes the CRDs of bound APIs, and no other, that of bindings least of all", () => {
   const changes = (rules: readonly PolicyRule[]): unknown =>
     rules
       .filter(({ resources = [] }) => resources.includes("customresourcedefinitions"))
       .filter(({ verbs }) => verbs.some((verb) => ["update", "patch", "delete"].includes(verb)))
       .map(({ verbs, resourceNames }) => ({ verbs, resourceNames }));
   const verbs = ["update", "patch"];
-  assert.deepEqual(changes(konnectorClusterRules), [
-    { verbs, resourceNames: ["apiservicebindings.klutch.anynines.com"] },
-  ]);
+  assert.deepEqual(changes(konnectorClusterRules), []);
   assert.deepEqual(changes(bindingRules(dbs, [])), [{ verbs, resourceNames: ["dbs.example.org"] }]);
 });
 
@@ -98,6 +96,23 @@ test("a rejected claim gives the konnector no right", () => {
     rejected.filter((right) => right.includes("secrets")),
     [],
   );
+});
+
+test("a claim with names gives rights on the objects of these names only, and to create any, which the policy narrows", () => {
+  const of = (selector: object, options?: object): unknown =>
+    bindingRules(dbs, [{ ...claim, selector, state: "Accepted" }], options)
+      .slice(bindingRules(dbs, []).length)
+      .map(({ verbs, resourceNames }) => [verbs.join(" "), resourceNames]);
+  const all = "get list watch create update patch delete";
+  assert.deepEqual(of({ names: ["a", "b.c"] }), [
+    ["get list watch update patch delete", ["a", "b.c"]],
+    ["create", undefined],
+  ]);
+  assert.deepEqual(of({ owner: "Consumer", names: ["a"] }), [["get list watch", ["a"]]]);
+  // An agent of an earlier release watches all.
+  assert.deepEqual(of({ names: ["a"] }, { isWide: true }), [[all, undefined]]);
+  for (const names of [undefined, [], ["*"], ["a", "*"], ["a b"], "abcdefghijk".split("")])
+    assert.deepEqual(of({ names }), [[all, undefined]]);
 });
 
 test("claimed objects that the consumer owns are only read", () => {

@@ -1,5 +1,5 @@
 /** Decides which labels and annotations are propagated to the provider, and which come back. */
-import { safeKeys } from "@klutch/api";
+import { keptKeyPatterns, ownershipMarks, safeKeyPatterns } from "@klutch/api";
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
 /** A key is propagated when it is allowed and not denied. */
@@ -7,35 +7,6 @@ export interface MetadataRule {
   readonly allow: KeyMatcher;
   readonly deny: KeyMatcher;
 }
-
-/**
- * By what tools that apply and prune know which objects are theirs, and what steers them. A copy that bears it in another cluster is taken for
- * one that is no longer wanted, and deleted. `app.kubernetes.io/instance` is Argo CD's label unless it is told another, and
- * `app.kubernetes.io/managed-by` is Helm's; both are never propagated to the provider.
- */
-const ownershipMarks: readonly string[] = [
-  // Argo CD and its notifications.
-  "app.kubernetes.io/instance",
-  "*.argoproj.io/*",
-  // Flux.
-  "fluxcd.io/*",
-  "*.fluxcd.io/*",
-  "fluxcd.controlplane.io/*",
-  // Helm.
-  "app.kubernetes.io/managed-by",
-  "meta.helm.sh/*",
-  "helm.sh/*",
-  // kubectl apply --prune with an apply set; inventories of cli-utils, kpt and Config Sync; kapp; Fleet.
-  "applyset.kubernetes.io/*",
-  "cli-utils.sigs.k8s.io/*",
-  "config.k8s.io/*",
-  "config.kubernetes.io/*",
-  "configsync.gke.io/*",
-  "configmanagement.gke.io/*",
-  "kapp.k14s.io/*",
-  "objectset.rio.cattle.io/*",
-  "fleet.cattle.io/*",
-];
 
 /**
  * Everything except Klutch's own keys, keys that steer the control plane's machinery (a tenant's `crossplane.io/external-name` could
@@ -54,23 +25,8 @@ export const defaultMetadataRule: MetadataRule = {
   ]),
 };
 
-/**
- * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys by which people and tools
- * recognise an application. Others steer programs, also keys without a domain (`grafana_dashboard`), and which ones run here the provider must
- * not use unasked.
- */
-const isKnownSafe = keyMatcher(safeKeys);
-
-/** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const isKeptOnProvider = keyMatcher([
-  "kubernetes.io/*",
-  "*.kubernetes.io/*",
-  "k8s.io/*",
-  "*.k8s.io/*",
-  "klutch.anynines.com/*",
-  "*.klutch.anynines.com/*",
-  ...ownershipMarks,
-]);
+const isKnownSafe = keyMatcher(safeKeyPatterns);
+const isKeptOnProvider = keyMatcher(keptKeyPatterns);
 
 /** Returns true if the label or annotation of a provider's object may reach the app cluster; `patterns` come from the accepted permission claim. */
 export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
