@@ -107,6 +107,10 @@ function bindCommand(name: string, context: CliContext): Command {
       "--cluster-name <name>",
       "name of this cluster for the provider's operators (default: the kubeconfig context)",
     )
+    .option(
+      "--login-as <person>",
+      "continue without asking if the login is as this subject or name, else fail",
+    )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();

@@ -11,6 +11,7 @@ export {
   konnectorScopeOf,
 } from "./admission/konnector.ts";
 export * from "./cluster-key.ts";
+export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
@@ -67,6 +68,7 @@ export * from "./rbac.ts";
 export * from "./release.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";
+export { type AnswerKey, newAnswerKey } from "./sealed-answer.ts";
 export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

@@ -214,6 +214,7 @@ export const backendRules: readonly PolicyRule[] = [
   // Those of app clusters, to see that an operator deleted one.
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
   // By name only. A copy of another type must be deleted, in control-plane mode.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.

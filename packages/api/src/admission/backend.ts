@@ -12,6 +12,7 @@ import {
   konnectorName,
   serviceNamespaceAnnotation,
   templateGroup,
+  tenantQuotaName,
 } from "../names.ts";
 import { accountPolicyManifests } from "./policy.ts";
 
@@ -53,12 +54,13 @@ export const backendPolicyManifests: readonly Manifest[] = accountPolicyManifest
     isNamespace: "variables.resource == 'namespaces' && variables.isMain",
     isTenants: `variables.place != '' && ${isOpen("variables.place")} && namespaceObject != null && ${isMarked("namespaceObject")}`,
     isAccount: "variables.resource == 'serviceaccounts' && variables.part in ['', 'token']",
+    isQuota: `variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantQuotaName}' && !variables.isRemoval`,
     isSecret: "variables.resource == 'secrets' && variables.isMain",
     isRole: "variables.resource == 'roles.rbac.authorization.k8s.io' && variables.isMain",
     isRoleBinding: "variables.resource == 'rolebindings.rbac.authorization.k8s.io' && variables.isMain",
     isDeployment: "variables.resource == 'deployments.apps' && variables.isMain",
     isInhabitant:
-      "variables.isAccount || variables.isSecret || variables.isRole || variables.isRoleBinding || variables.isDeployment",
+      "variables.isAccount || variables.isQuota || variables.isSecret || variables.isRole || variables.isRoleBinding || variables.isDeployment",
     isWideRole: "variables.resource == 'clusterroles.rbac.authorization.k8s.io' && variables.isMain",
     isWideBinding:
       "variables.resource == 'clusterrolebindings.rbac.authorization.k8s.io' && variables.isMain",
