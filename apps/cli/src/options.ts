@@ -38,7 +38,7 @@ export interface BindOptions extends CommonOptions {
   readonly allowAuthorizeUrl: string | undefined;
   /** Name of the app cluster for the provider's operators. Default: that of its kubeconfig context. */
   readonly clusterName: string | undefined;
-  /** Subject or name of the person who logs in; instead of a question. */
+  /** Subject or verified e-mail address of the person who logs in; instead of a question. */
   readonly loginAs: string | undefined;
 }
 

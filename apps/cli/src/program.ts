@@ -109,7 +109,7 @@ function bindCommand(name: string, context: CliContext): Command {
     )
     .option(
       "--login-as <person>",
-      "continue without asking if the login is as this subject or name, else fail",
+      "continue without asking if the login has this subject or verified e-mail address, else fail",
     )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {

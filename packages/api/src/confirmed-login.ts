@@ -14,6 +14,8 @@ export interface LoginOffer {
   readonly subject: string;
   /** Name of the person, which proves nothing. */
   readonly displayName?: string | undefined;
+  /** E-mail address that the identity provider calls verified. */
+  readonly verifiedEmail?: string | undefined;
   readonly tenant: { readonly name: string; readonly relation: TenantRelation };
   /** Counts once. */
   readonly nonce: string;
@@ -69,12 +71,13 @@ export function openOffer(key: AnswerKey, sealed: string): LoginOffer {
   const relation = text(tenant["relation"], "offer.tenant.relation");
   if (relation !== "founds" && relation !== "joins" && relation !== "member")
     throw new WireError("offer.tenant.relation", "is not known");
-  const { displayName } = root;
+  const { displayName, verifiedEmail } = root;
   return {
     sessionId: text(root["sessionId"], "offer.sessionId"),
     issuer: text(root["issuer"], "offer.issuer"),
     subject: text(root["subject"], "offer.subject"),
     displayName: typeof displayName === "string" && displayName !== "" ? displayName : undefined,
+    verifiedEmail: typeof verifiedEmail === "string" && verifiedEmail !== "" ? verifiedEmail : undefined,
     tenant: { name: text(tenant["name"], "offer.tenant.name"), relation },
     nonce: text(root["nonce"], "offer.nonce"),
     ticket: text(root["ticket"], "offer.ticket"),

@@ -162,6 +162,7 @@ test("a person logs in, and there is a tenant with a credential only after the p
   const waiting = await logIn(appCluster("first1"), "anna");
   const { offer } = waiting;
   assert.deepEqual([offer.issuer, offer.subject, offer.displayName], [issuer, "anna", "anna@example.org"]);
+  assert.equal(offer.verifiedEmail, "anna@example.org");
   assert.equal(offer.tenant.relation, "founds");
   assert.deepEqual(await tenantNames(), before);
   const response = await confirm(waiting);

@@ -54,6 +54,7 @@ const optionalFields = [
   "offeredKey",
   "clusterName",
   "displayName",
+  "verifiedEmail",
 ] as const;
 
 /** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */
@@ -94,7 +95,7 @@ export class LoginFlow {
       throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
     }
     if (!this.#finished.take(state)) throw notStarted();
-    const { issuer, subject, displayName } = await this.#options.identityProvider.finish(url.search, {
+    const person = await this.#options.identityProvider.finish(url.search, {
       state,
       nonce,
       verifier,
@@ -102,9 +103,7 @@ export class LoginFlow {
     const session: Session = {
       ...request,
       ...optionalOf(login),
-      issuer,
-      subject,
-      displayName,
+      ...person,
       csrf: randomToken(),
     };
     const value = await this.#options.sessionSealer.seal(sealable(session), sessionSeconds);

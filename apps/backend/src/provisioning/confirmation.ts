@@ -65,14 +65,15 @@ export function createConfirmation(parts: {
     url,
     async offer(session, api) {
       requireOffered(api);
-      const { sessionId, issuer, subject, displayName, answerKey, offeredKey } = session;
+      const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
       const tenant = tenantFor({ ...session, clusterKey: offeredKey });
       const nonce = randomToken();
       const { redirectUrl, clusterId, clusterName = "" } = session;
       const login = { sessionId, clusterId, redirectUrl, answerKey, offeredKey, issuer, subject };
       const names = { clusterName, displayName: displayName ?? "" };
       const ticket = await tickets.seal({ ...login, ...names, ...api, nonce }, ticketSeconds);
-      return sealOffer(answerKey, { sessionId, issuer, subject, displayName, tenant, nonce, ticket });
+      const person = { issuer, subject, displayName, verifiedEmail };
+      return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
     },
     async complete({ ticket, challenge, signature }) {
       const login = await openTicket(ticket);

@@ -177,7 +177,7 @@ async function ensureNamespace(
     [identityAnnotation]: identityOf(identity),
     [issuerAnnotation]: identity.issuer,
     ...(clusterKey === undefined ? {} : { [clusterKeyAnnotation]: clusterKey }),
-    ...withProof(undefined, identity.proof, clock.now()),
+    ...withProof(undefined, identity.proof, identity, clock.now()),
   };
   try {
     await client.create<KubeObject>(
@@ -245,7 +245,7 @@ async function join(
   if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
   refuseRevokedTenant(live, prettyName);
   refuseRevokedPerson(namespaceCache.list(), { issuer, subject }, prettyName);
-  const used = withProof(live, proof, clock.now());
+  const used = withProof(live, proof, { issuer, subject }, clock.now());
   if (isMember(live, { issuer, subject })) {
     if (proof?.confirms === true) await annotate(client, live, used, options);
     return name;
@@ -268,13 +268,13 @@ async function join(
 async function rememberLogin(
   { client, clock }: Pick<TenantContext, "client" | "clock">,
   live: KubeObject,
-  { clusterKey, proof }: TenantIdentity,
+  { clusterKey, proof, ...person }: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
   const isNew = clusterKey !== undefined && live.metadata.annotations?.[clusterKeyAnnotation] !== clusterKey;
   const changes = {
     ...(isNew ? { [clusterKeyAnnotation]: clusterKey } : {}),
-    ...(proof?.confirms === true ? withProof(live, proof, clock.now()) : {}),
+    ...(proof?.confirms === true ? withProof(live, proof, person, clock.now()) : {}),
   };
   if (Object.keys(changes).length > 0) await annotate(client, live, changes, options);
 }

@@ -99,7 +99,8 @@ const server = createServer((request, response) => {
       const known = waiting.get(String(ticket));
       seen.verified =
         known !== undefined && verifyText(signer.publicKey, confirmationText(known.login), String(signature));
-      if (lies.refusal !== undefined) response.writeHead(lies.refusal.status).end(lies.refusal.body);
+      if (lies.refusal !== undefined)
+        response.writeHead(lies.refusal.status, { location: `${base}/confirm` }).end(lies.refusal.body);
       else {
         const binding = responseFor(known?.login.sessionId ?? "");
         const seal = lies.bindingFor ?? ((one: BindingResponse, key: string) => sealBinding(key, one));
@@ -167,9 +168,14 @@ test("a person who says no, or says nothing, confirms nothing; nothing is signed
   }
 });
 
-test("--login-as answers for the named person only", async () => {
+test("--login-as answers for the named person only, and not for a name that a person may choose", async () => {
+  const chosen = logIn({}, { answers: [], loginAs: "jane@x.test" });
+  await assert.rejects(chosen.response, /--login-as asks for jane@x\.test/);
+  const email: Partial<Lies> = {
+    offerFor: (offer, key) => sealOffer(key, { ...offer, verifiedEmail: "jane@x.test" }),
+  };
   for (const loginAs of ["jane", "jane@x.test"]) {
-    const { run, response } = logIn({}, { answers: [], loginAs });
+    const { run, response } = logIn(email, { answers: [], loginAs });
     await response;
     assert.match(run.stderr(), /Accepted by --login-as/);
   }
@@ -252,6 +258,10 @@ const useless: Readonly<Record<string, readonly [Partial<Lies>, RegExp]>> = {
   "is a refusal": [
     { refusal: { status: 403, body: JSON.stringify({ error: "No \u001b[2Jway.", advice: "Ask." }) } },
     /HTTP 403: No .*way\. Ask\..*Nothing was changed/,
+  ],
+  "sends the confirmation on to another server": [
+    { refusal: { status: 307, body: "" } },
+    /did not accept the confirmation \(HTTP 307\)/,
   ],
   "is a page": [{ refusal: { status: 502, body: "<h1>Bad Gateway</h1>" } }, /HTTP 502\)/],
 };

@@ -28,7 +28,7 @@ import type { ProviderDescription } from "./provider.ts";
 /** Options of a login that is confirmed. */
 export interface ConfirmOptions extends LoginOptions {
   readonly signer: ClusterSigner;
-  /** Subject or name of the person as whom the login must be; then no question is asked. */
+  /** Subject or verified e-mail address of the person as whom the login must be; then no question is asked. */
   readonly loginAs: string | undefined;
 }
 
@@ -96,11 +96,11 @@ async function askWho(
   loginAs: string | undefined,
 ): Promise<void> {
   const { terminal } = context;
-  const { subject, issuer, displayName } = offer;
+  const { subject, issuer, displayName, verifiedEmail } = offer;
   const person = printable(displayName === undefined ? subject : `${displayName} (subject ${subject})`);
   terminal.say(`You are logged in as ${person}, says ${printable(issuer)}.`);
   terminal.say(tenantText(offer, printable(provider.prettyName || provider.url)));
-  if (loginAs === subject || (loginAs !== undefined && loginAs === displayName)) {
+  if (loginAs === subject || (loginAs !== undefined && loginAs === verifiedEmail)) {
     terminal.say("Accepted by --login-as.");
     return;
   }
