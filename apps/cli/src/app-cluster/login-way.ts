@@ -1,11 +1,8 @@
 /** Remembers in the app cluster how the credential of a provider came here, for `klutch doctor`. */
-import { type APIServiceBinding, consumerNamespace } from "@klutch/api";
+import { type APIServiceBinding, consumerNamespace, loginWayAnnotation } from "@klutch/api";
 import { secrets } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-
-/** Annotation on a kubeconfig Secret: the way of the login that wrote it. Earlier plugins and `bind apiservice` write none. */
-export const loginWayAnnotation = "klutch.anynines.com/login";
 
 /** `confirmed`, or `redirect` at an earlier backend: in the address that the browser opened. */
 export type LoginWay = "confirmed" | "redirect";

@@ -1,7 +1,7 @@
 /** Checks how the credentials of providers came into the app cluster. */
-import { type APIServiceBinding, consumerNamespace } from "@klutch/api";
+import { type APIServiceBinding, consumerNamespace, loginWayAnnotation } from "@klutch/api";
 import { type DynamicObject, secrets } from "@klutch/kube-core";
-import { loginWayAnnotation, secretsOf } from "../app-cluster/login-way.ts";
+import { secretsOf } from "../app-cluster/login-way.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { note, type Section } from "./diagnosis.ts";
