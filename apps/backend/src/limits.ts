@@ -30,12 +30,18 @@ export function isOverLimit<T extends KubeObject>(
   isIn: (object: T) => boolean,
   most: number,
 ): boolean {
-  return !isIn(own) && all.filter((other) => isIn(other) || isOlder(other, own)).length >= most;
+  if (all.length <= most || isIn(own)) return false;
+  return all.filter((other) => isIn(other) || isOlder(other, own)).length >= most;
 }
 
 function isOlder(left: KubeObject, right: KubeObject): boolean {
-  const [a, b] = [left.metadata, right.metadata].map(
+  return olderFirst(left, right) < 0;
+}
+
+/** Compares two objects by age, within one second by name. */
+export function olderFirst(left: KubeObject, right: KubeObject): number {
+  const [a = "", b = ""] = [left.metadata, right.metadata].map(
     ({ creationTimestamp = "", name = "" }) => `${creationTimestamp} ${name}`,
   );
-  return (a ?? "") < (b ?? "");
+  return a < b ? -1 : a > b ? 1 : 0;
 }

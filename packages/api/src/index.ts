@@ -15,6 +15,7 @@ export {
 } from "./admission/konnector.ts";
 export { claimRights, type KonnectorScope, konnectorScopeOf } from "./admission/konnector-scope.ts";
 export * from "./cluster-key.ts";
+export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
 export * from "./crossing-keys.ts";
@@ -72,6 +73,7 @@ export * from "./rbac.ts";
 export * from "./release.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";
+export { type AnswerKey, newAnswerKey } from "./sealed-answer.ts";
 export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

@@ -95,6 +95,13 @@ export const fieldManager = "klutch.anynines.com";
 
 /** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
 export const binderName = "klutch-binder";
+/**
+ * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed` or `redirect`, the way of the last login. Earlier plugins
+ * write none on the Secret.
+ */
+export const loginWayAnnotation = "klutch.anynines.com/login";
+/** ResourceQuota in each cluster namespace. */
+export const tenantQuotaName = "klutch-tenant";
 /** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */
 export const connectorRoleName = "control-plane-connector";
 /** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */

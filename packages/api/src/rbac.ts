@@ -124,7 +124,7 @@ export interface RuleOptions {
   readonly isWide?: boolean | undefined;
 }
 
-/** More names have one watch and one rule for all objects, because each watch costs both sides (designs/0018). */
+/** More names have one watch and one rule for all objects, because each watch costs both sides (designs/0019). */
 const mostWatched = 10;
 
 /** The names in the app cluster that a claim is limited to, if they are few; undefined where all objects are watched. */
@@ -239,6 +239,7 @@ export const backendRules: readonly PolicyRule[] = [
   // Those of app clusters, to see that an operator deleted one.
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
   // By name only. A copy of another type must be deleted, in control-plane mode.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.

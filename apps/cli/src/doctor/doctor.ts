@@ -19,6 +19,7 @@ import {
   type Section,
 } from "./diagnosis.ts";
 import { checkKonnector } from "./konnector.ts";
+import { checkLogins } from "./logins.ts";
 import { checkRights, fixRights } from "./rights.ts";
 import { CheckFailedError, CouldNotLookError, counted } from "../findings.ts";
 
@@ -51,6 +52,7 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
     rights.section,
     await checkClaims(context, consumer, bindings ?? []),
     ...(await checkApis(context, consumer, bindings ?? [])),
+    ...(await checkLogins(context, consumer, bindings ?? [])),
   ];
   if (output === undefined) printSections(context, sections);
   let left = problemsIn(sections);

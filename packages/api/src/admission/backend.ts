@@ -15,6 +15,7 @@ import {
   podSecurityLevel,
   serviceNamespaceAnnotation,
   templateGroup,
+  tenantQuotaName,
 } from "../names.ts";
 import { controlPlaneConnectorRules } from "../rbac.ts";
 import { konnectorPodRules, konnectorPodVariables } from "./konnector-pod.ts";
@@ -78,12 +79,13 @@ const ownPolicy = accountPolicyManifests({
     isNamespace: "variables.resource == 'namespaces' && variables.isMain",
     isTenants: `variables.place != '' && ${isOpen("variables.place")} && namespaceObject != null && ${isMarked("namespaceObject")}`,
     isAccount: "variables.resource == 'serviceaccounts' && variables.part in ['', 'token']",
+    isQuota: `variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantQuotaName}' && !variables.isRemoval`,
     isSecret: "variables.resource == 'secrets' && variables.isMain",
     isRole: "variables.resource == 'roles.rbac.authorization.k8s.io' && variables.isMain",
     isRoleBinding: "variables.resource == 'rolebindings.rbac.authorization.k8s.io' && variables.isMain",
     isDeployment: "variables.resource == 'deployments.apps' && variables.isMain",
     isInhabitant:
-      "variables.isAccount || variables.isSecret || variables.isRole || variables.isRoleBinding || variables.isDeployment",
+      "variables.isAccount || variables.isQuota || variables.isSecret || variables.isRole || variables.isRoleBinding || variables.isDeployment",
     isWideRole: "variables.resource == 'clusterroles.rbac.authorization.k8s.io' && variables.isMain",
     isWideBinding:
       "variables.resource == 'clusterrolebindings.rbac.authorization.k8s.io' && variables.isMain",

@@ -1,10 +1,11 @@
 /**
  * Queue of keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
- * meanwhile, it comes back after `done`. Priorities let a person's change overtake bulk work; each priority is first in, first out.
+ * meanwhile, it comes back after `done`. Priorities let a person's change overtake bulk work; each priority is first in, first out, or in turns of groups.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { backoffLimit } from "../backoff.ts";
 import { DelayHeap } from "./delay-heap.ts";
+import { FirstInFirstOut, type Groups, RoundRobin, type Waiting } from "./waiting.ts";
 import { PendingKey, type Priority, type Wake, type WakeReason } from "./wake.ts";
 
 /** Receives what happens to keys, for metrics. */
@@ -37,6 +38,8 @@ export interface WorkQueueOptions {
    * a higher one. Default: no limit.
    */
   readonly maxConcurrent?: ((priority: Priority) => number) | undefined;
+  /** Lets groups of keys take turns within a priority. Default: all keys are one group. */
+  readonly groups?: Groups | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -52,48 +55,20 @@ interface Request {
   readonly reason: WakeReason | undefined;
 }
 
-/** The keys of one priority. */
-class Waiting<K extends string> {
-  readonly #keys = new Set<K>();
-  /** Continues where it stopped: a new iterator would step over every key that was taken since the set last grew. */
-  #next = this.#keys.values();
-
-  get size(): number {
-    return this.#keys.size;
-  }
-
-  add(key: K): void {
-    this.#keys.add(key);
-  }
-
-  delete(key: K): void {
-    this.#keys.delete(key);
-  }
-
-  /** Takes the key that has waited longest. */
-  shift(): K | undefined {
-    let first = this.#next.next();
-    if (first.done === true && this.#keys.size > 0) {
-      this.#next = this.#keys.values();
-      first = this.#next.next();
-    }
-    if (first.done === true) return undefined;
-    this.#keys.delete(first.value);
-    return first.value;
-  }
-}
-
 /** Guarantees one worker per key and that no key starves. Does not start workers: they call `get` and `done`. */
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
   readonly #maxConcurrent: (priority: Priority) => number;
-  readonly #waiting = new Map<Priority, Waiting<K>>(priorities.map((priority) => [priority, new Waiting()]));
+  readonly #waiting: ReadonlyMap<Priority, Waiting<K>>;
   /** Keys that wait, and keys that were added again while being worked on. */
   readonly #pending = new Map<K, PendingKey>();
   /** Keys that are being worked on, as they were taken. */
   readonly #working = new Map<K, PendingKey>();
+  readonly #groups: Groups | undefined;
+  /** Number of keys of each group that are being worked on. */
+  readonly #workingOf = new Map<string, number>();
   readonly #failures = new Map<K, number>();
   readonly #delayed = new DelayHeap<K, Request>();
   readonly #observer: QueueObserver | undefined;
@@ -108,6 +83,16 @@ export class WorkQueue<K extends string = string> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
+    const { groups } = options;
+    this.#groups = groups;
+    const isFull = (group: string): boolean =>
+      (this.#workingOf.get(group) ?? 0) >= (groups?.atOnce ?? Number.POSITIVE_INFINITY);
+    this.#waiting = new Map(
+      priorities.map((priority) => [
+        priority,
+        groups === undefined ? new FirstInFirstOut<K>() : new RoundRobin<K>(groups.of, isFull),
+      ]),
+    );
     this.#maxConcurrent = options.maxConcurrent ?? (() => Number.POSITIVE_INFINITY);
   }
 
@@ -229,6 +214,7 @@ export class WorkQueue<K extends string = string> {
   done(key: K): void {
     this.#observer?.done(key);
     if (!this.#working.delete(key)) return;
+    this.#countWorking(key, -1);
     const again = this.#pending.get(key);
     if (again !== undefined && !this.#isShutDown) this.#wait(key, again.priority);
     // Later: the worker that calls this is awake, and may take its next key before another worker is woken for it.
@@ -270,11 +256,20 @@ export class WorkQueue<K extends string = string> {
       if (key === undefined || pending === undefined) continue;
       this.#pending.delete(key);
       this.#working.set(key, pending);
+      this.#countWorking(key, 1);
       this.#observer?.taken(key);
       return key;
     }
     this.#gets--;
     return undefined;
+  }
+
+  #countWorking(key: K, by: number): void {
+    if (this.#groups === undefined) return;
+    const group = this.#groups.of(key);
+    const count = (this.#workingOf.get(group) ?? 0) + by;
+    if (count === 0) this.#workingOf.delete(group);
+    else this.#workingOf.set(group, count);
   }
 
   /** Returns the priorities that may give a key now, highest first. A full priority closes all lower ones, because theirs count in it. */

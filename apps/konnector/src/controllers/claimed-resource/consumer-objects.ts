@@ -1,6 +1,6 @@
 /**
  * The app cluster's objects of one claimed resource: one watch, or one for each name where the claims give names, so that the agent needs no
- * right to read the others (designs/0018).
+ * right to read the others (designs/0019).
  */
 import { type DynamicObject, type ObjectRef, refOf } from "@klutch/kube-core";
 import { type InformerHandle, objectsIn, type ReadYourWritesCache } from "@klutch/kube-runtime";
