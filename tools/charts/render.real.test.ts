@@ -5,7 +5,7 @@ import {
   type AnsweredPermissionClaim,
   artefact,
   bindCrds,
-  bindingRules,
+  acceptedClaimsAnnotation,
   boundApiRoleManifests,
   configurationName,
   functionName,
@@ -15,6 +15,7 @@ import {
   konnectorScopeOf,
   namespacedConfigurationName,
   packageArtefacts,
+  parseAcceptedClaims,
   parseRegistry,
   providerName,
 } from "@klutch/api";
@@ -89,18 +90,40 @@ const answered: readonly AnsweredPermissionClaim[] = [
   { ...claim, resource: "adopted", selector: consumer, autoAdopt: true },
   { ...claim, resource: "donated", selector: consumer, autoDonate: true },
   { ...claim, resource: "provided", selector: { owner: "Provider" } },
+  { ...claim, resource: "named", selector: { names: ["a", "b.c"] } },
+  { ...claim, resource: "readable", selector: { ...consumer, names: ["a"] } },
+  { ...claim, resource: "many", selector: { names: "abcdefghijk".split("") } },
+  {
+    ...claim,
+    resource: "exact",
+    selector: { names: ["a", "b", "no name"], namespaces: ["x", "y"] },
+    create: { replaceExisting: true },
+    read: { overrideAnnotations: [{ pattern: "c/*" }], labelsOnProviderOwnedObjects: [{ pattern: "d" }] },
+    update: {
+      fields: ["$.data['tls.crt']", 'data["a b"]', " spec.b "],
+      labels: [{ pattern: "e.org/*" }],
+      annotations: [{ pattern: "'" }],
+      annotationsOnConsumerOwnedObjects: [{ pattern: "*/seen" }],
+    },
+  },
 ];
 
 test("a binding from values has the rights that the plugin would give the konnector and people", async () => {
   const name = "dbs.example.org";
   const bindings = [{ name, secretName: "kubeconfig-x", permissionClaims: answered }];
   const rendered = await konnector({ bindings });
-  const rules = bindingRules({ resource: "dbs", group: "example.org" }, answered);
-  for (const manifest of boundApiRoleManifests(name, rules)) {
+  for (const manifest of boundApiRoleManifests({ resource: "dbs", group: "example.org" }, answered)) {
     const found = objectOf(rendered, manifest.kind, manifest.metadata.name);
     const { annotations, ...metadata } = recordAt(found, "metadata");
-    assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
-    assert.deepEqual({ ...found, metadata }, plain(manifest));
+    const record = manifest.metadata.annotations?.[acceptedClaimsAnnotation];
+    const { [acceptedClaimsAnnotation]: text, ...others } = recordAt(annotations);
+    assert.deepEqual(others, { "helm.sh/resource-policy": "keep" });
+    assert.deepEqual(
+      parseAcceptedClaims(typeof text === "string" ? text : undefined),
+      parseAcceptedClaims(record),
+    );
+    const { annotations: _record, ...own } = manifest.metadata;
+    assert.deepEqual({ ...found, metadata }, plain({ ...manifest, metadata: own }));
   }
   assert.deepEqual(recordAt(objectOf(rendered, "APIServiceBinding"), "spec"), {
     kubeconfigSecretRef: { name: "kubeconfig-x", namespace: "klutch-bind", key: "kubeconfig" },

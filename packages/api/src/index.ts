@@ -1,4 +1,5 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export * from "./accepted-claims.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
 export * from "./claim-policy.ts";
@@ -7,12 +8,12 @@ export {
   konnectorPolicyManifests,
   konnectorPolicyName,
   konnectorPolicyOf,
-  type KonnectorScope,
-  konnectorScopeOf,
 } from "./admission/konnector.ts";
+export { claimRights, type KonnectorScope, konnectorScopeOf } from "./admission/konnector-scope.ts";
 export * from "./cluster-key.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
+export * from "./crossing-keys.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";

@@ -5,9 +5,11 @@ import {
   judgeClaim,
   type PermissionClaim,
   printable,
+  watchedNames,
 } from "@klutch/api";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
+import { counted } from "../findings.ts";
 import type { ClaimAnswer } from "../options.ts";
 
 /** Describes a claim in plain words. */
@@ -74,7 +76,7 @@ function detailsOf(claim: PermissionClaim): string[] {
   return lines;
 }
 
-/** RBAC can name Secrets, but not choose them by label, and their names are not known in advance. */
+/** RBAC can name Secrets, but not choose them by label or namespace, and most names are not known in advance. */
 const allSecrets =
   "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
 
@@ -110,12 +112,58 @@ export async function answerClaims(
     }
     if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
     for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
-    if (claim.resource === "secrets") context.terminal.say(`  ${allSecrets}`);
+    if (claim.resource === "secrets" && watchedNames(claim.selector ?? {}) === undefined)
+      context.terminal.say(`  ${allSecrets}`);
     const accepted = await decide(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
   }
   return answered;
+}
+
+/**
+ * Asks about claims that a binding calls accepted, although no one accepted them in this cluster, and returns the accepted ones. The
+ * rejected ones need nothing more, because without rights they are without effect.
+ */
+export async function answerUnrecorded(
+  context: CliContext,
+  api: ClaimingApi & { readonly unanswered: readonly PermissionClaim[] },
+  answer: ClaimAnswer,
+  rightsOf: (claim: PermissionClaim) => readonly string[],
+): Promise<readonly AnsweredPermissionClaim[]> {
+  if (api.unanswered.length === 0) return [];
+  context.terminal.say(
+    `APIServiceBinding ${api.name} calls ${counted(api.unanswered.length, "permission claim")} accepted that no one accepted in this cluster. If you do not know why, reject.`,
+  );
+  const accepted: AnsweredPermissionClaim[] = [];
+  for (const claim of api.unanswered) {
+    context.terminal.say(describeClaim({ ...claim, required: false }));
+    const verdict = judgeClaim(claim, api);
+    if (verdict.kind !== "plain")
+      context.terminal.say(`${verdict.kind === "grave" ? "Warning" : "Refused"}: ${verdict.reason}.`);
+    if (verdict.kind === "refused") continue;
+    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
+    // No flag covers it: a program that runs again and again would accept whatever a binding says by then.
+    if (answer !== "reject" && (await ask(context, question, false)))
+      accepted.push({ ...claim, state: "Accepted" });
+    else context.terminal.say("Rejected.");
+  }
+  return accepted;
+}
+
+/** Shows rights that the konnector lacks for an API and asks for them, or answers as the flags say. */
+export async function confirmRights(
+  context: CliContext,
+  name: string,
+  rights: readonly string[],
+  answer: ClaimAnswer,
+): Promise<boolean> {
+  context.terminal.say(`The konnector lacks rights for ${name}:`);
+  for (const right of rights) context.terminal.say(`  ${right}`);
+  const given =
+    answer === "ask" ? await ask(context, "Do you give it these rights?", false) : answer === "accept";
+  context.terminal.say(given ? "Given." : "Not given.");
+  return given;
 }
 
 function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
