@@ -43,10 +43,9 @@ export function parseAcceptedClaims(text: string | undefined): readonly Permissi
 /** Returns true if the record has a claim that selects the same objects of the same owner and gives every right of this one. */
 export function isRecorded(claim: PermissionClaim, record: readonly PermissionClaim[]): boolean {
   return record.some((recorded) => {
-    const rights = new Set(claimRights(recorded));
-    return (
-      jsonEqual(selected(recorded), selected(claim)) && claimRights(claim).every((right) => rights.has(right))
-    );
+    const [given, asked] = [new Set(claimRights(recorded)), claimRights(claim)];
+    const isGiven = asked.length > 0 && asked.every((right) => given.has(right));
+    return isGiven && jsonEqual(selected(recorded), selected(claim));
   });
 }
 

@@ -3,6 +3,7 @@
  * cluster is written to only when the provider has made the exports and the person has answered all questions.
  */
 import {
+  acceptedClaimsText,
   type AnsweredPermissionClaim,
   type APIServiceBinding,
   bindingRules,
@@ -212,7 +213,21 @@ async function decide(
   for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
   const { honourable, refused } = await sortClaims(context, consumer, api);
   const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
-  return { api, claims: [...answered, ...refused], existing, isWide };
+  const claims = [...answered, ...refused];
+  requireRecordable(name, claims);
+  return { api, claims, existing, isWide };
+}
+
+/** Throws before anything is written if the answers do not fit into their record. */
+function requireRecordable(name: string, claims: readonly AnsweredPermissionClaim[]): void {
+  try {
+    acceptedClaimsText(claims);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new CliError("PermissionRejected", `${name} cannot be bound: ${cause.message}. ${nothingChanged}`, {
+      cause,
+    });
+  }
 }
 
 /** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */

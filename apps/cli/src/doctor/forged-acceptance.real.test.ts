@@ -113,20 +113,23 @@ async function forge(): Promise<void> {
   });
 }
 
-/** Gives the agent what an earlier release gave it, and takes the policy away. */
+/** Returns whether the policy lets the agent change the definition of bindings. */
+const mayChange = (): Promise<boolean> =>
+  dropField().then(
+    () => true,
+    (error: unknown) => {
+      assert.ok(isForbidden(error), String(error));
+      return false;
+    },
+  );
+
+/** Takes the policy away, once it is in force: the server obeys it, and its deletion, a moment later. */
 async function asBefore(): Promise<void> {
+  await waitFor("the policy to be in force", async () => !(await mayChange()));
   const ref = { name: konnectorPolicyName };
   await client.delete(validatingAdmissionPolicyBindings, ref);
   await client.delete(validatingAdmissionPolicies, ref);
-  await waitFor("the policy to be gone", () =>
-    dropField().then(
-      () => true,
-      (error: unknown) => {
-        assert.ok(isForbidden(error), String(error));
-        return false;
-      },
-    ),
-  );
+  await waitFor("the policy to be gone", mayChange);
 }
 
 test("the agent may not change the definition of bindings: its role does not allow it, and with that of an earlier release the policy does not", async () => {

@@ -1,5 +1,4 @@
 /** Tests the agent's policy on its own objects, on bindings, and on CustomResourceDefinitions. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@klutch/kube";
 import {

@@ -1,4 +1,5 @@
 /** Lists what the konnector may write in an app cluster, as lines of text that follow from accepted permission claims. */
+import { isDnsSubdomain } from "@klutch/kube-core";
 import { checkApiFullName } from "../foreign/api-name.ts";
 import type { AnsweredPermissionClaim, KeyPatterns, PermissionClaim } from "../kinds/permission-claim.ts";
 import { crdNameOf } from "../naming.ts";
@@ -29,7 +30,8 @@ export function konnectorScopeOf(
 const mostObjects = 5_000;
 
 /**
- * Returns what a claim allows if it is accepted, one right a line. Names and namespaces are the consumer's, and `*` is any of them.
+ * Returns what a claim allows if it is accepted, one right a line; nothing for one that names no resource. Names and namespaces are the
+ * consumer's, and `*` is any of them.
  *
  * | line | allows |
  * |---|---|
@@ -45,6 +47,7 @@ export function claimRights(claim: PermissionClaim): readonly string[] {
   const { selector = {}, read = {}, update = {}, autoAdopt, autoDonate, create } = claim;
   const { owner } = selector;
   const resource = crdNameOf(claim);
+  if (!isDnsSubdomain(resource)) return [];
   const names = exact(selector.names);
   const namespaces = exact(selector.namespaces);
   const places = names.length * namespaces.length > mostObjects ? ["*"] : namespaces;
