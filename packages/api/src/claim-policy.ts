@@ -10,7 +10,7 @@
  * | `secrets` that the provider owns; `configmaps` of one owner | plain |
  * | `secrets` of the app cluster, and `configmaps` of either side, by at most ten exact names in exact namespaces | plain |
  * | others of these; anything that takes over or replaces existing objects | grave |
- * | labels and annotations that the provider sets, by patterns for other keys than those of its API's group and `safeKeyPatterns` | grave |
+ * | labels and annotations that the provider sets, by patterns for other keys than `safeKeyPatterns` | grave |
  * | `services`, `persistentvolumeclaims`; kinds of the API's own group | grave |
  */
 import { isDnsLabel, printable } from "@klutch/kube-core";
@@ -29,7 +29,7 @@ export type ClaimVerdict =
 export function judgeClaim(claim: PermissionClaim, api: { readonly group: string }): ClaimVerdict {
   const reason = refusalOf(claim, api.group);
   if (reason !== undefined) return { kind: "refused", reason };
-  const danger = dangerOf(claim, api.group);
+  const danger = dangerOf(claim);
   return danger === undefined ? { kind: "plain" } : { kind: "grave", reason: danger };
 }
 
@@ -61,7 +61,7 @@ function namespaceRefusal({ selector }: PermissionClaim): string | undefined {
 }
 
 /** Returns all that may happen to a person who accepts, in sentences' ends; undefined when there is nothing. */
-function dangerOf(claim: PermissionClaim, apiGroup: string): string | undefined {
+function dangerOf(claim: PermissionClaim): string | undefined {
   const { resource, create, autoAdopt } = claim;
   const dangers = [
     ...(autoAdopt === true ? [`the provider takes over ${resource} that exist in your cluster`] : []),
@@ -69,7 +69,7 @@ function dangerOf(claim: PermissionClaim, apiGroup: string): string | undefined 
       ? [`the provider replaces ${resource} that exist in your cluster`]
       : []),
     ...rightDangers(claim),
-    ...keyDangers(claim, apiGroup),
+    ...keyDangers(claim),
   ];
   return dangers.length === 0 ? undefined : dangers.join("; and ");
 }
@@ -105,21 +105,17 @@ function exactNames(names: readonly string[] = []): readonly string[] | undefine
   return names.length > 0 && names.every((name) => /^[-a-z0-9.]+$/.test(name)) ? names : undefined;
 }
 
-function keyDangers({ update = {} }: PermissionClaim, apiGroup: string): readonly string[] {
+/** Keys of the API's own group are no exception: a provider calls its group what it likes, such as that of a controller here. */
+function keyDangers({ update = {} }: PermissionClaim): readonly string[] {
   const { labels = [], annotations = [] } = update;
   const { labelsOnConsumerOwnedObjects = [], annotationsOnConsumerOwnedObjects = [] } = update;
   const asked = [labels, annotations, labelsOnConsumerOwnedObjects, annotationsOnConsumerOwnedObjects];
-  const steering = asked.flat().filter(({ pattern }) => !isHarmlessKey(pattern, apiGroup));
+  const steering = asked.flat().filter(({ pattern }) => !isSafeKey(pattern));
   if (steering.length === 0) return [];
   const shown = shortList([...new Set(steering.map(({ pattern }) => printable(pattern, 80)))]).join(", ");
   return [`programs of your cluster may act on labels and annotations that the provider sets: ${shown}`];
 }
 
-function isHarmlessKey(pattern: string, apiGroup: string): boolean {
-  if (safeKeyPatterns.includes(pattern)) return true;
-  const domain = pattern.slice(0, Math.max(0, pattern.indexOf("/")));
-  // A star before the slash may stand for any domain.
-  return [apiGroup, "klutch.io"].some(
-    (own) => domain === own || (domain.endsWith(`.${own}`) && !domain.includes("*")),
-  );
+function isSafeKey(pattern: string): boolean {
+  return safeKeyPatterns.includes(pattern) || pattern.startsWith("klutch.io/");
 }

@@ -138,7 +138,7 @@ const statusReasons: ReadonlySet<string> = new Set([
 
 /**
  * Says how a request failed without a word of the answer or of the network: for a reader who may have chosen the address, and must not see
- * what is there.
+ * the server behind it.
  */
 export function failureOutline(error: unknown): string {
   if (!(error instanceof ApiError)) return "no usable answer came";

@@ -57,11 +57,11 @@ export class ConsumerWriteError extends Error {
 }
 
 /** Reason of `SecretValid` while the provider names another server than the accepted one. */
-export const serverNotAccepted = "ServerNotAccepted";
+export const serverNotAcceptedReason = "ServerNotAccepted";
 
-/** Why a credential is not used: `told` crosses to the provider, so it holds nothing of an answer. */
+/** Says why a credential is not used. `told` crosses to the provider, so it holds nothing of an answer. */
 interface Refusal {
-  readonly reason?: typeof serverNotAccepted;
+  readonly reason?: typeof serverNotAcceptedReason;
   readonly told: string;
   /** For the log of this agent. */
   readonly error?: unknown;
@@ -112,7 +112,7 @@ async function refusalOf(
   // A provider must not choose which server of this network the agent asks, not even once.
   if (!isSameServer(server, connection.server)) {
     const told = `it is for the server ${server}, and ${connection.server} was accepted in the app cluster. If the provider moved, run kubectl bind with its address again`;
-    return { reason: serverNotAccepted, told };
+    return { reason: serverNotAcceptedReason, told };
   }
   try {
     const uid = await connection.prove(candidate, signal);

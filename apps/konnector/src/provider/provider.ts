@@ -20,7 +20,7 @@ import { ServiceNamespaceReconciler } from "../controllers/service-namespace/rec
 import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { type Part, Running, type Startable, startAll } from "../lifecycle.ts";
-import { serverNotAccepted } from "../provider-connection/bring-credential.ts";
+import { serverNotAcceptedReason } from "../provider-connection/bring-credential.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -259,9 +259,9 @@ export class Provider implements Part {
     this.#status.report(condition);
   }
 
-  /** Of what is wrong with the credential that the provider offers, the app cluster must know what only it can accept. */
+  /** Tells the app cluster about a credential that only it can accept. */
   #reportCredential(condition: NewCondition): void {
-    const problem = condition.reason === serverNotAccepted ? condition : undefined;
+    const problem = condition.reason === serverNotAcceptedReason ? condition : undefined;
     if (jsonEqual(problem, this.#credentialProblem)) return;
     this.#credentialProblem = problem;
     for (const key of this.#status.bindings)
