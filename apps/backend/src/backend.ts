@@ -239,10 +239,10 @@ function besideCallback({ oidc }: BackendConfig, name: string): string {
 }
 
 /**
- * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and the API server is not busy with
- * more than this of it.
+ * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and keeps the API server busy for half
+ * of the time.
  */
-const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1 };
+const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1, restsAbove: 50 };
 
 /** Counts the calls that succeed. */
 function counted<A extends readonly unknown[], T>(

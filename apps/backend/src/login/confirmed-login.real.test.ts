@@ -3,6 +3,7 @@
  * so that it can do what ours never does.
  */
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { after, test } from "node:test";
 import {
   type AnswerKey,
@@ -320,6 +321,33 @@ test("a plugin of the previous release founds and joins as before, and its addre
   const joined = await logInAt(await earlierUrl(of, 4321), "jan");
   assert.equal(namespaceIn(decodeBindingResponse(joined.url.searchParams.get("response") ?? "")), name);
   assert.deepEqual(await peopleOf(name), ["ida", "jan"]);
+});
+
+/** Asks for a challenge from an address of this machine; gives back the status. */
+async function challengeFrom(localAddress: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const sent = request(`${first.url}/renew/challenge`, { method: "POST", localAddress }, (answer) => {
+    answer.resume();
+    resolve(answer.statusCode ?? 0);
+  });
+  sent.on("error", reject).end();
+  return promise;
+}
+
+test("a flood of challenges from one address does not keep another from its own", async () => {
+  const stop = new AbortController();
+  const flooded: number[] = [];
+  const flood = async (): Promise<void> => {
+    while (!stop.signal.aborted) flooded.push(await challengeFrom("127.0.0.1"));
+  };
+  const writers = Array.from({ length: 16 }, flood);
+  await waitFor("the flood to be held off", () => flooded.filter((status) => status === 429).length > 50);
+  const honest: number[] = [];
+  // Five in a second are modest.
+  for (let index = 0; index < 5; index++) honest.push(await challengeFrom("127.0.0.2"));
+  stop.abort();
+  await Promise.all(writers);
+  assert.deepEqual(honest, [200, 200, 200, 200, 200]);
 });
 
 test("both ways are counted, and a backend can refuse the old one", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { VirtualClock } from "@klutch/kube-testing";
 import { WorkQueue } from "./work-queue.ts";
 
 test("groups take turns, whatever one of them adds, and each keeps its own order", async () => {
@@ -12,7 +13,7 @@ test("groups take turns, whatever one of them adds, and each keeps its own order
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 120 }), async (changes) => {
       const groupOf = (one: string): string => one.slice(0, 1);
-      const queue = new WorkQueue({ groups: { of: groupOf, atOnce: 1 } });
+      const queue = new WorkQueue({ groups: { of: groupOf, atOnce: 1, restsAbove: 1_000 } });
       const waiting: string[] = [];
       /** Groups that took a key since the one of each group was added. */
       let turns: string[] = [];
@@ -44,7 +45,7 @@ test("groups take turns, whatever one of them adds, and each keeps its own order
 });
 
 test("a group of which enough is worked on is passed over until some of it is done, in every priority", async () => {
-  const queue = new WorkQueue({ groups: { of: (key) => key.slice(0, 1), atOnce: 2 } });
+  const queue = new WorkQueue({ groups: { of: (key) => key.slice(0, 1), atOnce: 2, restsAbove: 1_000 } });
   for (const key of ["a1", "a2", "a3", "a4", "b1"]) queue.add(key);
   queue.add("a5", { priority: "high" });
   const taken = [await queue.get(), await queue.get(), await queue.get()];
@@ -55,4 +56,26 @@ test("a group of which enough is worked on is passed over until some of it is do
   assert.equal(await next, "a2");
   queue.done("a5");
   assert.equal(await queue.get(), "a3");
+});
+
+test("a group with many waiting keys rests for as long as a key took, while the others go on", async () => {
+  const clock = new VirtualClock();
+  const queue = new WorkQueue({ clock, groups: { of: (key) => key.slice(0, 1), atOnce: 1, restsAbove: 1 } });
+  for (const key of ["a1", "a2", "a3", "b1", "b2"]) queue.add(key);
+  assert.deepEqual([await queue.get(), await queue.get()], ["a1", "b1"]);
+  const pass = (ms: number): Promise<unknown> => clock.run({ untilMs: clock.monotonic() + ms });
+  await pass(40);
+  queue.done("a1");
+  queue.done("b1");
+  assert.equal(await queue.get(), "b2", "one key of b waits, which is not many");
+  let taken: string | undefined;
+  const next = queue.get().then((key) => (taken = key));
+  await pass(39);
+  assert.equal(taken, undefined);
+  await pass(2);
+  await next;
+  assert.equal(taken, "a2");
+  await pass(10);
+  queue.done("a2");
+  assert.equal(await queue.get(), "a3", "the last one does not wait for a rest");
 });

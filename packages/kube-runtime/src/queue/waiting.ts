@@ -45,6 +45,8 @@ export interface Groups {
   readonly of: (key: string) => string;
   /** Most keys of one group that are worked on at the same time. */
   readonly atOnce: number;
+  /** A group with more waiting keys than this rests after each of them for as long as it took, so that the servers are free half of the time. */
+  readonly restsAbove: number;
 }
 
 /**
@@ -65,6 +67,11 @@ export class RoundRobin<K extends string> implements Waiting<K> {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Returns how many keys of a group wait. */
+  sizeOf(group: string): number {
+    return this.#byGroup.get(group)?.size ?? 0;
   }
 
   add(key: K): void {

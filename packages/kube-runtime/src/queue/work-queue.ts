@@ -48,6 +48,8 @@ const priorities: readonly Priority[] = ["high", "normal", "low"];
 const rank: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
 /** One key in this many is taken from the lowest priority first, so that none starves. */
 const fairTurn = 8;
+/** A group with many keys rests no longer than this after one of them. */
+const longestRestMs = 1_000;
 
 /** A request that waits for its time. */
 interface Request {
@@ -69,6 +71,9 @@ export class WorkQueue<K extends string = string> {
   readonly #groups: Groups | undefined;
   /** Number of keys of each group that are being worked on. */
   readonly #workingOf = new Map<string, number>();
+  /** When the work on each of them began. */
+  readonly #began = new Map<K, number>();
+  readonly #resting = new Set<string>();
   readonly #failures = new Map<K, number>();
   readonly #delayed = new DelayHeap<K, Request>();
   readonly #observer: QueueObserver | undefined;
@@ -86,7 +91,7 @@ export class WorkQueue<K extends string = string> {
     const { groups } = options;
     this.#groups = groups;
     const isFull = (group: string): boolean =>
-      (this.#workingOf.get(group) ?? 0) >= (groups?.atOnce ?? Number.POSITIVE_INFINITY);
+      this.#resting.has(group) || (this.#workingOf.get(group) ?? 0) >= (groups?.atOnce ?? 0);
     this.#waiting = new Map(
       priorities.map((priority) => [
         priority,
@@ -214,7 +219,7 @@ export class WorkQueue<K extends string = string> {
   done(key: K): void {
     this.#observer?.done(key);
     if (!this.#working.delete(key)) return;
-    this.#countWorking(key, -1);
+    this.#endTurn(key);
     const again = this.#pending.get(key);
     if (again !== undefined && !this.#isShutDown) this.#wait(key, again.priority);
     // Later: the worker that calls this is awake, and may take its next key before another worker is woken for it.
@@ -256,7 +261,7 @@ export class WorkQueue<K extends string = string> {
       if (key === undefined || pending === undefined) continue;
       this.#pending.delete(key);
       this.#working.set(key, pending);
-      this.#countWorking(key, 1);
+      this.#beginTurn(key);
       this.#observer?.taken(key);
       return key;
     }
@@ -264,12 +269,32 @@ export class WorkQueue<K extends string = string> {
     return undefined;
   }
 
-  #countWorking(key: K, by: number): void {
+  #beginTurn(key: K): void {
     if (this.#groups === undefined) return;
     const group = this.#groups.of(key);
-    const count = (this.#workingOf.get(group) ?? 0) + by;
-    if (count === 0) this.#workingOf.delete(group);
-    else this.#workingOf.set(group, count);
+    this.#workingOf.set(group, (this.#workingOf.get(group) ?? 0) + 1);
+    this.#began.set(key, this.#clock.monotonic());
+  }
+
+  #endTurn(key: K): void {
+    if (this.#groups === undefined) return;
+    const group = this.#groups.of(key);
+    const left = (this.#workingOf.get(group) ?? 1) - 1;
+    if (left === 0) this.#workingOf.delete(group);
+    else this.#workingOf.set(group, left);
+    const now = this.#clock.monotonic();
+    const tookMs = Math.min(now - (this.#began.get(key) ?? now), longestRestMs);
+    this.#began.delete(key);
+    const waiting = [...this.#waiting.values()].reduce(
+      (sum, one) => sum + (one instanceof RoundRobin ? one.sizeOf(group) : 0),
+      0,
+    );
+    if (tookMs <= 0 || waiting <= this.#groups.restsAbove) return;
+    this.#resting.add(group);
+    this.#clock.schedule(tookMs, () => {
+      this.#resting.delete(group);
+      this.#handOut();
+    });
   }
 
   /** Returns the priorities that may give a key now, highest first. A full priority closes all lower ones, because theirs count in it. */
