@@ -222,6 +222,7 @@ test("with Crossplane's kinds", async (t) => {
     assert.deepEqual(dry.stdout().trim().split("\n"), [
       `compositeresourcedefinition.apiextensions.crossplane.io/${namespacedName}`,
       "composition.apiextensions.crossplane.io/a9s-example-namespaced",
+      `clusterrole.rbac.authorization.k8s.io/klutch-backend-claims-${namespacedName}`,
       `apiserviceexporttemplate.example-backend.klutch.anynines.com/${namespacedName}`,
     ]);
     const offering = offer(namespacedName, ["Established"]);
