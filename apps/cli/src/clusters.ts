@@ -31,8 +31,6 @@ export interface Provider extends AsyncDisposable {
   readonly config: ClusterConfig;
   /** The cluster namespace. */
   readonly namespace: string;
-  /** Origin of the backend that the person logged in to; undefined without a login. */
-  readonly backendOrigin?: string | undefined;
 }
 
 /** Field manager of what the plugin writes. */
@@ -68,11 +66,7 @@ export function consumerOf({ name, server }: ClusterConfig, client: KubeClient):
 export function connectProvider(
   text: string,
   origin: string,
-  options: {
-    readonly namespace?: string | undefined;
-    readonly requestTimeoutMs?: number | undefined;
-    readonly backendOrigin?: string | undefined;
-  },
+  options: { readonly namespace?: string | undefined; readonly requestTimeoutMs?: number | undefined },
 ): Provider {
   const config = reduce(text, origin, options.namespace);
   const client = createKubeClient(
@@ -84,7 +78,6 @@ export function connectProvider(
     client,
     config,
     namespace: config.namespace ?? "",
-    backendOrigin: options.backendOrigin,
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

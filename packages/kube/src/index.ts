@@ -6,7 +6,6 @@ export { decodeObject, parseJson } from "./decode.ts";
 export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
 export {
   ApiError,
-  failureOutline,
   FencedError,
   isAlreadyExists,
   isConflict,

@@ -1,7 +1,6 @@
 /** Builds the templates that offer the claims to app clusters. */
 import {
   hiddenFieldsAnnotation,
-  type OfferingTemplate,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
   templateGroup,
@@ -20,7 +19,7 @@ export interface TemplateManifest {
     readonly labels?: Readonly<Record<string, string>> | undefined;
     readonly annotations?: Readonly<Record<string, string>> | undefined;
   };
-  readonly spec: OfferingTemplate["spec"];
+  readonly spec: object;
 }
 
 /** Crossplane's own fields of a composite's spec. Users only choose a Composition. */
@@ -37,7 +36,7 @@ function template(
   generation: Generation,
   kind: string,
   { labels, annotations = {} }: Pick<TemplateManifest["metadata"], "labels" | "annotations">,
-  more: Pick<OfferingTemplate["spec"], "permissionClaims"> = {},
+  more: object = {},
 ): TemplateManifest {
   const { plural, group } = claimResource(kind, generation);
   const all =
@@ -62,11 +61,7 @@ export function instanceTemplate(generation: Generation, { kind, type }: DataSer
 }
 
 /** A kind of all services: app clusters are offered the types of those that are offered to them. */
-function sharedTemplate(
-  generation: Generation,
-  kind: string,
-  more: Pick<OfferingTemplate["spec"], "permissionClaims"> = {},
-): TemplateManifest {
+function sharedTemplate(generation: Generation, kind: string, more: object = {}): TemplateManifest {
   const annotations = { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" };
   return template(generation, kind, { annotations }, more);
 }

@@ -2,11 +2,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  aggregateToBackendLabel,
   apiServiceBindings,
   apiServiceExportRequests,
   apiServiceExportTemplates,
-  backendClaimsRoleName,
   bindCrds,
   binderName,
   clusterBindingName,
@@ -16,7 +14,6 @@ import {
   konnectorManifests,
   konnectorName,
   kubeconfigKey,
-  offerRules,
   serviceNamespaceName,
   unbindPolicyAnnotation,
 } from "@klutch/api";
@@ -45,7 +42,6 @@ import { ownProgram, reservePorts, run, type RunningProcess, startProcess } from
 import {
   accountConfig,
   anyObject,
-  applyPolicies,
   type BackendProcess,
   crdObject,
   installRights,
@@ -188,8 +184,7 @@ export async function startBoundFixture<Cluster extends TestCluster>(
   const clientOf = async (tenant: string): Promise<KubeClient> =>
     started.use(createKubeClient(await tenantConfig(controlPlane, tenant), { flowControl: false }));
   const { scope = "Namespaced", crds = bindCrds } = options;
-  // Policies come with a backend of the same release: an earlier one does not know them.
-  await installControlPlane(controlPlane.client, crds, options.backend === undefined);
+  await installControlPlane(controlPlane.client, crds);
   const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> => {
     const kubeconfig = formatKubeconfig(await accountConfig(controlPlane, backendAccount));
     const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
@@ -272,20 +267,11 @@ async function writeKubeconfig(cluster: TestCluster, name: string, config: Clust
   return path;
 }
 
-async function installControlPlane(
-  client: KubeClient,
-  crds: readonly KubeObject[],
-  isConfined: boolean,
-): Promise<void> {
+async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
   for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
   const rights = shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml"));
   await installRights(client, rights);
-  if (isConfined)
-    await applyPolicies(
-      client,
-      rights.filter(({ kind }) => kind.startsWith("Validating")),
-    );
   await offerDatabases(client);
 }
 
@@ -295,10 +281,6 @@ export async function offerDatabases(client: KubeClient): Promise<void> {
   const metadata = { namespace: "default", name: "databases" };
   const template = objectOfType(apiServiceExportTemplates, metadata, { spec: templateSpec });
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
-  const labels = { [aggregateToBackendLabel]: "true" };
-  const offer = { name: `${backendClaimsRoleName}-databases`, labels };
-  const rules = offerRules([{ spec: templateSpec }]);
-  await client.create(clusterRoles, objectOfType(clusterRoles, offer, { rules }));
 }
 
 /** Creates the objects that the backend creates at a person's login, and waits until its controllers have added the rights. */

@@ -16,25 +16,22 @@ import {
   ownerReference,
   type PolicyRule,
   type ResourceType,
-  type Role,
 } from "@klutch/kube-core";
-import { isForbidden, type KubeClient } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
-import { offeredRules, readOffers } from "../offers.ts";
 
 const group = "rbac.authorization.k8s.io";
 
 /**
  * One ClusterRole with everything, which is bound in service namespaces only. With consumer scope Cluster a second one, bound in the whole
- * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator. Returns `partly` while
- * operators do not offer a kind that is bound.
+ * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator.
  */
 export async function ensureRights(
   context: ControllerContext,
   namespace: string,
   signal: AbortSignal,
-): Promise<"whole" | "partly"> {
+): Promise<void> {
   const { client, caches, consumerScope } = context;
   const name = binderClusterRoleName(namespace);
   const wideName = binderClusterWideName(namespace);
@@ -42,18 +39,13 @@ export async function ensureRights(
   const uid = caches.namespaces.get(namespace)?.metadata.uid;
   const owner =
     uid === undefined ? {} : { ownerReferences: [ownerReference(namespaces, { name: namespace, uid })] };
-  const inside = await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
+  await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
   if (consumerScope === "Namespaced") {
     for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);
     await remove(client, clusterRoles, wideName, signal);
-    return inside;
+    return;
   }
-  const wide = await ensureRole(
-    client,
-    { name: wideName, ...owner },
-    clusterWideExportRules(granted),
-    signal,
-  );
+  await ensureRole(client, { name: wideName, ...owner }, clusterWideExportRules(granted), signal);
   const roleBinding = {
     apiVersion: `${group}/v1`,
     kind: "ClusterRoleBinding",
@@ -64,7 +56,6 @@ export async function ensureRights(
   await ensure(client, clusterRoleBindings, roleBinding, { signal });
   // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
   await remove(client, clusterRoleBindings, name, signal);
-  return inside === "whole" ? wide : inside;
 }
 
 function grantedOf(
@@ -81,23 +72,9 @@ async function ensureRole(
   metadata: KubeObject["metadata"],
   rules: readonly PolicyRule[],
   signal: AbortSignal,
-): Promise<"whole" | "partly"> {
-  const write = (granted: readonly PolicyRule[]): Promise<KubeObject> => {
-    const role: Role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: granted };
-    return ensure(client, clusterRoles, role, { signal });
-  };
-  try {
-    await write(rules);
-    return "whole";
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    // One kind that operators do not offer must not cost the tenant the others. Its template names the missing rule.
-    const isOffered = await readOffers(client, { signal });
-    const granted = isOffered === undefined ? rules : offeredRules(rules, isOffered);
-    if (granted.length === rules.length) throw error;
-    await write(granted);
-    return "partly";
-  }
+): Promise<void> {
+  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules };
+  await ensure(client, clusterRoles, role, { signal });
 }
 
 async function remove(

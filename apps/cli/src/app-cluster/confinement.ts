@@ -1,5 +1,10 @@
 /** Writes the admission policy behind the konnector's roles for the bound APIs, and removes it when another agent takes over. */
-import { konnectorPolicyManifests, konnectorPolicyName, konnectorScopeOf } from "@klutch/api";
+import {
+  type AnsweredPermissionClaim,
+  konnectorPolicyManifests,
+  konnectorPolicyName,
+  konnectorScopeOf,
+} from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import {
   contains,
@@ -10,8 +15,13 @@ import {
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "./konnector.ts";
-import { readAnswers } from "./answers.ts";
-import type { BoundApi } from "./rights.ts";
+import { listBindings } from "./bound-resource.ts";
+
+/** An API that is about to be bound. */
+export interface AnsweredApi {
+  readonly name: string;
+  readonly claims: readonly AnsweredPermissionClaim[];
+}
 
 /** Returns true if the cluster serves ValidatingAdmissionPolicy. */
 async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
@@ -25,7 +35,7 @@ async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<bool
 export async function confineKonnector(
   context: CliContext,
   consumer: Consumer,
-  coming: readonly BoundApi[] = [],
+  coming: readonly AnsweredApi[] = [],
 ): Promise<void> {
   const { signal, terminal } = context;
   if (!(await canConfine(consumer, signal))) {
@@ -41,7 +51,7 @@ export async function confineKonnector(
 export async function refreshConfinement(
   context: CliContext,
   consumer: Consumer,
-  coming: readonly BoundApi[] = [],
+  coming: readonly AnsweredApi[] = [],
 ): Promise<void> {
   const present = await readPolicy(consumer, context.signal);
   if (present === "unserved" || present.some((object) => object !== undefined))
@@ -88,9 +98,12 @@ export async function liftConfinement(consumer: Consumer, signal: AbortSignal): 
 
 async function scopeIn(
   consumer: Consumer,
-  coming: readonly BoundApi[],
+  coming: readonly AnsweredApi[],
   signal: AbortSignal,
 ): Promise<ReturnType<typeof konnectorScopeOf>> {
-  const { bindings = [] } = await readAnswers(consumer, signal);
-  return konnectorScopeOf([...bindings, ...coming]);
+  const bound = ((await listBindings(consumer, signal)) ?? []).map(({ metadata, spec }) => ({
+    name: metadata.name ?? "",
+    claims: spec.permissionClaims ?? [],
+  }));
+  return konnectorScopeOf([...bound, ...coming]);
 }

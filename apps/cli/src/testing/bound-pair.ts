@@ -4,6 +4,7 @@ import {
   apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
+  bindingRules,
   boundAnnotation,
   boundApiRoleManifests,
   claimedFromLabel,
@@ -65,9 +66,10 @@ export async function bindApi(
   };
   await consumer.client.create(customResourceDefinitions, crdOf(type, [owner]));
   await provider.client.create(customResourceDefinitions, crdOf(type, []));
+  const rules = bindingRules({ group, resource: plural }, binding.spec.permissionClaims ?? []);
   await applyManifests(
     asConsumer(consumer.client),
-    boundApiRoleManifests({ group, resource: plural }, binding.spec.permissionClaims ?? []),
+    boundApiRoleManifests(name, rules),
     new AbortController().signal,
   );
   await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));

@@ -36,7 +36,6 @@ import {
   listPages,
   type Random,
   type Scope,
-  TransportError,
   WatchStalledError,
 } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
@@ -44,11 +43,11 @@ import { Backoff } from "../backoff.ts";
 
 /** Receives the objects. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {
-  /** `isReread`: it may differ from what was applied before at the same version. Gives back false for an object that is not kept. */
-  apply(object: T, isReread: boolean): boolean;
+  /** `isReread`: it may differ from what was applied before at the same version. */
+  apply(object: T, isReread: boolean): void;
   delete(object: T): void;
-  /** A list is complete: of what the sink holds only these keys are left on the server. `isWhole`: each of its objects was kept. */
-  replace(keys: ReadonlySet<string>, resourceVersion: string, isWhole: boolean): void;
+  /** A list is complete: of what the sink holds only these keys are left on the server. */
+  replace(keys: ReadonlySet<string>, resourceVersion: string): void;
   /** Something arrived, a bookmark included: the connection lives. */
   progress(resourceVersion: string): void;
   /** The server accepted the watch. */
@@ -145,8 +144,6 @@ const earlyByMs = 30_000;
 /** A watch that did not even last so long was not closed because of a new schema. */
 const briefMs = 1_000;
 const healthyAfterMs = 60_000;
-/** Etcd forgets the version of a list before. */
-const longestListMs = 600_000;
 const shortWaitMs = 50;
 
 /** Runs until the signal aborts; never throws otherwise. */
@@ -210,31 +207,22 @@ async function list<T extends KubeObject>(
   options: WatcherOptions<T>,
   { isReread = false, silence }: WatcherState & { readonly kind: "listing" },
 ): Promise<string> {
-  const { client, type, sink, signal, clock } = options;
-  const givenUpAt = clock.monotonic() + longestListMs;
-  // Objects that are not kept do not count either: a hostile list would fill the memory with its names.
+  const { client, type, sink, signal } = options;
   const keys = new Set<string>();
-  let isWhole = true;
   let resourceVersion = "";
   let isKeptBack = false;
   for await (const page of listPages<T>(client, type, { ...scopeOf(options), signal })) {
     for (const item of page.items) {
+      keys.add(keyOf(item));
       isKeptBack ||= isLess(silence?.resourceVersion ?? "", item.metadata.resourceVersion ?? "");
-      if (sink.apply(item, isReread)) keys.add(keyOf(item));
-      else isWhole = false;
+      sink.apply(item, isReread);
     }
     ({ resourceVersion } = page);
-    if (page.continueToken !== undefined && clock.monotonic() > givenUpAt) throw tooSlow(type);
   }
   const wentBack = silence !== undefined && isLess(resourceVersion, silence.resourceVersion);
   if (silence !== undefined && (isKeptBack || wentBack)) sink.failed(silence.error);
-  sink.replace(keys, resourceVersion, isWhole);
+  sink.replace(keys, resourceVersion);
   return resourceVersion;
-}
-
-function tooSlow({ plural }: ResourceType): TransportError {
-  const message = `list ${plural}: it did not end within ${longestListMs / 60_000} minutes, so it was given up`;
-  return new TransportError("Endless", message);
 }
 
 /** One watch connection; yields the version that is safe to resume from after each event. */

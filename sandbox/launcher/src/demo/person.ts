@@ -88,14 +88,7 @@ export async function bindApi(
 ): Promise<void> {
   await runAsPerson({
     command: "kubectl",
-    args: [
-      "bind",
-      `${backendUrl}/export`,
-      "--no-browser",
-      "--accept-permissions",
-      "--login-as",
-      sandboxUser.email,
-    ],
+    args: ["bind", `${backendUrl}/export`, "--no-browser", "--accept-permissions"],
     env: {
       ...inheritedEnvironment,
       ...env,

@@ -39,15 +39,13 @@ import { statusOf } from "./status.ts";
 
 /** Options of the heartbeat. */
 export interface ClusterBindingOptions extends ProviderParts {
-  readonly connection: Pick<ProviderConnection, "prove" | "server" | "offerKey" | "describe">;
+  readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
   /** ClusterBindings of this tenant. */
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
-  /** Called with `SecretValid` as the provider gets it. */
-  readonly reportCredential: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
   /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
   readonly reportOther: (version: string) => void;
@@ -136,10 +134,12 @@ export class ClusterBindingReconciler implements Part {
     const hint = await this.#providerSecret.open(name);
     const { secretRef, cache } = credentials;
     if (!hint.informer.synced || !cache.informer.synced) return "unknown";
-    const options = { consumer, provider, connection, hint, name, key, secretRef, cache, logger };
-    const condition = await bringCredential(options, signal);
-    this.#options.reportCredential(condition);
-    return [condition];
+    return [
+      await bringCredential(
+        { consumer, provider, connection, hint, name, key, secretRef, cache, logger },
+        signal,
+      ),
+    ];
   }
 
   async #renewHeartbeat(
