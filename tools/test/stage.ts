@@ -109,7 +109,7 @@ function follow(event: TestEvent, { isAlone, first, progress, records }: BatchSt
   if (event.type === "test:stderr" || event.type === "test:stdout") {
     process.stdout.write(event.data.message);
   } else if (event.type === "test:diagnostic" && event.data.file !== undefined) {
-    // Concerns a file, not the run: such as an error that came after its test had ended and still fails the file.
+    // Concerns a file, not the run: such as a figure that a test reports.
     console.log(`${relative(repositoryRoot, event.data.file)}: ${event.data.message}`);
   } else if (event.type === "test:enqueue" || event.type === "test:complete") {
     const isStart = event.type === "test:enqueue";

@@ -99,7 +99,8 @@ export function registryOption(values: Values): Registry | undefined {
 type CommonEnvironment = Readonly<Record<string, string | undefined>>;
 const defaultTimeoutMs = 600_000;
 
-function connectionOptions(values: Values, env: CommonEnvironment): LoadKubeconfigOptions {
+/** Reads the flags that choose a cluster and a user. Throws `CliError` Usage. */
+export function connectionOptions(values: Values, env: CommonEnvironment): LoadKubeconfigOptions {
   const token = text(values, "token");
   const as = text(values, "as");
   const groups = Array.isArray(values["asGroup"]) ? values["asGroup"].map(String) : [];

@@ -4,7 +4,7 @@ import { Argument, Command } from "commander";
 import { listBindings } from "../app-cluster/bound-resource.ts";
 import { connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-import { commonOptions } from "../options.ts";
+import { connectionOptions } from "../options.ts";
 import { complete, type GivenFlags, type ReadNames } from "./completion.ts";
 import { formatCompletion } from "./protocol.ts";
 import { completionScript, shells } from "./scripts.ts";
@@ -22,7 +22,7 @@ export async function printCompletion(
   const readNames: ReadNames = async (kind, given) => {
     try {
       if (kind === "apis") return await boundApis(context, given);
-      return (await kubeconfigNames({ ...commonOptions(given, env).connection, env }))[kind];
+      return (await kubeconfigNames(connectionOptions(given, env)))[kind];
     } catch {
       return [];
     }
@@ -31,7 +31,7 @@ export async function printCompletion(
 }
 
 async function boundApis({ env, signal }: CliContext, given: GivenFlags): Promise<readonly string[]> {
-  const { connection } = commonOptions(given, env);
+  const connection = connectionOptions(given, env);
   await using consumer = await connectConsumer({ connection, requestTimeoutMs });
   const limited = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
   return ((await listBindings(consumer, limited)) ?? []).flatMap(({ metadata }) => metadata.name ?? []);

@@ -34,14 +34,14 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
   for (const { name, database } of chains)
     if (database === undefined || !databases.has(database)) lost.push(`${name}: no instance`);
   for (const instanceId of new Set(made.map((entry) => entry.instanceId))) {
+    const own = entries.filter((entry) => entry.instanceId === instanceId);
     const name = nameOf.get(databaseOf(instanceId));
     const later = chains.find(({ formerIds }) => formerIds.includes(instanceId));
-    if (name === undefined && later !== undefined && wasUndone(instanceId, later, entries)) {
+    if (name === undefined && later !== undefined && wasUndone(own, later, entries)) {
       undone.push(`${later.name}: instance ${instanceId}`);
       continue;
     }
     if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
-    const own = entries.filter((entry) => entry.instanceId === instanceId);
     const unused = unusedBindings(own);
     undone.push(...unused.map(({ id }) => `${name ?? instanceId}: binding ${id}`));
     for (const table of tables) {
@@ -63,8 +63,7 @@ export function leadsTo(uri: string | undefined, database: string | undefined): 
 }
 
 /** Made once, removed before the chain's instance was made, and nothing was ever made in it. `entries` are in the order of time. */
-function wasUndone(instanceId: string, { database }: ChainResult, entries: readonly Entry[]): boolean {
-  const own = entries.filter((entry) => entry.instanceId === instanceId);
+function wasUndone(own: readonly Entry[], { database }: ChainResult, entries: readonly Entry[]): boolean {
   const [, removed] = own;
   if (own.map(({ table, did }) => `${did} ${table}`).join() !== "INSERT instances,DELETE instances")
     return false;
