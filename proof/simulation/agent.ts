@@ -26,6 +26,8 @@ export interface AgentOptions {
   readonly tamper?: Tamper | undefined;
   /** Changes the objects in the provider's answers and watches. */
   readonly distort?: Distort | undefined;
+  /** Asked at each list of the provider whether it never comes to an end. Default: it does. */
+  readonly isEndless?: (() => boolean) | undefined;
   /** Default 1000. */
   readonly providerObjectsLimit?: number | undefined;
   /** Reads both objects of each pair each time. Default false. */
@@ -105,6 +107,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
         mortal,
         change: (verb, type, body) => (tamper === undefined ? body : tamper(side, verb, type, body)),
         distort: (side === "provider" ? options.distort : undefined) ?? ((_type, object) => object),
+        isEndless: (side === "provider" ? options.isEndless : undefined) ?? (() => false),
         onWrite: (verb, type, { namespace, name = "" }, body) => {
           // The lease's own client has no guard, and what it writes is no work.
           if (writeGuard !== undefined)
@@ -147,11 +150,15 @@ interface Observer {
   readonly mortal: <T>(promise: Promise<T>) => Promise<T>;
   readonly change: <T>(verb: string, type: ResourceType, body: T) => T;
   readonly distort: Distort;
+  readonly isEndless: () => boolean;
   readonly onWrite: (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
 }
 
+/** Token of a list without an end. */
+const again = "again";
+
 /** The client with its writes reported, and its answers withheld from the dead. */
-function observed(client: KubeClient, { mortal, change, distort, onWrite }: Observer): KubeClient {
+function observed(client: KubeClient, { mortal, change, distort, isEndless, onWrite }: Observer): KubeClient {
   const write = <T>(
     verb: string,
     type: ResourceType,
@@ -166,6 +173,10 @@ function observed(client: KubeClient, { mortal, change, distort, onWrite }: Obse
     type: ResourceType,
     options?: ListOptions,
   ): Promise<ListPage<T>> => {
+    if (options?.continueToken === again || (options?.limit !== undefined && isEndless())) {
+      const page = await mortal(client.list<T>(type, { ...options, continueToken: undefined }));
+      return { ...page, items: [], continueToken: again };
+    }
     const page = await mortal(client.list<T>(type, options));
     return { ...page, items: page.items.map((item) => distort(type, item)) };
   };

@@ -97,7 +97,14 @@ const values: readonly unknown[] = [
   [],
   {},
   "\u001b[2J",
+  nested(150),
+  nested(4_000),
 ];
+
+/** Returns lists within each other. */
+function nested(levels: number): unknown {
+  return Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 7);
+}
 
 /** Does one harmful thing and describes it. Throws when the server refuses it. */
 export async function doHarm(fixture: HostileFixture): Promise<string> {
@@ -111,6 +118,11 @@ export function lieAbout(random: Random): Distort {
     const kind = pick(random, ["", "Widget", "ClusterRoleBinding"]);
     return { ...object, kind, apiVersion: kind === "" ? "" : object.apiVersion };
   };
+}
+
+/** Some lists never come to an end. */
+export function endlessNow(random: Random): () => boolean {
+  return () => random() < 0.05;
 }
 
 const map: Deed = async ({ client, random, tenants }) => {

@@ -33,6 +33,7 @@ export async function lieAboutWork({ client, provider, random }: Liar): Promise<
   const conditions = pick<unknown>(random, [
     [said("Ready", "Available"), echo],
     [said("Ready", "Available"), words, echo],
+    [{ ...said("Ready", "Avail\u202eable"), message: "up\u001b[2J\r" }, echo],
     [words],
     Array.from({ length: 10_000 }, (_, index) => said(`Type${index}`, "Many")),
     "Ready",

@@ -12,11 +12,19 @@ import {
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { type ApiServerModel, namespaceObject, secretObject, seededRandom } from "@klutch/kube-testing";
-import { type DynamicObject, events, isRecord, namespaces, secrets } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  events,
+  isRecord,
+  namespaces,
+  recordsAt,
+  secrets,
+  textAt,
+} from "@klutch/kube-core";
 import type { AgentWrite, SimulatedAgent } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { reasonOf } from "./deeds.ts";
-import { doHarm, forbiddenNamespaces, lieAbout, lonelyNamespace } from "./hostile-provider.ts";
+import { doHarm, endlessNow, forbiddenNamespaces, lieAbout, lonelyNamespace } from "./hostile-provider.ts";
 import { misplaced, ProviderWords } from "./places.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulationResult, Stage } from "./stage.ts";
@@ -51,6 +59,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
       number: index,
       faults: stage.faults(index),
       distort: lieAbout(seededRandom(seed + index * 2_000)),
+      isEndless: endlessNow(seededRandom(seed + index * 3_000)),
       providerObjectsLimit,
       judge: (write) => monitor.wrote(tenant, write),
     });
@@ -118,11 +127,12 @@ function hostileMonitor(stage: Stage, limit: number) {
         stage.say(`a secret of the app cluster goes to the provider: ${what}`);
       return;
     }
+    if (type.plural === apiServiceBindings.plural && changesSpec(body))
+      stage.say(`the agent changes what a person accepted: ${what}`);
     const isBoundKind = simulatedApis.some((api) => api.type.plural === type.plural);
     if (!isBoundKind) return;
     if (verb === "delete") stage.say(`a claim is deleted: ${what}`);
-    if (verb !== "create" && isRecord(body) && body["spec"] !== undefined)
-      stage.say(`a claim is changed: ${what}`);
+    if (verb !== "create" && changesSpec(body)) stage.say(`a claim is changed: ${what}`);
     if (verb === "create" && forbiddenNamespaces.includes(namespace ?? "") && namespace !== lonelyNamespace)
       stage.say(`an object is brought to where it must not be: ${what}`);
   };
@@ -143,9 +153,13 @@ function hostileMonitor(stage: Stage, limit: number) {
     for (const [namespace, count] of perNamespace)
       if (count > limit) say(`${count} copies in namespace ${namespace}, ${limit} are allowed`);
     for (const { type } of simulatedApis)
-      for (const object of objectsOf(consumer, type))
+      for (const object of objectsOf(consumer, type)) {
+        for (const { reason, message } of recordsAt(object.status, "conditions"))
+          if (control.test(`${textAt(reason)}${textAt(message)}`))
+            say(`${type.plural} ${object.metadata.name ?? ""} shows ${JSON.stringify([reason, message])}`);
         if (object.metadata.annotations?.[adoptedAnnotation] === "true")
           checkKeys(object, (key) => say(`${type.plural} ${object.metadata.name ?? ""} brought ${key}`));
+      }
     checkOwn(consumer, say);
     for (const event of objectsOf(consumer, events)) {
       const message = String(event["message"]);
@@ -160,6 +174,12 @@ function hostileMonitor(stage: Stage, limit: number) {
   // The provider has done something.
   const noteProvider = (): void => words.note();
   return { wrote, check, noteProvider };
+}
+
+/** Returns true for a write of whole objects, of a merge patch or of operations that changes a spec. */
+function changesSpec(body: unknown): boolean {
+  if (Array.isArray(body)) return body.some((operation) => textAt(operation, "path")?.startsWith("/spec"));
+  return isRecord(body) && body["spec"] !== undefined;
 }
 
 /** Checks that the people's own objects in the app cluster are unchanged. */

@@ -8,6 +8,7 @@ import {
   apiServiceBindingCrd,
   apiServiceBindings,
   apiServiceExports,
+  apiServiceExportTemplates,
   backendPolicyName,
   consumerNamespace,
   klutchVersion,
@@ -28,10 +29,11 @@ import {
   isRecord,
   listAt,
   recordsAt,
+  type Role,
   textAt,
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
-import { installKinds, namespaceObject, leaseCluster, waitFor } from "@klutch/kube-testing";
+import { installKinds, namespaceObject, leaseCluster, objectOfType, waitFor } from "@klutch/kube-testing";
 import { bundleObjects, bundleText } from "../release/bundles.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { foreignKinds } from "./testing/foreign-kinds.ts";
@@ -144,7 +146,22 @@ test("a user who installed by the bundle continues with the chart: the same Depl
     packages: { enabled: true },
   };
   await assert.rejects(install("klutch", chartPath("klutch"), values), /invalid ownership metadata/);
+  // An API of the operator's own, which only the chart can find out about.
+  const template = { namespace: "default", name: "widgets" };
+  const claimed = { group: "", resource: "configmaps", version: "v1", selector: { owner: "Provider" } };
+  const spec = {
+    APIServiceSelector: { group: "example.org", resource: "widgets" },
+    permissionClaims: [claimed],
+  };
+  await waitFor("templates to be served", () =>
+    client.create(apiServiceExportTemplates, objectOfType(apiServiceExportTemplates, template, { spec })),
+  );
   await install("klutch", chartPath("klutch"), values, "--take-ownership");
+  const offers = await client.get<Role>(clusterRoles, { name: "klutch-backend-claims-konnectors" });
+  assert.deepEqual(offers.rules?.slice(1), [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["offer"] },
+    { apiGroups: ["example.org"], resources: ["widgets"], verbs: ["offer"] },
+  ]);
   // Helm merges the list of variables with the existing one.
   const left = recordsAt(containerIn(before), "env")
     .filter((variable) => textAt(variable, "valueFrom", "configMapKeyRef", "name") !== undefined)

@@ -5,7 +5,7 @@ import {
   type AnsweredPermissionClaim,
   artefact,
   bindCrds,
-  bindingRules,
+  acceptedClaimsAnnotation,
   boundApiRoleManifests,
   configurationName,
   functionName,
@@ -15,6 +15,7 @@ import {
   konnectorScopeOf,
   namespacedConfigurationName,
   packageArtefacts,
+  parseAcceptedClaims,
   parseRegistry,
   providerName,
 } from "@klutch/api";
@@ -89,18 +90,40 @@ const answered: readonly AnsweredPermissionClaim[] = [
   { ...claim, resource: "adopted", selector: consumer, autoAdopt: true },
   { ...claim, resource: "donated", selector: consumer, autoDonate: true },
   { ...claim, resource: "provided", selector: { owner: "Provider" } },
+  { ...claim, resource: "named", selector: { names: ["a", "b.c"] } },
+  { ...claim, resource: "readable", selector: { ...consumer, names: ["a"] } },
+  { ...claim, resource: "many", selector: { names: "abcdefghijk".split("") } },
+  {
+    ...claim,
+    resource: "exact",
+    selector: { names: ["a", "b", "no name"], namespaces: ["x", "y"] },
+    create: { replaceExisting: true },
+    read: { overrideAnnotations: [{ pattern: "c/*" }], labelsOnProviderOwnedObjects: [{ pattern: "d" }] },
+    update: {
+      fields: ["$.data['tls.crt']", 'data["a b"]', " spec.b "],
+      labels: [{ pattern: "e.org/*" }],
+      annotations: [{ pattern: "'" }],
+      annotationsOnConsumerOwnedObjects: [{ pattern: "*/seen" }],
+    },
+  },
 ];
 
 test("a binding from values has the rights that the plugin would give the konnector and people", async () => {
   const name = "dbs.example.org";
   const bindings = [{ name, secretName: "kubeconfig-x", permissionClaims: answered }];
   const rendered = await konnector({ bindings });
-  const rules = bindingRules({ resource: "dbs", group: "example.org" }, answered);
-  for (const manifest of boundApiRoleManifests(name, rules)) {
+  for (const manifest of boundApiRoleManifests({ resource: "dbs", group: "example.org" }, answered)) {
     const found = objectOf(rendered, manifest.kind, manifest.metadata.name);
     const { annotations, ...metadata } = recordAt(found, "metadata");
-    assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
-    assert.deepEqual({ ...found, metadata }, plain(manifest));
+    const record = manifest.metadata.annotations?.[acceptedClaimsAnnotation];
+    const { [acceptedClaimsAnnotation]: text, ...others } = recordAt(annotations);
+    assert.deepEqual(others, { "helm.sh/resource-policy": "keep" });
+    assert.deepEqual(
+      parseAcceptedClaims(typeof text === "string" ? text : undefined),
+      parseAcceptedClaims(record),
+    );
+    const { annotations: _record, ...own } = manifest.metadata;
+    assert.deepEqual({ ...found, metadata }, plain({ ...manifest, metadata: own }));
   }
   assert.deepEqual(recordAt(objectOf(rendered, "APIServiceBinding"), "spec"), {
     kubeconfigSecretRef: { name: "kubeconfig-x", namespace: "klutch-bind", key: "kubeconfig" },
@@ -157,6 +180,35 @@ test("the control plane's account, rights, policy and kinds are those of deploy/
   const crds = bindCrds.map((crd) => ({ ...crd, metadata: { ...crd.metadata, annotations } }));
   const shown = parseYamlDocuments(await helm.run("show", "crds", chartPath("klutch"))).filter(isRecord);
   assert.deepEqual(byName(shown), byName(crds));
+});
+
+test("the backend may hand out the kinds of the values, and deploy konnectors of the values and of the release", async () => {
+  const rulesOf = async (values: object): Promise<unknown> =>
+    objectOf(
+      await klutch({ ...minimal.klutch, ...values }),
+      "ClusterRole",
+      "klutch-backend-claims-konnectors",
+    )["rules"];
+  const deploy = (...resourceNames: readonly string[]): object => ({
+    apiGroups: ["klutch.anynines.com"],
+    resources: ["konnectors"],
+    resourceNames,
+    verbs: ["deploy"],
+  });
+  const registry = { image: { registry: "registry.example.org/klutch" } };
+  const own = `registry.example.org/klutch/konnector:${klutchVersion}`;
+  assert.deepEqual(await rulesOf(registry), [deploy(own)]);
+  const values = {
+    konnectorImage: "example.org/mine:1",
+    allowedImagePrefixes: ["example.org/team/"],
+    offers: ["widgets.example.org", "configmaps", "gadgets.example.org", "widgets.example.org"],
+  };
+  const offer = { verbs: ["offer"] };
+  assert.deepEqual(await rulesOf(values), [
+    deploy("example.org/team/", "example.org/mine:1"),
+    { apiGroups: [""], resources: ["configmaps"], ...offer },
+    { apiGroups: ["example.org"], resources: ["gadgets", "widgets"], ...offer },
+  ]);
 });
 
 test("both charts keep a Pod through a drain, if there is another one to take over", async () => {

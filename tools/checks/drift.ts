@@ -1,9 +1,12 @@
-/** The rules about generated files: each is what its source prints, and nothing else says that it is generated. */
+/** The rules about generated files: each is what its source prints, nothing else says that it is generated, and the lock file is complete. */
 import { generatedFiles } from "../generate/files.ts";
+import { type LockEntries, lockFaults } from "../lock/platforms.ts";
 import type { Finders } from "./check.ts";
 import type { SourceFile } from "./tree.ts";
 
 export const driftChecks: Finders = {
+  lock: ({ text }) =>
+    lockFaults((JSON.parse(text("package-lock.json")) as { readonly packages: LockEntries }).packages),
   drift: ({ text }) => stale(generatedFiles(), text),
   orphans: ({ files }) =>
     orphans(

@@ -170,13 +170,16 @@ ${binding("widgets.example.org")}${binding("gadgets.example.org")}`,
 );
 await types("kubectl apply -f world.yaml");
 
-test("offer-an-api.md: the template is applied and listed, and the ClusterRole is one", async () => {
+test("offer-an-api.md: the template is applied and listed, and the ClusterRole is one, also with the rules for causes", async () => {
   const [template = ""] = await blocksUnder("offer-an-api.md", "Offer an API to app clusters");
   await writeFile(join(folder, "template.yaml"), template);
   assert.match(await typesUnder("offer-an-api.md", "Check it"), /^crossplane-system +widgets /m);
-  const [role = ""] = await blocksUnder("offer-an-api.md", "Causes on claims of your own");
+  const [role = ""] = await blocksUnder("offer-an-api.md", "Let the backend hand it out");
   await writeFile(join(folder, "role.yaml"), role);
   assert.match(await types("kubectl apply -f role.yaml"), /klutch-backend-claims-widgets created/);
+  const [causes = ""] = await blocksUnder("offer-an-api.md", "Causes on claims of your own");
+  await writeFile(join(folder, "role.yaml"), `${role.trimEnd()}\n${causes}`);
+  assert.match(await types("kubectl apply -f role.yaml"), /klutch-backend-claims-widgets configured/);
 });
 
 test("add-a-provider.md, install.md and gitops.md: health is listed, a role is given, Argo CD's checks join its ConfigMap", async () => {

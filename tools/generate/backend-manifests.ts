@@ -4,13 +4,17 @@ import {
   backendPolicyName,
   backendRules,
   binderName,
+  binderPolicyManifests,
   binderRules,
+  deployRule,
   podIdentity,
+  providerPolicyManifests,
   restrictedContainer,
   restrictedPod,
+  shippedOffers,
 } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
-import { backendClaimRules, legacy, xrdsOf } from "@klutch/services";
+import { backendClaimRules, exportTemplatesOf, generations, legacy, xrdsOf } from "@klutch/services";
 import { manifestIn, manifestsIn } from "./manifests.ts";
 
 /** Name of everything of the backend, and of its namespace. */
@@ -31,14 +35,26 @@ export function backendDeployment({ image, args, env }: SiteParts): DynamicObjec
   });
 }
 
-/** Prints account, rights and the policy behind them, in the order in which they have to be applied; the first one is the namespace. */
-export function backendRbac(): readonly KubeObject[] {
+/**
+ * Prints account, rights and the policies behind them, in the order in which they have to be applied; the first one is the namespace. With
+ * `konnectorImage` also the rule that lets konnectors of this image run in control-plane mode, which the chart prints from its values.
+ */
+export function backendRbac(konnectorImage?: string): readonly KubeObject[] {
+  const offers = shippedOffers(generations.flatMap(exportTemplatesOf));
   const rights = manifestsIn("tools/generate/backend-rights.yaml", {
     BACKEND_RULES: backendRules,
     BINDER: binderName,
     BINDER_RULES: binderRules,
-    SHIPPED_RULES: backendClaimRules(xrdsOf(legacy)),
+    SHIPPED_RULES: [...backendClaimRules(xrdsOf(legacy)), ...offers],
+    DEPLOY_RULES: konnectorImage === undefined ? [] : [deployRule(konnectorImage)],
   });
+  const isWanted = ({ metadata }: KubeObject): boolean =>
+    konnectorImage !== undefined || metadata.name !== "klutch-backend-claims-konnectors";
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
-  return [...rights, ...backendPolicyManifests];
+  return [
+    ...rights.filter(isWanted),
+    ...backendPolicyManifests,
+    ...binderPolicyManifests,
+    ...providerPolicyManifests,
+  ];
 }

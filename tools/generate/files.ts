@@ -71,7 +71,7 @@ export function printedFiles(): ReadonlyMap<string, string> {
   add("configuration/packages/provider.yaml", [providerMeta]);
   for (const service of services) addText(`docs/services/${service.type}.md`, pageOf(legacy, service));
   add("deploy/konnector.yaml", konnectorManifests({ image: artefact("konnector") }));
-  add("deploy/backend-rbac.yaml", backendRbac());
+  add("deploy/backend-rbac.yaml", backendRbac(artefact("konnector")));
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   for (const [path, content] of chartFiles()) files.set(path, content);

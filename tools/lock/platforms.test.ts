@@ -1,44 +1,38 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { repositoryRoot } from "../root.ts";
-import { completeLock, type LockEntries, missingPlatforms } from "./platforms.ts";
+import { type LockEntries, lockFaults, withoutFaults } from "./platforms.ts";
 
-test("package-lock.json has an entry for every platform, so npm ci accepts it (npm run lock)", () => {
-  const lock = JSON.parse(readFileSync(join(repositoryRoot, "package-lock.json"), "utf8")) as {
-    packages: LockEntries;
-  };
-  assert.deepEqual([...missingPlatforms(lock.packages).keys()], []);
+const integrity = "sha512-x";
+const tool = {
+  version: "1.2.3",
+  integrity,
+  optionalDependencies: { "@tool/linux-x64": "1.2.3", "@tool/win32-x64": "1.2.3" },
+};
+const complete: LockEntries = {
+  "": {},
+  "packages/own": { version: "0.1.0" },
+  "node_modules/own": { link: true },
+  "node_modules/tool": tool,
+  "node_modules/@tool/linux-x64": { version: "1.2.3", integrity },
+  "node_modules/tool/node_modules/@tool/win32-x64": { version: "1.2.3", integrity },
+};
+
+test("a lock file with a checksum of every package has no fault", () => {
+  assert.deepEqual(lockFaults(complete), []);
+  assert.deepEqual(withoutFaults(complete), complete);
 });
 
-test("a platform that the registry did not serve is added with the version and platform that its name tells", () => {
-  const entries: LockEntries = {
-    "": {},
-    "node_modules/tool": {
-      version: "1.2.3",
-      optionalDependencies: {
-        "@tool/linux-x64-gnu": "1.2.3",
-        "@tool/linux-arm64-musl": "1.2.3",
-        "@tool/win32-x64": "1.2.3",
-      },
-    },
-    "node_modules/@tool/linux-x64-gnu": { version: "1.2.3", optional: true, os: ["linux"], cpu: ["x64"] },
-  };
-  const complete = completeLock(entries);
-  assert.deepEqual(complete["node_modules/@tool/linux-arm64-musl"], {
-    version: "1.2.3",
-    optional: true,
-    os: ["linux"],
-    cpu: ["arm64"],
-    libc: ["musl"],
-  });
-  assert.deepEqual(complete["node_modules/@tool/win32-x64"], {
-    version: "1.2.3",
-    optional: true,
-    os: ["win32"],
-    cpu: ["x64"],
-  });
-  assert.equal(complete["node_modules/@tool/linux-x64-gnu"], entries["node_modules/@tool/linux-x64-gnu"]);
-  assert.deepEqual([...missingPlatforms(complete)], []);
+test("a native package without an entry, or without a SHA-512, is a fault; npm is made to look for it again", () => {
+  const { "node_modules/@tool/linux-x64": linux, ...without } = complete;
+  assert.deepEqual(lockFaults(without), ["node_modules/@tool/linux-x64 has no entry"]);
+  const { "node_modules/tool": _tool, ...rest } = without;
+  assert.deepEqual(withoutFaults(without), rest);
+  for (const weak of [undefined, "sha1-x"]) {
+    const entries = {
+      ...without,
+      "node_modules/@tool/linux-x64": { ...linux, integrity: weak },
+    } as LockEntries;
+    assert.deepEqual(lockFaults(entries), ["node_modules/@tool/linux-x64 has no sha512 checksum"]);
+    assert.ok(!("node_modules/@tool/linux-x64" in withoutFaults(entries)));
+  }
 });

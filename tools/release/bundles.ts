@@ -62,7 +62,7 @@ export function bundleObjects({
     CONFIGURATION: configurationName,
     CONFIGURATION_IMAGE: image(packageArtefacts.configuration),
   });
-  const rights = backendRbac();
+  const rights = backendRbac(image("konnector"));
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
   const install = [...rights.filter((object) => !isPolicy(object)), ...bindCrds.map(released), ...objects];
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.

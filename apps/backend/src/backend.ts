@@ -22,12 +22,13 @@ import {
   keyOf,
   type KubeObject,
   namespaces,
+  refOf,
   serviceAccounts,
 } from "@klutch/kube-core";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import type { Counter, Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
   type AnyInformer,
@@ -41,19 +42,23 @@ import { byNamespace, type Caches, type ControllerContext, namespaceOf } from ".
 import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
 import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
-import { createServiceNamespaceReconcile } from "./service-namespaces/reconciler.ts";
+import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
 import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
+import { createAdmission } from "./login/admission.ts";
+import { createClientAddress } from "./login/client-address.ts";
+import { addConfirmRoute } from "./login/confirm-route.ts";
 import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
 import { IdentityProvider } from "./login/identity-provider.ts";
-import { createBind } from "./provisioning/bind.ts";
+import { createBind, createRespond, requireOffered } from "./provisioning/bind.ts";
 import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
+import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
-import { refuseAtLogin } from "./provisioning/tenant.ts";
+import { refuseAtLogin, tenantFor } from "./provisioning/tenant.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -186,6 +191,18 @@ function createWeb(
     limits: config.limits,
     clock,
   };
+  const binding = { exportTemplates, tenant, credentials, signal };
+  const count = options.metrics.counter(declarations.logins);
+  const confirmation = createConfirmation({
+    requireOffered: (api) => requireOffered(exportTemplates, api),
+    tenantFor: (identity) => tenantFor(tenant, identity),
+    respond: counted(createRespond(binding), count.labels({ way: "confirmed" })),
+    tickets: createSealer("ticket", config.cookieKeys),
+    challenges: sealer,
+    url: besideCallback(config, "confirm"),
+    clock,
+  });
+  const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
     prettyName,
     login,
@@ -193,22 +210,50 @@ function createWeb(
     secure,
     logger,
     admit: (session) => refuseAtLogin(tenant, session),
-    bind: createBind({ exportTemplates, tenant, credentials, signal }),
+    bind: counted(createBind(binding), count.labels({ way: "redirect" })),
+    confirmation,
+    requireConfirmation: config.requireConfirmedLogin,
     controlPlaneId: () => {
       const uid = caches.namespaces.get(clusterIdentityNamespace)?.metadata.uid;
       return uid === undefined ? undefined : controlPlaneIdOf(uid);
     },
     authorizeUrl: config.oidc.authorizeUrl,
+    callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf: createClusterKeyOf({ sealer, url }),
-    extend: (routes) => addRenewalRoutes(routes, { renewal, clock, logger }),
+    extend: (routes) => {
+      addRenewalRoutes(routes, { renewal, gate, logger });
+      addConfirmRoute(routes, { confirmation, gate, logger });
+    },
   });
   return { app, identityProvider };
 }
 
-/** Beside the callback: that address is configured and reaches this backend from outside. */
-function renewalUrlFor({ oidc }: BackendConfig): string {
-  return new URL("renew", oidc.callbackUrl).href;
+function renewalUrlFor(config: BackendConfig): string {
+  return besideCallback(config, "renew");
+}
+
+/** That address is configured and reaches this backend from outside. */
+function besideCallback({ oidc }: BackendConfig, name: string): string {
+  return new URL(name, oidc.callbackUrl).href;
+}
+
+/**
+ * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and keeps the API server busy for half
+ * of the time.
+ */
+const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1, restsAbove: 50 };
+
+/** Counts the calls that succeed. */
+function counted<A extends readonly unknown[], T>(
+  call: (...args: A) => Promise<T>,
+  counter: Counter,
+): (...args: A) => Promise<T> {
+  return async (...args) => {
+    const result = await call(...args);
+    counter.inc();
+    return result;
+  };
 }
 
 function informersOf(caches: Caches): readonly AnyInformer[] {
@@ -255,18 +300,21 @@ function createControllers(
   const { caches } = context;
   const requests = new Controller({
     name: "exportrequests",
+    groups: byTenant,
     reconcile: createExportRequestReconcile(context),
     logger,
     metrics,
   });
   const exports = new Controller({
     name: "exports",
+    groups: byTenant,
     reconcile: createExportReconcile(context),
     logger,
     metrics,
   });
   const mappings = new Controller({
     name: "servicenamespaces",
+    groups: byTenant,
     reconcile: createServiceNamespaceReconcile(context),
     logger,
     metrics,
@@ -274,6 +322,7 @@ function createControllers(
   const heartbeats = new Heartbeats(options.clock);
   const bindings = new Controller({
     name: "clusterbindings",
+    groups: byTenant,
     reconcile: createClusterBindingReconcile(context, heartbeats),
     logger,
     metrics,
@@ -308,10 +357,8 @@ function createControllers(
       .map((object) => keyOf(object)),
   );
   // One that goes makes room for those that wait.
-  mappings.watch(caches.mappings, ({ key, object }) => {
-    const all = caches.mappings.byIndex(byNamespace, object.metadata.namespace ?? "");
-    const isFull = all.length >= context.limits.namespacesPerCluster;
-    const waiting = isFull ? all.filter(({ status }) => status?.namespace === undefined) : [];
+  mappings.watch(caches.mappings, ({ type, key, object }) => {
+    const waiting = type === "deleted" ? waitingFor(context, object.metadata.namespace ?? "") : [];
     return [key, ...waiting.map((mapping) => keyOf(mapping))];
   });
   mappings.watch(caches.namespaces, ({ object }) => {
@@ -319,12 +366,12 @@ function createControllers(
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
-  // Mappings that wait are reported on the ClusterBinding.
-  bindings.watch(caches.mappings, ({ object }) => {
+  // Mappings that wait are reported on the ClusterBinding: once for thousands that come or go.
+  caches.mappings.onChange(({ object }) => {
     const namespace = object.metadata.namespace ?? "";
-    const isOver =
-      caches.mappings.byIndex(byNamespace, namespace).length > context.limits.namespacesPerCluster;
-    return isOver ? [`${namespace}/${clusterBindingName}`] : [];
+    const count = caches.mappings.byIndex(byNamespace, namespace).length;
+    if (count <= context.limits.namespacesPerCluster) return;
+    bindings.enqueue(`${namespace}/${clusterBindingName}`, { afterMs: 3_000, reason: "mappings wait" });
   });
   const bindingsIn = (namespace: string): readonly string[] =>
     caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));

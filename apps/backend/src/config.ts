@@ -68,6 +68,10 @@ export interface BackendConfig {
   readonly leaseNamespace: string;
   /** Exact URLs besides loopback that a login may return to. */
   readonly allowedRedirects: readonly string[];
+  /** True to refuse logins of plugins that cannot confirm them. */
+  readonly requireConfirmedLogin: boolean;
+  /** Proxies in front that append to `X-Forwarded-For`. */
+  readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
   readonly credentialSeconds: number | undefined;
   readonly limits: Limits;
@@ -116,7 +120,7 @@ const backendFlags = {
     help: `Public URL of this backend's /callback endpoint ${unlessDisabled}`,
   }),
   "oidc-authorize-url": secureUrl({
-    help: "URL where kubectl bind starts the login. Default: this backend's /authorize endpoint",
+    help: "URL where kubectl bind starts the login. Default: /authorize beside --oidc-callback-url",
   }),
   "cookie-signing-key": cookieKey(
     {
@@ -158,6 +162,16 @@ const backendFlags = {
   "allowed-redirect": secureUrls({
     help: "URL that a login may redirect to, in addition to loopback addresses",
   }),
+  "require-confirmed-login": toggle({
+    help: "Refuse logins of plugins that cannot confirm them: an earlier kubectl bind, or one in Go",
+  }),
+  "trusted-proxies": wholeNumber(
+    {
+      help: "Number of proxies in front that append to X-Forwarded-For, to tell callers apart by their addresses",
+      default: "0",
+    },
+    { least: 0, most: 10 },
+  ),
   "credential-lifetime": lifetime({
     help: "Lifetime of the credentials issued to an app cluster",
     default: "24h",
@@ -293,7 +307,10 @@ function ofControlPlane(
 function ofLogin(
   values: Values,
   servesLogin: boolean,
-): Pick<BackendConfig, "oidc" | "cookieKeys" | "allowedRedirects"> {
+): Pick<
+  BackendConfig,
+  "oidc" | "cookieKeys" | "allowedRedirects" | "requireConfirmedLogin" | "trustedProxies"
+> {
   const only = (value: string | undefined): string => (servesLogin ? (value ?? "") : "");
   return {
     oidc: {
@@ -308,6 +325,8 @@ function ofLogin(
       encryption: values["cookie-encryption-key"],
     },
     allowedRedirects: values["allowed-redirect"],
+    requireConfirmedLogin: values["require-confirmed-login"],
+    trustedProxies: values["trusted-proxies"],
   };
 }
 

@@ -8,4 +8,6 @@ export interface Identity {
 /** A user with the name by which people know them. The name proves nothing: it is shown, and never compared. */
 export interface Person extends Identity {
   readonly displayName?: string | undefined;
+  /** E-mail address that the issuer calls verified, word for word. */
+  readonly verifiedEmail?: string | undefined;
 }

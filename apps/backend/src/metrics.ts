@@ -1,5 +1,5 @@
 /** Metrics of the backend, beside those of requests and reconciles. */
-import type { GaugeDeclaration, ProcessName } from "@klutch/telemetry";
+import type { CounterDeclaration, GaugeDeclaration, ProcessName } from "@klutch/telemetry";
 
 const ofBackend: readonly ProcessName[] = ["backend"];
 
@@ -16,5 +16,15 @@ export const serviceNamespaces: GaugeDeclaration = {
   type: "gauge",
   help: "Namespaces of app clusters that are mapped to this control plane",
   labels: [],
+  processes: ofBackend,
+};
+
+export const logins: CounterDeclaration<"way"> = {
+  name: "klutch_logins_total",
+  type: "counter",
+  help: "Logins that ended with a credential, by the way in which the plugin got it",
+  notes:
+    "`way` is `confirmed`, or `redirect` for plugins that confirm no login: earlier ones, and those in Go. `--require-confirmed-login` refuses these.",
+  labels: ["way"],
   processes: ofBackend,
 };

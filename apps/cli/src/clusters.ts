@@ -31,6 +31,8 @@ export interface Provider extends AsyncDisposable {
   readonly config: ClusterConfig;
   /** The cluster namespace. */
   readonly namespace: string;
+  /** Origin of the backend that the person logged in to; undefined without a login. */
+  readonly backendOrigin?: string | undefined;
 }
 
 /** Field manager of what the plugin writes. */
@@ -66,7 +68,11 @@ export function consumerOf({ name, server }: ClusterConfig, client: KubeClient):
 export function connectProvider(
   text: string,
   origin: string,
-  options: { readonly namespace?: string | undefined; readonly requestTimeoutMs?: number | undefined },
+  options: {
+    readonly namespace?: string | undefined;
+    readonly requestTimeoutMs?: number | undefined;
+    readonly backendOrigin?: string | undefined;
+  },
 ): Provider {
   const config = reduce(text, origin, options.namespace);
   const client = createKubeClient(
@@ -78,6 +84,7 @@ export function connectProvider(
     client,
     config,
     namespace: config.namespace ?? "",
+    backendOrigin: options.backendOrigin,
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

@@ -100,12 +100,14 @@ function doctorCommand(context: CliContext, tools: CommandTools): Command {
     .prepare(new Command("doctor"))
     .description("Diagnose Klutch in an app cluster.")
     .option("--fix", "repair the konnector's roles, and delete the roles of unbound APIs")
+    .option("--yes", "with --fix: give accepted rights that are missing without a question")
     .option("-o, --output <format>", "output format: json")
     .addHelpText("after", "\nExit codes: 0 no problem, 1 problems found, 2 could not look.")
     .action(async () => {
       const { output, ...values }: Values = command.opts();
       const fix = values["fix"] === true;
-      await doctor(context, { ...common(values, context), fix, output: jsonOption(output) });
+      const claims = values["yes"] === true ? "accept" : "ask";
+      await doctor(context, { ...common(values, context), claims, fix, output: jsonOption(output) });
     });
   tools.addConnectionFlags(command);
   return command;

@@ -1,4 +1,5 @@
 /** Fetching small documents that the person named by address: the provider's description, a manifest. */
+import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 import { failureReason } from "./failure-reason.ts";
 
@@ -80,6 +81,64 @@ export async function fetchText(
     );
   }
   return readBounded(response, url, timeoutMs);
+}
+
+/** Answer to `postJson`. */
+export interface JsonAnswer {
+  readonly status: number;
+  /** Undefined if it is not JSON, or too long. */
+  readonly body: unknown;
+}
+
+/** Times that a server may hold off one request, and the longest of these waits. */
+const mostWaits = 6;
+const longestWaitMs = 20_000;
+
+/**
+ * Sends JSON and reads JSON of at most 1 048 576 characters. Follows no redirect. Waits as `Retry-After` says (1 to 20 seconds, 2 without it)
+ * when the server is busy (429), at most six times; then that is the answer. Throws `CliError` for an unreachable host.
+ */
+export async function postJson(
+  { signal, clock }: Pick<CliContext, "signal" | "clock">,
+  url: string,
+  body: object,
+): Promise<JsonAnswer> {
+  for (let waits = 0; ; waits++) {
+    let response: Response;
+    let text: string | undefined;
+    try {
+      response = await fetch(url, {
+        method: "POST",
+        redirect: "manual",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          "user-agent": "kubectl-bind",
+        },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(defaultTimeoutMs)]),
+      });
+      text = await readAtMost(response, maxLength);
+    } catch (cause) {
+      if (signal.aborted) throw cause;
+      const message = `${url} cannot be reached (${failureReason(cause, defaultTimeoutMs)}).`;
+      throw new CliError("ProviderUnreachable", message, { cause });
+    }
+    if (response.status !== 429 || waits === mostWaits) {
+      return { status: response.status, body: jsonOf(text) };
+    }
+    const seconds = Number(response.headers.get("retry-after") ?? "2");
+    const waitMs = Number.isFinite(seconds) ? seconds * 1000 : longestWaitMs;
+    await clock.sleep(Math.min(longestWaitMs, Math.max(1000, waitMs)), { signal });
+  }
+}
+
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the text of an answer, or undefined if it has more characters than `limit`: then the rest is not read. */

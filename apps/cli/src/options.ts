@@ -38,6 +38,8 @@ export interface BindOptions extends CommonOptions {
   readonly allowAuthorizeUrl: string | undefined;
   /** Name of the app cluster for the provider's operators. Default: that of its kubeconfig context. */
   readonly clusterName: string | undefined;
+  /** Subject or verified e-mail address of the person who logs in; instead of a question. */
+  readonly loginAs: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -196,5 +198,6 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
     browser: values["browser"] !== false,
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
+    loginAs: text(values, "loginAs"),
   };
 }

@@ -107,6 +107,10 @@ function bindCommand(name: string, context: CliContext): Command {
       "--cluster-name <name>",
       "name of this cluster for the provider's operators (default: the kubeconfig context)",
     )
+    .option(
+      "--login-as <person>",
+      "continue without asking if the login has this subject or verified e-mail address, else fail",
+    )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();

@@ -38,3 +38,9 @@ export function providerDigests(view: StatusView): DigestRules<Digest> {
 
 /** Most objects of one kind that are read from a provider in one scope, which is a namespace or the whole cluster. */
 export const providerObjectsOfOneKind = 200_000;
+
+/**
+ * Memory that whole objects of one provider may take, about, in bytes: exports, mappings, ClusterBindings, claimed objects and events. A tenant has a
+ * few MiB of them, and the agent 512 MiB for all providers.
+ */
+export const providerWeight: number = 64 * 1024 * 1024;

@@ -1,4 +1,5 @@
 /** Errors of the konnector, apart from the answers of its API servers. */
+import { failureOutline } from "@klutch/kube";
 
 /** The app cluster is not the one that this agent started with (restored or swapped): nothing may be deleted because of what it says. */
 export class WrongClusterError extends Error {
@@ -27,11 +28,16 @@ export class WrongProviderError extends Error {
 /** A cluster did not list the needed objects in time. */
 export class NotFilledError extends Error {
   readonly code = "NotFilled";
+  readonly cluster: "the provider" | "the app cluster";
+  /** The message without a word of the cluster's answer. */
+  readonly outline: string;
 
-  constructor(cluster: string, timeoutMs: number, cause: unknown) {
-    const why = cause instanceof Error ? `: ${cause.message}` : "";
-    super(`${cluster} did not list what the agent needs within ${timeoutMs / 1000} s${why}`, { cause });
+  constructor(cluster: NotFilledError["cluster"], timeoutMs: number, cause: unknown) {
+    const what = `${cluster} did not list what the agent needs within ${timeoutMs / 1000} s`;
+    super(cause instanceof Error ? `${what}: ${cause.message}` : what, { cause });
     this.name = "NotFilledError";
+    this.cluster = cluster;
+    this.outline = `${what}: ${failureOutline(cause)}`;
   }
 }
 

@@ -7,12 +7,15 @@
  * | wildcards, subresources, names that are no DNS names | refused |
  * | core kinds other than those below; other groups than the API's own, so those of Kubernetes and Klutch too | refused |
  * | namespaces of Kubernetes or Klutch by name | refused |
- * | `secrets` that the provider owns; `configmaps` | plain |
- * | `secrets` of the app cluster by exact names | plain |
- * | other `secrets` of the app cluster; anything that takes over or replaces existing objects | grave |
+ * | `secrets` that the provider owns; `configmaps` of one owner | plain |
+ * | `secrets` of the app cluster, and `configmaps` of either side, by at most ten exact names in exact namespaces | plain |
+ * | others of these; anything that takes over or replaces existing objects | grave |
+ * | labels and annotations that the provider sets, by patterns for other keys than `safeKeyPatterns` | grave |
  * | `services`, `persistentvolumeclaims`; kinds of the API's own group | grave |
  */
-import { isDnsLabel } from "@klutch/kube-core";
+import { isDnsLabel, printable } from "@klutch/kube-core";
+import { shortList } from "./claim-words.ts";
+import { safeKeyPatterns } from "./crossing-keys.ts";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
@@ -57,21 +60,62 @@ function namespaceRefusal({ selector }: PermissionClaim): string | undefined {
   return found === undefined ? undefined : "it names a namespace that belongs to Kubernetes or to Klutch";
 }
 
+/** Returns all that may happen to a person who accepts, in sentences' ends; undefined when there is nothing. */
 function dangerOf(claim: PermissionClaim): string | undefined {
-  const { resource, selector, create, autoAdopt } = claim;
-  if (autoAdopt === true) return `the provider takes over ${resource} that exist in your cluster`;
-  if (create?.replaceExisting === true) return `the provider replaces ${resource} that exist in your cluster`;
-  if ((claim.group ?? "") !== "") {
-    return `the konnector gets rights on all ${resource} of this cluster, no matter who created them`;
-  }
-  if (resource === "secrets" && selector?.owner !== "Provider" && !hasExactNames(claim)) {
-    return "every Secret in a namespace that uses this API can leave your cluster, whatever it is for";
-  }
-  if (payload.includes(resource)) return undefined;
-  return `the konnector gets rights on all ${resource} of this cluster, which can reroute traffic or take up storage`;
+  const { resource, create, autoAdopt } = claim;
+  const dangers = [
+    ...(autoAdopt === true ? [`the provider takes over ${resource} that exist in your cluster`] : []),
+    ...(create?.replaceExisting === true
+      ? [`the provider replaces ${resource} that exist in your cluster`]
+      : []),
+    ...rightDangers(claim),
+    ...keyDangers(claim),
+  ];
+  return dangers.length === 0 ? undefined : dangers.join("; and ");
 }
 
-function hasExactNames({ selector }: PermissionClaim): boolean {
-  const names = selector?.names ?? [];
-  return names.length > 0 && names.every((name) => /^[-a-z0-9.]+$/.test(name));
+function rightDangers(claim: PermissionClaim): readonly string[] {
+  const { resource, selector } = claim;
+  const all = `the konnector gets rights on all ${resource} of this cluster`;
+  if ((claim.group ?? "") !== "") return [`${all}, no matter who created them`];
+  if (!payload.includes(resource)) return [`${all}, which can reroute traffic or take up storage`];
+  const isOneSided = resource === "configmaps" && selector?.owner !== undefined;
+  if (selector?.owner === "Provider" || isOneSided || isNarrow(claim)) return [];
+  const one = resource === "secrets" ? "Secret" : "ConfigMap";
+  const exact = exactNames(selector?.names);
+  if (exact === undefined)
+    return [`every ${one} in a namespace that uses this API can leave your cluster, whatever it is for`];
+  const guessed =
+    exact.length > mostNames ? `, and ${exact.length} names can hold guesses at ${one}s of others` : "";
+  return [
+    `a ${one} with one of ${exact.length} names can leave your cluster from ${exactNames(selector?.namespaces) === undefined ? "each namespace that uses this API" : "the namespaces above"}, whatever it is for${guessed}`,
+  ];
+}
+
+/** More exact names than this are as good as a pattern: one of them will fit. */
+const mostNames = 10;
+
+function isNarrow({ selector }: PermissionClaim): boolean {
+  const [names, namespaces] = [exactNames(selector?.names), exactNames(selector?.namespaces)];
+  return names !== undefined && namespaces !== undefined && names.length <= mostNames;
+}
+
+/** The names of a list that restricts to them; undefined when it holds anything else, or nothing. */
+function exactNames(names: readonly string[] = []): readonly string[] | undefined {
+  return names.length > 0 && names.every((name) => /^[-a-z0-9.]+$/.test(name)) ? names : undefined;
+}
+
+/** Keys of the API's own group are no exception: a provider calls its group what it likes, such as that of a controller here. */
+function keyDangers({ update = {} }: PermissionClaim): readonly string[] {
+  const { labels = [], annotations = [] } = update;
+  const { labelsOnConsumerOwnedObjects = [], annotationsOnConsumerOwnedObjects = [] } = update;
+  const asked = [labels, annotations, labelsOnConsumerOwnedObjects, annotationsOnConsumerOwnedObjects];
+  const steering = asked.flat().filter(({ pattern }) => !isSafeKey(pattern));
+  if (steering.length === 0) return [];
+  const shown = shortList([...new Set(steering.map(({ pattern }) => printable(pattern, 80)))]).join(", ");
+  return [`programs of your cluster may act on labels and annotations that the provider sets: ${shown}`];
+}
+
+function isSafeKey(pattern: string): boolean {
+  return safeKeyPatterns.includes(pattern) || pattern.startsWith("klutch.io/");
 }

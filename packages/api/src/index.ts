@@ -1,5 +1,10 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export * from "./accepted-claims.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
+export { binderPolicyManifests } from "./admission/binder.ts";
+export * from "./admission/konnector-container.ts";
+export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
+export { providerPolicyManifests } from "./admission/provider.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
 export * from "./claim-policy.ts";
 export * from "./claim-words.ts";
@@ -7,12 +12,13 @@ export {
   konnectorPolicyManifests,
   konnectorPolicyName,
   konnectorPolicyOf,
-  type KonnectorScope,
-  konnectorScopeOf,
 } from "./admission/konnector.ts";
+export { claimRights, type KonnectorScope, konnectorScopeOf } from "./admission/konnector-scope.ts";
 export * from "./cluster-key.ts";
+export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
+export * from "./crossing-keys.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";
@@ -67,6 +73,7 @@ export * from "./rbac.ts";
 export * from "./release.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";
+export { type AnswerKey, newAnswerKey } from "./sealed-answer.ts";
 export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

@@ -1,8 +1,10 @@
 /** Builds the manifests that the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
 import { consumerNamespace, konnectorName } from "./names.ts";
 import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.ts";
-import { bindingRoleName, userRoleName } from "./naming.ts";
-import { konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
+import { acceptedClaimsAnnotation, acceptedClaimsText } from "./accepted-claims.ts";
+import type { AnsweredPermissionClaim } from "./kinds/permission-claim.ts";
+import { bindingRoleName, crdNameOf, userRoleName } from "./naming.ts";
+import { bindingRules, konnectorClusterRules, konnectorNamespaceRules, type RuleOptions } from "./rbac.ts";
 
 /** A manifest as JSON. */
 export interface Manifest {
@@ -12,6 +14,7 @@ export interface Manifest {
     readonly name: string;
     readonly namespace?: string | undefined;
     readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
   };
   readonly [field: string]: unknown;
 }
@@ -121,9 +124,23 @@ export function bindingRoleManifests(name: string, rules: readonly unknown[]): r
   ];
 }
 
-/** Returns every role of one bound API in an app cluster: the konnector's with these rules and its role binding, and those of people. */
-export function boundApiRoleManifests(bindingName: string, rules: readonly unknown[]): readonly Manifest[] {
-  return [...bindingRoleManifests(bindingRoleName(bindingName), rules), ...userRoleManifests(bindingName)];
+/**
+ * Returns every role of one bound API in an app cluster: the konnector's, which records the accepted claims, its role binding, and those of
+ * people.
+ */
+export function boundApiRoleManifests(
+  resource: { readonly group?: string | undefined; readonly resource: string },
+  claims: readonly AnsweredPermissionClaim[],
+  options: RuleOptions = {},
+): readonly Manifest[] {
+  const name = crdNameOf(resource);
+  const [role, ...binding] = bindingRoleManifests(
+    bindingRoleName(name),
+    bindingRules(resource, claims, options),
+  );
+  const annotations = { [acceptedClaimsAnnotation]: acceptedClaimsText(claims) };
+  const recorded = role === undefined ? [] : [{ ...role, metadata: { ...role.metadata, annotations } }];
+  return [...recorded, ...binding, ...userRoleManifests(name)];
 }
 
 /**

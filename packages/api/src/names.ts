@@ -95,6 +95,13 @@ export const fieldManager = "klutch.anynines.com";
 
 /** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
 export const binderName = "klutch-binder";
+/**
+ * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed` or `redirect`, the way of the last login. Earlier plugins
+ * write none on the Secret.
+ */
+export const loginWayAnnotation = "klutch.anynines.com/login";
+/** ResourceQuota in each cluster namespace. */
+export const tenantQuotaName = "klutch-tenant";
 /** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */
 export const connectorRoleName = "control-plane-connector";
 /** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */
@@ -139,3 +146,14 @@ export const bindingCreatedAnnotation = "anynines.crossplane.io/servicebinding-c
 
 /** Label of ClusterRoles with rights on claims and composites that the backend is to have; value `true`. */
 export const aggregateToBackendLabel = "klutch.anynines.com/aggregate-to-backend";
+/** ClusterRole that aggregates these; its rules with the verbs below are the list of what the backend may hand out. */
+export const backendClaimsRoleName = "klutch-backend-claims";
+/** Verb of a rule in such a ClusterRole: app clusters may be given rights on the kind. It gives no one a right of Kubernetes. */
+export const offerVerb = "offer";
+/** Verb of a rule in such a ClusterRole: konnectors of control-plane mode may run the images that `resourceNames` say. */
+export const deployVerb = "deploy";
+
+/** Label by which Kubernetes holds the Pods of a namespace against a Pod Security Standard. */
+export const podSecurityLabel = "pod-security.kubernetes.io/enforce";
+/** The level of namespaces that the backend makes. */
+export const podSecurityLevel = "restricted";

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { acceptedClaimsText } from "./accepted-claims.ts";
+import { claimRights } from "./admission/konnector-scope.ts";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { bindingRoleManifests, konnectorManifests } from "./konnector-manifests.ts";
@@ -77,16 +79,14 @@ test("an app cluster's account can do in its cluster namespace what an existing 
 const dbs = { group: "example.org", resource: "dbs" };
 const claim = { group: "", resource: "secrets", version: "v1" } as const;
 
-test("the konnector changes the CRD of bindings and those of bound APIs, and no other", () => {
+test("the konnector changes the CRDs of bound APIs, and no other, that of bindings least of all", () => {
   const changes = (rules: readonly PolicyRule[]): unknown =>
     rules
       .filter(({ resources = [] }) => resources.includes("customresourcedefinitions"))
       .filter(({ verbs }) => verbs.some((verb) => ["update", "patch", "delete"].includes(verb)))
       .map(({ verbs, resourceNames }) => ({ verbs, resourceNames }));
   const verbs = ["update", "patch"];
-  assert.deepEqual(changes(konnectorClusterRules), [
-    { verbs, resourceNames: ["apiservicebindings.klutch.anynines.com"] },
-  ]);
+  assert.deepEqual(changes(konnectorClusterRules), []);
   assert.deepEqual(changes(bindingRules(dbs, [])), [{ verbs, resourceNames: ["dbs.example.org"] }]);
 });
 
@@ -98,6 +98,44 @@ test("a rejected claim gives the konnector no right", () => {
     rejected.filter((right) => right.includes("secrets")),
     [],
   );
+});
+
+test("a claim with names gives rights on the objects of these names only, and to create any, which the policy narrows", () => {
+  const of = (selector: object, options?: object): unknown =>
+    bindingRules(dbs, [{ ...claim, selector, state: "Accepted" }], options)
+      .slice(bindingRules(dbs, []).length)
+      .map(({ verbs, resourceNames }) => [verbs.join(" "), resourceNames]);
+  const all = "get list watch create update patch delete";
+  assert.deepEqual(of({ names: ["a", "b.c"] }), [
+    ["get list watch update patch delete", ["a", "b.c"]],
+    ["create", undefined],
+  ]);
+  assert.deepEqual(of({ owner: "Consumer", names: ["a"] }), [["get list watch", ["a"]]]);
+  // An agent of an earlier release watches all.
+  assert.deepEqual(of({ names: ["a"] }, { isWide: true }), [[all, undefined]]);
+  for (const names of [undefined, [], ["*"], ["a", "*"], ["a b"], "abcdefghijk".split("")])
+    assert.deepEqual(of({ names }), [[all, undefined]]);
+});
+
+test("the rights of a claim are listed by object, and by place no more once there are thousands", () => {
+  const selector = { names: ["a", "b"], namespaces: ["x", "y"], owner: "Consumer" } as const;
+  assert.deepEqual(claimRights({ ...claim, selector, update: { fields: ["data['tls.crt']"] } }), [
+    ...["read", "patch"].flatMap((verb) =>
+      ["x/a", "x/b", "y/a", "y/b"].map((object) => `${verb} secrets ${object}`),
+    ),
+    "field secrets data.tls.crt",
+  ]);
+  const names = Array.from({ length: 100 }, (_, at) => `n${at}`);
+  const many = claimRights({ ...claim, selector: { names, namespaces: names, owner: "Consumer" } });
+  assert.deepEqual([many.length, many[0]], [100, "read secrets */n0"]);
+  assert.deepEqual(claimRights({ ...claim, resource: "secrets' || true" }), []);
+});
+
+test("what people accepted has room on a role, or is refused as a whole", () => {
+  const names = Array.from({ length: 20_000 }, (_, at) => `name-${at}`);
+  const answered = [{ ...claim, selector: { names }, state: "Accepted" }] as const;
+  assert.throws(() => acceptedClaimsText(answered), /more than 200000/);
+  assert.equal(acceptedClaimsText([{ ...answered[0], state: "Rejected" }]), "[]");
 });
 
 test("claimed objects that the consumer owns are only read", () => {

@@ -1,5 +1,5 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
-import type { PolicyRule } from "@klutch/kube-core";
+import { isDnsSubdomain, type PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
 import { binderName, bindGroup, templateGroup } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
@@ -98,10 +98,9 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
   {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions"],
-    // RBAC cannot say which ones are created. Those of bound APIs may be changed by the binding's own role.
+    // RBAC cannot say which ones are created. Those of bound APIs may be changed by the binding's own role, that of bindings only by people.
     verbs: [...read, "create"],
   },
-  crdChanges("apiservicebindings", bindGroup),
   // `patch` is for the finalizer that keeps a binding until its unbinding is finished, and for the pinned provider.
   { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: [...read, "patch"] },
   { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },
@@ -119,10 +118,30 @@ export const konnectorNamespaceRules: readonly PolicyRule[] = [
   },
 ];
 
+/** Form of the konnector's rules. */
+export interface RuleOptions {
+  /** For an agent of an earlier release, which watches all objects of a claimed resource whatever names a claim gives. Default false. */
+  readonly isWide?: boolean | undefined;
+}
+
+/** More names have one watch and one rule for all objects, because each watch costs both sides (designs/0019). */
+const mostWatched = 10;
+
+/** The names in the app cluster that a claim is limited to, if they are few; undefined where all objects are watched. */
+export function watchedNames({
+  names = [],
+}: {
+  readonly names?: readonly string[] | undefined;
+}): readonly string[] | undefined {
+  const isNamed = names.length > 0 && names.length <= mostWatched && names.every(isDnsSubdomain);
+  return isNamed ? names : undefined;
+}
+
 /** Returns the rules of the konnector for one bound API: the resource itself and those of the accepted claims. */
 export function bindingRules(
   resource: { readonly group?: string | undefined; readonly resource: string },
   claims: readonly (AnsweredPermissionClaim | PermissionClaim)[],
+  options: RuleOptions = {},
 ): readonly PolicyRule[] {
   const group = resource.group ?? "";
   const accepted = claims.filter((claim) => !("state" in claim) || claim.state === "Accepted");
@@ -131,7 +150,7 @@ export function bindingRules(
     { apiGroups: [group], resources: [resource.resource], verbs: all },
     { apiGroups: [group], resources: [`${resource.resource}/status`], verbs: ["get", "update", "patch"] },
     crdChanges(resource.resource, group),
-    ...accepted.flatMap(claimRules),
+    ...accepted.flatMap((claim) => claimRules(claim, options)),
   ];
 }
 
@@ -145,15 +164,21 @@ function crdChanges(resource: string, group: string): PolicyRule {
   };
 }
 
-function claimRules(claim: PermissionClaim): readonly PolicyRule[] {
+function claimRules(claim: PermissionClaim, { isWide = false }: RuleOptions): readonly PolicyRule[] {
   const { resource, selector, update = {}, autoAdopt, autoDonate } = claim;
   const apiGroups = [claim.group ?? ""];
+  const names = isWide ? undefined : watchedNames(selector ?? {});
+  const only = names === undefined ? {} : { resourceNames: names };
   const isPayload = apiGroups[0] === "" && (resource === "secrets" || resource === "configmaps");
   const status: PolicyRule[] = isPayload
     ? []
-    : [{ apiGroups, resources: [`${resource}/status`], verbs: ["get", "update", "patch"] }];
-  if (selector?.owner !== "Consumer" || autoAdopt === true || autoDonate === true)
-    return [{ apiGroups, resources: [resource], verbs: all }, ...status];
+    : [{ apiGroups, resources: [`${resource}/status`], ...only, verbs: ["get", "update", "patch"] }];
+  if (selector?.owner !== "Consumer" || autoAdopt === true || autoDonate === true) {
+    if (names === undefined) return [{ apiGroups, resources: [resource], verbs: all }, ...status];
+    // RBAC does not see the name of an object that is created; the admission policy does.
+    const creation = { apiGroups, resources: [resource], verbs: ["create"] };
+    return [{ apiGroups, resources: [resource], ...only, verbs: withoutCreate }, creation, ...status];
+  }
   // The consumer's own objects are only read, unless the claim names what the provider may change in them.
   const changes = [
     update.fields,
@@ -161,7 +186,7 @@ function claimRules(claim: PermissionClaim): readonly PolicyRule[] {
     update.annotationsOnConsumerOwnedObjects,
   ];
   const mayChange = changes.some((list) => list !== undefined && list.length > 0);
-  return [{ apiGroups, resources: [resource], verbs: mayChange ? [...read, "patch"] : read }];
+  return [{ apiGroups, resources: [resource], ...only, verbs: mayChange ? [...read, "patch"] : read }];
 }
 
 /**
@@ -214,6 +239,7 @@ export const backendRules: readonly PolicyRule[] = [
   // Those of app clusters, to see that an operator deleted one.
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
   // By name only. A copy of another type must be deleted, in control-plane mode.
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.

@@ -1,5 +1,5 @@
 /** Words on the wire between a konnector without a valid credential and the backend: see designs/0005. */
-import { WireError } from "./wire.ts";
+import { WireError } from "./wire-fields.ts";
 
 /** Annotation on a cluster namespace: the public key that may renew its credential, or `revoked`: then people may not bind it either. */
 export const renewalKeyAnnotation = "klutch.anynines.com/renewal-key";
@@ -7,6 +7,8 @@ export const renewalKeyAnnotation = "klutch.anynines.com/renewal-key";
 export const lastRenewalAnnotation = "klutch.anynines.com/last-renewal";
 /** Annotation on a kubeconfig Secret of an app cluster: URL at which its credential can be renewed. */
 export const renewalUrlAnnotation = "klutch.anynines.com/renewal-url";
+/** Annotation on a kubeconfig Secret of an app cluster: origin of the backend that a person logged in to. The plugin writes it. */
+export const backendOriginAnnotation = "klutch.anynines.com/backend-origin";
 
 /** Annotation on a cluster namespace: the public key of the app cluster that a member's plugin proved at a login. */
 export const clusterKeyAnnotation = "klutch.anynines.com/cluster-key";
@@ -92,12 +94,22 @@ export function renewalUrlOf(serviceProviderSpec: unknown): string | undefined {
 
 /** The same check for a URL that was written down. */
 export function checkedRenewalUrl(text: unknown): string | undefined {
+  return plainUrlEndingIn(text, "/renew");
+}
+
+/** Returns the URL at which a backend takes confirmations of logins, by the same rules; it ends in `/confirm`. */
+export function checkedConfirmUrl(text: unknown): string | undefined {
+  return plainUrlEndingIn(text, "/confirm");
+}
+
+/** Returns the URL if it is https, or http on this machine, without credentials, query or fragment, and has this ending. */
+function plainUrlEndingIn(text: unknown, ending: string): string | undefined {
   if (typeof text !== "string" || text.length > 2_048 || !URL.canParse(text)) return undefined;
   const url = new URL(text);
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   const isSafe = url.protocol === "https:" || (url.protocol === "http:" && isLocal);
   const isPlain = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
-  return isSafe && isPlain && url.href === text && url.pathname.endsWith("/renew") ? text : undefined;
+  return isSafe && isPlain && url.href === text && url.pathname.endsWith(ending) ? text : undefined;
 }
 
 function fieldOf(value: unknown, name: string): unknown {

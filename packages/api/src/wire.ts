@@ -4,6 +4,7 @@ import { decodeControlPlaneId } from "./control-plane-id.ts";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
 import { withoutNulls } from "./foreign/read.ts";
+import { checkedConfirmUrl } from "./renewal.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
 
 export { WireError } from "./wire-fields.ts";
@@ -20,6 +21,8 @@ export interface BindingProvider {
   }[];
   /** Id of the control plane by `controlPlaneIdOf`. Optional: existing backends omit it, and existing plugins ignore it. */
   readonly controlPlaneId?: string;
+  /** URL at which a plugin confirms a login. Optional: existing backends have none, and existing plugins ignore it. */
+  readonly confirmUrl?: string;
 }
 
 /** A request inside a BindingResponse. */
@@ -42,7 +45,7 @@ export interface BindingResponse {
 
 const bindApiVersion = `${bindGroup}/v1alpha1` as const;
 
-/** Checks the body of `GET /export`; a `controlPlaneId` that is malformed is left out. Throws `WireError`. */
+/** Checks the body of `GET /export`; a `controlPlaneId` or `confirmUrl` that is malformed is left out. Throws `WireError`. */
 export function decodeBindingProvider(value: unknown): BindingProvider {
   const root = record(value, "BindingProvider");
   expectText(root, "kind", "BindingProvider");
@@ -57,6 +60,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       `${field}.oauth2CodeGrant.authenticatedURL`,
     );
     const controlPlaneId = decodeControlPlaneId(root["controlPlaneId"]);
+    const confirmUrl = checkedConfirmUrl(root["confirmUrl"]);
     return {
       kind: "BindingProvider",
       apiVersion: "v1alpha1",
@@ -64,6 +68,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       version: typeof root["version"] === "string" ? root["version"] : "",
       authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: url } }],
       ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
+      ...(confirmUrl === undefined ? {} : { confirmUrl }),
     };
   }
   throw new WireError(
@@ -85,6 +90,11 @@ export function decodeBindingResponse(encoded: string): BindingResponse {
   } catch {
     throw new WireError("response", "is not base64 of JSON");
   }
+  return readBindingResponse(value);
+}
+
+/** Checks a response that was decoded. Throws `WireError`. */
+export function readBindingResponse(value: unknown): BindingResponse {
   const root = record(value, "response");
   expectText(root, "kind", "BindingResponse");
   expectText(root, "apiVersion", bindApiVersion);

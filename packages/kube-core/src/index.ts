@@ -33,13 +33,13 @@ export {
   ownerReference,
 } from "./owner-reference.ts";
 export { collectionPath, objectPath } from "./paths.ts";
-export { sameQuantity } from "./quantity.ts";
+export { parseQuantity, sameQuantity } from "./quantity.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
 export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
-export { plainText, printable, printableLines } from "./text.ts";
+export { harmlessText, plainText, printable, printableLines } from "./text.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
 export { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";

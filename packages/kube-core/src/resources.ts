@@ -24,6 +24,8 @@ export const secrets: ResourceType = core("Secret", "secrets");
 export const configMaps: ResourceType = core("ConfigMap", "configmaps");
 /** Pods. */
 export const pods: ResourceType = core("Pod", "pods");
+/** ResourceQuotas: limits for the objects of one namespace. */
+export const resourceQuotas: ResourceType = core("ResourceQuota", "resourcequotas");
 /** ServiceAccounts. Tokens are their subresource `token`. */
 export const serviceAccounts: ResourceType = core("ServiceAccount", "serviceaccounts");
 /** Events of the core group, which most tools show. */

@@ -5,12 +5,14 @@
  * | for | function | such a character becomes |
  * |---|---|---|
  * | objects: conditions, events | `plainText` | a space |
+ * | a status that is copied | `harmlessText` | a space; line ends and tabs stay, and nothing is cut |
  * | a terminal | `printable`, `printableLines` | an escape as in JSON, so JSON still means the same and two names stay two |
  */
 
 /** Control and format characters (tags too), line separators, halves of pairs, characters without a meaning or without ink. */
 const unseemly = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u115f\u1160\u3164\uffa0]/gu;
 const runs = new RegExp(`(?:${unseemly.source})+`, "gu");
+const runsInLines = new RegExp(`[${unseemly.source}--[\\n\\t]]+`, "gv");
 const shortForms: Readonly<Record<string, string>> = {
   "\n": String.raw`\n`,
   "\r": String.raw`\r`,
@@ -31,6 +33,11 @@ export function plainText(text: string, limit = 1024): string {
   return plain.length <= limit && text.length <= limit * 2
     ? plain
     : `${plain.slice(0, limit - 1).toWellFormed()}…`;
+}
+
+/** The text without characters that do anything but break lines: the same text where there are none. */
+export function harmlessText(text: string): string {
+  return text.replace(runsInLines, " ");
 }
 
 /** Foreign text for a place inside a line: no character of it does anything, and it is cut after `maxLength` (1000) characters. */

@@ -6,6 +6,7 @@ import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
 import type { Cached, Change } from "./cache/store.ts";
 import { ConcurrencyLimit } from "./queue/concurrency-limit.ts";
+import type { Groups } from "./queue/waiting.ts";
 import type { WakeReason } from "./queue/wake.ts";
 import { type AddOptions, WorkQueue } from "./queue/work-queue.ts";
 import { ReconcileRun, wakeReasons } from "./reconcile-run.ts";
@@ -39,6 +40,8 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** Number of keys worked on at the same time; "adaptive" learns it from the latency of requests sent through `observeLatency`. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
+  /** Lets groups of keys take turns, so that one with many keys does not hold up the others. Default: all keys are one group. */
+  readonly groups?: Groups | undefined;
   /** First wait after an error other than a conflict; it doubles with each further one, up to `maxDelayMs`. Default 5. */
   readonly baseDelayMs?: number | undefined;
   /** Longest wait after errors, unless the server asks for a longer one. Default 60 000. */
@@ -81,6 +84,7 @@ export class Controller {
       metrics === undefined ? undefined : new ControllerMetrics(options.name, metrics, this.#clock);
     this.#queue = new WorkQueue({
       observer: this.#metrics,
+      groups: options.groups,
       maxDelayMs: options.maxDelayMs,
       maxConcurrent:
         concurrency === undefined ? undefined : (priority) => concurrency.maxConcurrent(priority),

@@ -3,30 +3,58 @@ import { TransportError } from "./errors.ts";
 
 /** Longest bodies in bytes. */
 export interface BodyLimits {
-  /** Limit for anything but a page of a list. Default 16 MiB: an object has at most about 1.5 MiB in etcd. */
+  /** Limit for anything but a page of a list. Default 3 MiB: an object has at most about 1.5 MiB in etcd. */
   readonly object?: number | undefined;
-  /** Limit for one page of a list. Default 64 MiB. A longer page is requested again with fewer objects. */
+  /** Limit for one page of a list. Default 8 MiB. A longer page is requested again with fewer objects. */
   readonly page?: number | undefined;
 }
 
 /** The defaults. */
 export const bodyLimits: Readonly<Record<"object" | "page", number>> = {
-  object: 16 * 1024 * 1024,
-  page: 64 * 1024 * 1024,
+  object: 3 * 1024 * 1024,
+  page: 8 * 1024 * 1024,
 };
+
+/** Longer bodies are read a few at a time: many at once would fill the memory, each within its limit. */
+const largeFrom = 1024 * 1024;
+const largeAtOnce = 2;
+
+/** Gives the bodies of one server their turns. */
+export type Turns = () => Promise<Disposable>;
+
+/** Returns turns of which `largeAtOnce` are out at a time, first come, first served. */
+export function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  let free = largeAtOnce;
+  return async () => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return {
+      [Symbol.dispose]: () => {
+        const next = waiting.shift();
+        if (next === undefined) free++;
+        else next();
+      },
+    };
+  };
+}
 
 /** The text of a body. Throws `TransportError` with code `TooLarge`; the rest is not read then. */
 export async function boundedText(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
   action: string,
+  turns: Turns,
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
+  using stack = new DisposableStack();
   for await (const chunk of body) {
+    const before = length;
     length += chunk.length;
     if (length > limitBytes) throw tooLarge(limitBytes, action);
     chunks.push(chunk);
+    if (before <= largeFrom && length > largeFrom) stack.use(await turns());
   }
   return Buffer.concat(chunks, length).toString("utf8");
 }

@@ -69,9 +69,10 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
     writeGuard,
     limits: options.bodyLimits,
   });
+  const onLeftOut = reportLeftOut(options.logger, clock);
   return {
     clusterName: config.name,
-    ...readVerbs(send),
+    ...readVerbs(send, onLeftOut),
     ...writeVerbs(send),
     async *watch<T extends KubeObject>(type: ResourceType, watchOptions: WatchOptions = {}) {
       const { idleTimeoutMs = defaultIdleTimeoutMs, signal, metadataOnly } = watchOptions;
@@ -90,7 +91,8 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
         throw decodeError(response.status, text, response.retryAfter, what);
       }
       watchOptions.onOpen?.();
-      yield* decodeWatch<T>(response, { what, idleTimeoutMs, signal });
+      const leftOut = (excess: string): void => onLeftOut(what, excess);
+      yield* decodeWatch<T>(response, { what, idleTimeoutMs, signal, onLeftOut: leftOut });
     },
     async request({ method, path, query, body, contentType, signal }) {
       const suffix = query === undefined ? "" : `?${new URLSearchParams(query).toString()}`;
@@ -113,7 +115,23 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
   };
 }
 
-function readVerbs(send: Send): Pick<KubeClient, "get" | "find" | "list" | "listAll"> {
+/** Reports that an object which exceeds a bound was left out of a list or a watch. */
+type OnLeftOut = (what: string, excess: string) => void;
+
+/** A hostile server could fill the log. */
+const leftOutEveryMs = 60_000;
+
+function reportLeftOut(logger: Logger | undefined, clock: Clock): OnLeftOut {
+  let quietUntil = Number.NEGATIVE_INFINITY;
+  return (what, excess) => {
+    const now = clock.monotonic();
+    if (now < quietUntil) return;
+    quietUntil = now + leftOutEveryMs;
+    logger?.warn("an object is left out, and further ones within a minute are not told", { what, excess });
+  };
+}
+
+function readVerbs(send: Send, onLeftOut: OnLeftOut): Pick<KubeClient, "get" | "find" | "list" | "listAll"> {
   const get: KubeClient["get"] = async (type, ref, { signal } = {}) => {
     const what = `get ${describe(type, ref)}`;
     return decodeObject(
@@ -133,7 +151,7 @@ function readVerbs(send: Send): Pick<KubeClient, "get" | "find" | "list" | "list
       isLarge: options.continueToken !== undefined,
       accept: options.metadataOnly === true ? metadataAccept("PartialObjectMetadataList") : undefined,
     });
-    return decodeList(text, what, type.kind);
+    return decodeList(text, what, type.kind, (excess) => onLeftOut(what, excess));
   };
   return { get, list, ...derivedReads({ get, list }) };
 }

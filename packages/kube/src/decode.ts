@@ -4,19 +4,28 @@ import {
   type KubeObject,
   listAt,
   parseExactJson,
+  plainText,
   soundMetadata,
   textAt,
   valueAt,
 } from "@klutch/kube-core";
+import { excessIn, parsableList } from "./bounds.ts";
 import { ApiError, TransportError } from "./errors.ts";
 import type { ListPage } from "./types.ts";
 
-/** Parses JSON text as `parseExactJson` does; `what` names the answer in the error. */
+/** Parses JSON text as `parseExactJson` does, within the bounds of `bounds.ts`; `what` names the answer in the error. */
 export function parseJson(text: string, what: string): unknown {
+  const excess = excessIn(text);
+  if (excess !== undefined) throw new TransportError("TooLarge", `${what} ${excess}, so it is not read`);
+  return parse(text, what);
+}
+
+function parse(text: string, what: string): unknown {
   try {
     return parseExactJson(text);
   } catch (cause) {
-    throw new TransportError("Decode", `${what} is not JSON: ${text.slice(0, 120)}`, { cause });
+    // Without a word of the text: who chose the server's address must not read it in our messages.
+    throw new TransportError("Decode", `${what} is not JSON (${text.length} characters)`, { cause });
   }
 }
 
@@ -32,13 +41,23 @@ export function decodeObject<T extends KubeObject>(value: unknown, what: string)
   return (metadata === value["metadata"] ? value : { ...value, metadata }) as unknown as T;
 }
 
-/** Decodes one page; items get the list's apiVersion and kind, which the server leaves out of them. */
-export function decodeList<T extends KubeObject>(text: string, what: string, kind: string): ListPage<T> {
-  const value = parseJson(text, what);
+/**
+ * Decodes one page; items get the list's apiVersion and kind, which the server leaves out of them. An object that exceeds a bound is left out, and
+ * `onLeftOut` gets why.
+ */
+export function decodeList<T extends KubeObject>(
+  text: string,
+  what: string,
+  kind: string,
+  onLeftOut?: (excess: string) => void,
+): ListPage<T> {
+  const parsable = parsableList(text, what, onLeftOut);
+  const value = parse(parsable, what);
   if (!isRecord(value) || !isRecord(value["metadata"]))
     throw new TransportError("Decode", `${what} is not a list`);
   const { metadata, apiVersion, items } = value;
-  const list = listAt(items);
+  const all = listAt(items);
+  const list = parsable === text ? all : all.filter((item) => item !== null);
   return {
     resourceVersion: textAt(metadata, "resourceVersion") ?? "",
     continueToken: textAt(metadata, "continue"),
@@ -50,7 +69,14 @@ export function decodeList<T extends KubeObject>(text: string, what: string, kin
   };
 }
 
-/** Reads a `Status` body, or makes the best of any other error answer. */
+/** Longest message of a server that is quoted. */
+const longestMessage = 2_048;
+const longestReason = 64;
+
+/**
+ * Reads a `Status` body, or makes the best of any other error answer. Only the message of a `Status` is quoted, cleaned and bounded: other
+ * text may be a document of a server that a stranger's kubeconfig leads to.
+ */
 export function decodeError(
   status: number,
   text: string,
@@ -59,15 +85,25 @@ export function decodeError(
 ): ApiError {
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    if (excessIn(text) === undefined) body = JSON.parse(text);
   } catch {
     body = undefined;
   }
-  const said = valueAt(body, "message");
-  const message = typeof said === "string" ? said : text.slice(0, 300).trim();
+  return errorOf(status, body, retryAfter, what);
+}
+
+/** As `decodeError`, of a body that was parsed; undefined when it was not JSON. */
+export function errorOf(
+  status: number,
+  body: unknown,
+  retryAfter: string | undefined,
+  what: string,
+): ApiError {
+  const said = valueAt(body, "kind") === "Status" ? textAt(body, "message") : undefined;
+  const message = said === undefined ? "" : plainText(said, longestMessage);
   return new ApiError({
     status,
-    reason: textAt(body, "reason") ?? "",
+    reason: textAt(body, "reason")?.slice(0, longestReason) ?? "",
     message: `${what}: ${message === "" ? `HTTP ${status}` : message}`,
     details: valueAt(body, "details"),
     retryAfterMs: retryAfterOf(retryAfter, body),

@@ -38,6 +38,7 @@ export type TransportErrorCode =
   | "Tls"
   | "Decode"
   | "TooLarge"
+  | "Endless"
   | "Auth";
 
 /** No answer, or one that is not JSON of the API. For a write it is unknown whether it took effect. */
@@ -110,6 +111,39 @@ export function isGone(error: unknown): error is ApiError {
     error instanceof ApiError &&
     (error.status === 410 || error.reason === "Expired" || error.reason === "Gone")
   );
+}
+
+/** The reasons that API servers give (apimachinery, `metav1.StatusReason`). */
+const statusReasons: ReadonlySet<string> = new Set([
+  "AlreadyExists",
+  "BadRequest",
+  "Conflict",
+  "Expired",
+  "Forbidden",
+  "Gone",
+  "InternalError",
+  "Invalid",
+  "MethodNotAllowed",
+  "NotAcceptable",
+  "NotFound",
+  "RequestEntityTooLarge",
+  "ServerTimeout",
+  "ServiceUnavailable",
+  "StoreReadError",
+  "Timeout",
+  "TooManyRequests",
+  "Unauthorized",
+  "UnsupportedMediaType",
+]);
+
+/**
+ * Says how a request failed without a word of the answer or of the network: for a reader who may have chosen the address, and must not see
+ * the server behind it.
+ */
+export function failureOutline(error: unknown): string {
+  if (!(error instanceof ApiError)) return "no usable answer came";
+  const { status, reason } = error;
+  return statusReasons.has(reason) ? `the answer was ${status} (${reason})` : `the answer was ${status}`;
 }
 
 const tlsCodes = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/;

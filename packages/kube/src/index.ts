@@ -6,6 +6,7 @@ export { decodeObject, parseJson } from "./decode.ts";
 export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
 export {
   ApiError,
+  failureOutline,
   FencedError,
   isAlreadyExists,
   isConflict,

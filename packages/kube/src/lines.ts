@@ -1,8 +1,9 @@
 /** Splits a byte stream into lines without ever holding more than one line. */
+import { bodyLimits } from "./body-text.ts";
 import { TransportError } from "./errors.ts";
 
-/** The longest accepted line in characters; etcd's request limit keeps objects far below it. */
-const defaultMaxLength = 16 * 1024 * 1024;
+/** The longest accepted line in characters: that of an object, which etcd's request limit keeps far below it. */
+const defaultMaxLength = bodyLimits.object;
 
 /**
  * Yields each non-empty line. Characters split between chunks are put together. A last line without its newline is an error:

@@ -69,6 +69,29 @@ test("a page on which nothing matched does not make the next ones small", async 
   assert.deepEqual(asked, [32, 256, 1000]);
 });
 
+for (const [what, itemsOf, most] of [
+  ["empty pages", 0, 100],
+  ["pages of one object", 1, 2_000],
+] as const) {
+  test(`a list without an end is given up: ${what}`, async () => {
+    let pages = 0;
+    const list = async (): Promise<ListPage<DynamicObject>> => {
+      const items = Array.from({ length: itemsOf }, () => ({
+        apiVersion: "v1",
+        kind: "Thing",
+        metadata: {},
+      }));
+      return { items, resourceVersion: "7", length: 100, continueToken: String(++pages) };
+    };
+    const all = Array.fromAsync(listPages({ list: list as KubeClient["list"] }, type));
+    await assert.rejects(all, {
+      code: "Endless",
+      message: new RegExp(`list things: the server sent ${most} pages`),
+    });
+    assert.equal(pages, most);
+  });
+}
+
 test("a limit that the caller gives holds for all pages, and scope and signal are passed on", async () => {
   const { client, asked } = listOf(10, () => 100);
   const { signal } = new AbortController();

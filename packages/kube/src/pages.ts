@@ -8,9 +8,15 @@ const largestLimit = 1000;
 /** Characters. One page is parsed at once, so it is also the longest time for which the event loop stands still. */
 const wantedLength = 2 * 1024 * 1024;
 
+/** Two thousand pages are two million small objects, or four gibibytes of others. */
+const mostPages = 2_000;
+/** Pages in a row on which nothing matched: API servers fill them. */
+const mostEmptyPages = 100;
+
 /**
  * Yields the pages of a list, all of one version. The next page is on its way while the caller works on the last one. Without `limit`
- * each page requests the number of objects that made about two mebibytes of the page before.
+ * each page requests the number of objects that made about two mebibytes of the page before. Throws `TransportError` with code `Endless` for a
+ * list that does not come to an end.
  */
 export async function* listPages<T extends KubeObject>(
   client: Pick<KubeClient, "list">,
@@ -20,13 +26,17 @@ export async function* listPages<T extends KubeObject>(
   let limit = options.limit ?? firstLimit;
   let token = options.continueToken;
   let next: Promise<ListPage<T>> | undefined = client.list<T>(type, { ...options, limit });
-  while (next !== undefined) {
+  let empty = 0;
+  for (let pages = 1; next !== undefined; pages++) {
     const asked = limit;
     const page: ListPage<T> = await next.catch((error: unknown) => {
       if (!isTooLarge(error) || asked === 1 || options.limit !== undefined) throw error;
       return smaller<T>(client, type, { ...options, continueToken: token }, asked);
     });
     const { continueToken } = page;
+    empty = page.items.length === 0 ? empty + 1 : 0;
+    if (continueToken !== undefined && (pages === mostPages || empty === mostEmptyPages))
+      throw endless(type, pages);
     token = continueToken;
     limit = options.limit ?? limitAfter(page, limit);
     next =
@@ -51,6 +61,11 @@ async function smaller<T extends KubeObject>(
     if (!isTooLarge(error) || limit === 1) throw error;
     return smaller<T>(client, type, options, limit);
   }
+}
+
+function endless({ plural }: ResourceType, pages: number): TransportError {
+  const message = `list ${plural}: the server sent ${pages} pages and names one more each time, so the list was given up`;
+  return new TransportError("Endless", message);
 }
 
 function isTooLarge(error: unknown): boolean {

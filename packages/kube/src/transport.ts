@@ -9,7 +9,7 @@ import { Agent, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterConfig, Impersonation } from "./config.ts";
-import { boundedText, tooLarge } from "./body-text.ts";
+import { boundedText, createTurns, tooLarge, type Turns } from "./body-text.ts";
 import { TransportError, toTransportError } from "./errors.ts";
 import { closeLateStream } from "./late-streams.ts";
 
@@ -49,6 +49,10 @@ subscribe("http2.client.stream.created", closeLateStream);
 
 const headersTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
+/** Longest time for the whole body of an answer; a watch has none. */
+const bodyDeadlineMs = 300_000;
+/** Read in one go when the server names its length. */
+const shortBody = 1024 * 1024;
 /** For large answers; more of them wait. */
 const largeConnections = 4;
 /** For requests with a body; more of them wait. */
@@ -71,17 +75,18 @@ export function createTransport(
     ),
   };
   const auth = createAuthSource(config.auth, options.clock);
+  const turns = createTurns();
   return {
     async send(wire) {
       const agent =
         wire.isLarge === true ? agents.large : wire.body === undefined ? agents.usual : agents.body;
-      const first = await sendOnce(config, agent, auth, options.userAgent, wire);
+      const first = await sendOnce(config, agent, { auth, turns, ...options }, wire);
       if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
         return first;
       // The cached credential has been replaced or has expired early: read it again, once.
       await first.discard();
       auth.invalidate();
-      return sendOnce(config, agent, auth, options.userAgent, wire);
+      return sendOnce(config, agent, { auth, turns, ...options }, wire);
     },
     close: async () => void (await Promise.all(Object.values(agents).map((agent) => agent.destroy()))),
   };
@@ -109,11 +114,17 @@ function createAgent(
   });
 }
 
+interface SendParts {
+  readonly auth: AuthSource;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly userAgent: string;
+}
+
 async function sendOnce(
   config: ClusterConfig,
   agent: Agent,
-  auth: AuthSource,
-  userAgent: string,
+  { auth, turns, clock, userAgent }: SendParts,
   wire: WireRequest,
 ): Promise<WireResponse> {
   const action = `${wire.method} ${config.server}${wire.path.split("?")[0]}`;
@@ -146,21 +157,34 @@ async function sendOnce(
       text: async (limitBytes) => {
         // The connection holds the server to the length that it has named.
         const named = Number(response.headers["content-length"]);
+        const { body } = response;
+        // A body that comes drop by drop is never silent for long.
+        const cancel = clock.schedule(bodyDeadlineMs, () => body.destroy(new BodyTimeoutError()));
         try {
-          if (named <= limitBytes) return await response.body.text();
+          if (named <= Math.min(limitBytes, shortBody)) return await body.text();
           if (named > limitBytes) {
-            response.body.destroy();
+            body.destroy();
             throw tooLarge(limitBytes, action);
           }
-          return await boundedText(chunks(response.body), limitBytes, action);
+          return await boundedText(chunks(body), limitBytes, action, turns);
         } catch (error) {
           return translate(error);
+        } finally {
+          cancel();
         }
       },
       discard: () => response.body.dump({ limit: 65_536 }).catch(() => undefined),
     };
   } catch (error) {
     throw toTransportError(error, action, whose);
+  }
+}
+
+class BodyTimeoutError extends Error {
+  readonly code = "ETIMEDOUT";
+
+  constructor() {
+    super(`the answer did not end within ${bodyDeadlineMs / 1000} s`);
   }
 }
 

@@ -1,13 +1,14 @@
 /** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
 import { isRecord, type KubeObject, numberAt } from "@klutch/kube-core";
-import { decodeError, decodeObject, parseJson } from "./decode.ts";
+import { excessIn } from "./bounds.ts";
+import { decodeObject, errorOf, parseJson } from "./decode.ts";
 import { TransportError, WatchStalledError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
 import type { WireResponse } from "./transport.ts";
 import type { WatchEvent } from "./types.ts";
 
 /**
- * Yields the events of an open watch until the server ends it. Throws `ApiError` for an ERROR event (410 means: list again),
+ * Yields the events of an open watch until the server ends it. An event that exceeds a bound (bounds.ts) is left out. Throws `ApiError` for an ERROR event (410 means: list again),
  * `WatchStalledError` after `idleTimeoutMs` of silence, `TransportError` when the connection breaks.
  */
 export async function* decodeWatch<T extends KubeObject>(
@@ -16,10 +17,16 @@ export async function* decodeWatch<T extends KubeObject>(
     readonly what: string;
     readonly idleTimeoutMs: number;
     readonly signal: AbortSignal | undefined;
+    /** Called with the bound that an event exceeds. */
+    readonly onLeftOut?: ((excess: string) => void) | undefined;
   },
 ): AsyncGenerator<WatchEvent<T>> {
   try {
-    for await (const line of splitLines(response.body)) yield decodeEvent<T>(line, options.what);
+    for await (const line of splitLines(response.body)) {
+      const excess = excessIn(line);
+      if (excess === undefined) yield decodeEvent<T>(line, options.what);
+      else options.onLeftOut?.(excess);
+    }
   } catch (error) {
     if (options.signal?.aborted === true) throw options.signal.reason;
     if (isIdleTimeout(error)) throw new WatchStalledError(options.idleTimeoutMs, { cause: error });
@@ -52,7 +59,7 @@ function decodeEvent<T extends KubeObject>(line: string, what: string): WatchEve
     }
     case "ERROR": {
       const status = numberAt(object, "code") ?? 500;
-      throw decodeError(status, JSON.stringify(object), undefined, what);
+      throw errorOf(status, object, undefined, what);
     }
     default:
       throw new TransportError("Decode", `${what}: unknown event type ${JSON.stringify(type)}`);

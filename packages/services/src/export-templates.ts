@@ -1,6 +1,7 @@
 /** Builds the templates that offer the claims to app clusters. */
 import {
   hiddenFieldsAnnotation,
+  type OfferingTemplate,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
   templateGroup,
@@ -19,7 +20,7 @@ export interface TemplateManifest {
     readonly labels?: Readonly<Record<string, string>> | undefined;
     readonly annotations?: Readonly<Record<string, string>> | undefined;
   };
-  readonly spec: object;
+  readonly spec: OfferingTemplate["spec"];
 }
 
 /** Crossplane's own fields of a composite's spec. Users only choose a Composition. */
@@ -36,7 +37,7 @@ function template(
   generation: Generation,
   kind: string,
   { labels, annotations = {} }: Pick<TemplateManifest["metadata"], "labels" | "annotations">,
-  more: object = {},
+  more: Pick<OfferingTemplate["spec"], "permissionClaims"> = {},
 ): TemplateManifest {
   const { plural, group } = claimResource(kind, generation);
   const all =
@@ -61,7 +62,11 @@ export function instanceTemplate(generation: Generation, { kind, type }: DataSer
 }
 
 /** A kind of all services: app clusters are offered the types of those that are offered to them. */
-function sharedTemplate(generation: Generation, kind: string, more: object = {}): TemplateManifest {
+function sharedTemplate(
+  generation: Generation,
+  kind: string,
+  more: Pick<OfferingTemplate["spec"], "permissionClaims"> = {},
+): TemplateManifest {
   const annotations = { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" };
   return template(generation, kind, { annotations }, more);
 }

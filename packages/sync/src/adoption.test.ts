@@ -99,10 +99,10 @@ test("items of a list that we share with others are copied with only our fields"
 test("what only the provider made is copied whole, but for its marks", () => {
   const provider = providerWidget(
     { size: 7 },
-    { labels: { "crossplane.io/x": "y", kept: "z" }, annotations: {} },
+    { labels: { "crossplane.io/x": "y", grafana_dashboard: "1", team: "z" }, annotations: {} },
   );
   assert.deepEqual(adopted(provider).spec, { size: 7 });
-  assert.deepEqual(adopted(provider).metadata.labels, { kept: "z" });
+  assert.deepEqual(adopted(provider).metadata.labels, { team: "z" });
 });
 
 test("a claim that was made from its upstream object is handed over, also after a restart in between", () => {

@@ -17,6 +17,7 @@ import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-c
 import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import type { Tenant } from "./namespaces.ts";
 import { belongsToItsCluster, refusedSecretType } from "./secret-types.ts";
+import { harmlessStatus } from "./status-conditions.ts";
 
 /** Both sides of one claimed object. */
 export interface ObservedClaimed {
@@ -198,9 +199,10 @@ function planSource(
     return { step: { do: "patch", on: back, ref: refOfObject(source), uid, patch } };
   }
   if (observed.statusSubresource !== true || source.status === undefined) return none;
-  if (jsonEqual(source.status, copy.status)) return none;
+  const status = on === "consumer" ? harmlessStatus(source.status) : source.status;
+  if (jsonEqual(status, copy.status)) return none;
   const uid = copy.metadata.uid ?? "";
-  return { step: { do: "writeStatus", on, ref: refOfObject(copy), uid, status: source.status } };
+  return { step: { do: "writeStatus", on, ref: refOfObject(copy), uid, status } };
 }
 
 function planRemoval(

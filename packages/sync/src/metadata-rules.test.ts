@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adoptedContent } from "./adoption.ts";
 import { travellingContent } from "./content.ts";
-import { defaultMetadataRule } from "./metadata-rules.ts";
+import { defaultMetadataRule, mayReachConsumer } from "./metadata-rules.ts";
 import { consumerWidget, providerWidget } from "./testing/objects.ts";
 
 /** The labels and annotations that each tool puts on an object that it applies, and those with which people steer it. */
@@ -95,3 +95,14 @@ for (const [tool, { labels, annotations }] of Object.entries(tools)) {
     );
   });
 }
+
+test("of the keys without a domain those cross that name an application; others steer programs, and cross by a pattern only", () => {
+  const crossing = (keys: readonly string[], patterns?: readonly string[]): readonly string[] =>
+    keys.filter((key) => mayReachConsumer(key, patterns));
+  const steering = ["grafana_dashboard", "grafana_datasource", "owner", "k8s-sidecar-target-directory"];
+  assert.deepEqual(crossing(steering), []);
+  assert.deepEqual(crossing(steering, ["grafana_*"]), ["grafana_dashboard", "grafana_datasource"]);
+  const known = ["app", "team", "tier", "service-binding", "app.kubernetes.io/name", "klutch.io/note"];
+  assert.deepEqual(crossing(known), known);
+  assert.deepEqual(crossing(["argocd.argoproj.io/secret-type", "kubernetes.io/x"], ["*"]), []);
+});

@@ -1,4 +1,5 @@
 /** Decides which labels and annotations are propagated to the provider, and which come back. */
+import { keptKeyPatterns, ownershipMarks, safeKeyPatterns } from "@klutch/api";
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
 /** A key is propagated when it is allowed and not denied. */
@@ -6,35 +7,6 @@ export interface MetadataRule {
   readonly allow: KeyMatcher;
   readonly deny: KeyMatcher;
 }
-
-/**
- * By what tools that apply and prune know which objects are theirs, and what steers them. A copy that bears it in another cluster is taken for
- * one that is no longer wanted, and deleted. `app.kubernetes.io/instance` is Argo CD's label unless it is told another, and
- * `app.kubernetes.io/managed-by` is Helm's; both are never propagated to the provider.
- */
-const ownershipMarks: readonly string[] = [
-  // Argo CD and its notifications.
-  "app.kubernetes.io/instance",
-  "*.argoproj.io/*",
-  // Flux.
-  "fluxcd.io/*",
-  "*.fluxcd.io/*",
-  "fluxcd.controlplane.io/*",
-  // Helm.
-  "app.kubernetes.io/managed-by",
-  "meta.helm.sh/*",
-  "helm.sh/*",
-  // kubectl apply --prune with an apply set; inventories of cli-utils, kpt and Config Sync; kapp; Fleet.
-  "applyset.kubernetes.io/*",
-  "cli-utils.sigs.k8s.io/*",
-  "config.k8s.io/*",
-  "config.kubernetes.io/*",
-  "configsync.gke.io/*",
-  "configmanagement.gke.io/*",
-  "kapp.k14s.io/*",
-  "objectset.rio.cattle.io/*",
-  "fleet.cattle.io/*",
-];
 
 /**
  * Everything except Klutch's own keys, keys that steer the control plane's machinery (a tenant's `crossplane.io/external-name` could
@@ -53,35 +25,14 @@ export const defaultMetadataRule: MetadataRule = {
   ]),
 };
 
-/**
- * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
- * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
- * not use unasked.
- */
-const isKnownSafe = keyMatcher([
-  "app.kubernetes.io/name",
-  "app.kubernetes.io/version",
-  "app.kubernetes.io/component",
-  "app.kubernetes.io/part-of",
-  "klutch.io/*",
-]);
-
-/** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const isKeptOnProvider = keyMatcher([
-  "kubernetes.io/*",
-  "*.kubernetes.io/*",
-  "k8s.io/*",
-  "*.k8s.io/*",
-  "klutch.anynines.com/*",
-  "*.klutch.anynines.com/*",
-  ...ownershipMarks,
-]);
+const isKnownSafe = keyMatcher(safeKeyPatterns);
+const isKeptOnProvider = keyMatcher(keptKeyPatterns);
 
 /** Returns true if the label or annotation of a provider's object may reach the app cluster; `patterns` come from the accepted permission claim. */
 export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
   if (!isSafe && isKeptOnProvider(key)) return false;
-  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
+  return patterns === undefined ? isSafe : matchesAny(key, patterns);
 }
 
 /** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */

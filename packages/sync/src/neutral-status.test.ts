@@ -5,6 +5,7 @@ import { recordAt, recordsAt } from "@klutch/kube-core";
 import fc from "fast-check";
 import { claimStatusText, isBehind, isUnanswered, providerStatusText } from "./neutral-status.ts";
 import { projectStatus, type StatusCase } from "./status-projection.ts";
+import { plainView } from "./status-view.ts";
 import { before, claimOf, fullView as full, providerOf, ready } from "./testing/statuses.ts";
 
 const now = Date.UTC(2026, 0, 2);
@@ -22,7 +23,11 @@ const condition = fc.record(
     status: fc.constantFrom("True", "False", "Unknown", "Odd"),
     observedGeneration: number,
     reason: fc.constantFrom("Available", "SpecNotSent", specObservedReason("aa"), specObservedReason("bb")),
-    message: fc.constantFrom("x", "; of the one before it said True (Available)"),
+    message: fc.constantFrom(
+      "x",
+      "; of the one before it said True (Available)",
+      "x\u001b[2J\r\u202e\u0000y",
+    ),
     lastTransitionTime: fc.constantFrom(before, "2025-01-01T00:00:00Z"),
   },
   { requiredKeys: ["type", "status"] },
@@ -148,3 +153,21 @@ test("a claim that waits for its provider's first word says so in its text", () 
   );
   assert.equal(claimStatusText(claimOf(1, { observedGeneration: -1 }), full), undefined);
 });
+
+const raw = { reason: "Avail\u202eable", message: "up\u001b[2J\r and\u0000 well\nsince noon" };
+const clean = { reason: "Avail able", message: "up [2J  and  well\nsince noon" };
+for (const [what, seen] of [
+  ["in the claim's generations", full],
+  ["copied unchanged", plainView],
+] as const) {
+  test(`a status ${what} comes without what steers a terminal, and is written once, also where an older agent wrote it raw`, () => {
+    const provider = providerOf(1, { conditions: [ready("True", raw)] });
+    const older = claimOf(1, { conditions: [ready("True", { ...raw, observedGeneration: 1 })] });
+    const shown = projectStatus({ view: seen, claim: older, provider, notSent: undefined, now });
+    const [condition] = recordsAt(shown, "conditions");
+    assert.deepEqual({ reason: condition?.["reason"], message: condition?.["message"] }, clean);
+    const theirs = providerStatusText(provider, seen);
+    assert.notEqual(claimStatusText(older, seen), theirs);
+    assert.equal(claimStatusText({ ...older, status: shown }, seen), theirs);
+  });
+}

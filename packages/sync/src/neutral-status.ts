@@ -5,7 +5,7 @@
  */
 import { isRecord, jsonEqual, jsonHash, recordAt } from "@klutch/kube-core";
 import type { AppliedRecord } from "./content.ts";
-import { asConditions, conditionOf, isFresh, spokenConditions } from "./status-conditions.ts";
+import { asConditions, conditionOf, harmlessStatus, isFresh, spokenConditions } from "./status-conditions.ts";
 import { conditionsName } from "./local-words.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { projectStatus, specReasons } from "./status-projection.ts";
@@ -38,7 +38,7 @@ export function bareText(text: string): string {
 
 /** Returns the text of an upstream object's status; undefined without a status. */
 export function providerStatusText(object: WithStatus, view: StatusView): string | undefined {
-  const { status } = object;
+  const status = harmlessStatus(object.status);
   if (status === undefined) return undefined;
   if (isPlain(view) || !isRecord(status)) return jsonHash(status);
   const spoken = view.conditions === undefined ? [] : spokenConditions(asConditions(status));

@@ -194,7 +194,7 @@ test("adoption creates the consumer's object without the provider's owners and f
     ...providerWidget(
       { a: 1 },
       {
-        annotations: { note: "x" },
+        annotations: { team: "x", note: "y" },
         finalizers: ["provider/hold"],
         ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }],
       },
@@ -212,7 +212,7 @@ test("adoption creates the consumer's object without the provider's owners and f
           namespace: "app",
           name: "w",
           annotations: {
-            note: "x",
+            team: "x",
             [boundAnnotation]: "true",
             [adoptedAnnotation]: "true",
             [restoredAnnotation]: "true",

@@ -1,6 +1,6 @@
 /** The conditions of a stranger's status, and those of ours among them that speak for others. */
 import { bindGroup, composedCondition, specObservedCondition } from "@klutch/api";
-import { recordAt, recordsAt } from "@klutch/kube-core";
+import { harmlessText, isRecord, recordAt, recordsAt } from "@klutch/kube-core";
 
 /** A condition with whatever else its schema has. */
 export interface AnyCondition {
@@ -25,6 +25,29 @@ export function asConditions(status: unknown): readonly AnyCondition[] {
 
 function isCondition(item: Readonly<Record<string, unknown>>): item is AnyCondition {
   return typeof item["type"] === "string" && typeof item["status"] === "string";
+}
+
+/**
+ * A stranger's status as it may stand in the app cluster: reasons and messages of its conditions without characters that steer a terminal or hide a
+ * text. The same status where there are none. Each comparison of the two sides takes this form, so nothing is written twice for it.
+ */
+export function harmlessStatus(status: unknown): unknown {
+  if (!isRecord(status) || !Array.isArray(status["conditions"])) return status;
+  const conditions: readonly unknown[] = status["conditions"];
+  const cleaned = conditions.map(harmlessCondition);
+  return cleaned.every((item, index) => item === conditions[index])
+    ? status
+    : { ...status, conditions: cleaned };
+}
+
+function harmlessCondition(item: unknown): unknown {
+  if (!isRecord(item)) return item;
+  const { reason, message } = item;
+  const [cleanReason, cleanMessage] = [reason, message].map((text) =>
+    typeof text === "string" ? harmlessText(text) : text,
+  );
+  if (cleanReason === reason && cleanMessage === message) return item;
+  return { ...item, ...definedOf({ reason: cleanReason, message: cleanMessage }) };
 }
 
 /** The condition of this type. */

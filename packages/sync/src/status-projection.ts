@@ -9,6 +9,7 @@
  * | `Ready` True, its Secret cannot come | False, and why         | as above |
  * | `Ready`, its deletion is held    | False, and why                     | likewise |
  * | the provider's namespace in messages | becomes the claim's          | likewise |
+ * | control characters in reasons and messages | become a space         | likewise |
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
  * | everything else                  | as it is                           | as it is |
  *
@@ -20,6 +21,7 @@ import {
   asConditions,
   conditionOf,
   freshSince,
+  harmlessStatus,
   isFresh,
   spokenConditions,
 } from "./status-conditions.ts";
@@ -49,8 +51,12 @@ export interface StatusCase {
 export const specReasons = { notSent: "SpecNotSent", notObserved: "SpecNotObserved" } as const;
 
 /** The status to be shown; undefined where there is nothing to show. */
-export function projectStatus(observed: StatusCase): unknown {
-  const { missingSecret, deletionHeld } = observed;
+export function projectStatus(found: StatusCase): unknown {
+  const { missingSecret, deletionHeld, provider } = found;
+  const observed =
+    provider === undefined
+      ? found
+      : { ...found, provider: { ...provider, status: harmlessStatus(provider.status) } };
   const status = projectProvided(observed);
   if (deletionHeld !== undefined) return withHeldDeletion(status, deletionHeld, observed);
   return missingSecret === undefined ? status : withMissingSecret(status, missingSecret, observed);

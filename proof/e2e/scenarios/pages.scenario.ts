@@ -17,6 +17,7 @@ export function pagesByWord(sandbox: OwnSandbox): void {
         KUBECONFIG: kubeconfigs.controlPlane,
         APP_CLUSTER: kubeconfigs.appA,
         BINDING_PAGE: `${backendUrlIn(sandbox.printed())}/export`,
+        PERSON: "developer@example.com",
       });
       const [table, ...rest] = await blocksIn("docs/add-a-service.md");
       await writeFile(join(person.work, "example.yaml"), table?.text ?? "");

@@ -4,14 +4,17 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
 import {
+  aggregateToBackendLabel,
   apiServiceExportTemplates,
   claimNameLabel,
   claimNamespaceLabel,
+  offerRules,
   serviceInstances,
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   apiVersionOf,
+  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   namespaces,
@@ -21,7 +24,7 @@ import {
   secretText,
   valueAt,
 } from "@klutch/kube-core";
-import { anyObject, crdObject, namespaceObject, waitFor } from "@klutch/kube-testing";
+import { anyObject, crdObject, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
 import { bindApi, clusterNamespaceOf } from "@klutch/launcher";
 import { bindings, instances, nano } from "../claim-kinds.ts";
@@ -108,11 +111,15 @@ export function twoAppClusters(sandbox: OwnSandbox): void {
         return crdObject(notes, { properties: { spec: { type: "object", properties }, status: anyObject } });
       };
       await controlPlane.create(customResourceDefinitions, schema("text"));
+      const spec = { APIServiceSelector: { group: notes.group, resource: notes.plural } };
+      const labels = { [aggregateToBackendLabel]: "true" };
+      const offer = objectOfType(clusterRoles, { name: `klutch-backend-claims-${notesName}`, labels });
+      await controlPlane.create(clusterRoles, { ...offer, rules: offerRules([{ spec }]) });
       await controlPlane.create(apiServiceExportTemplates, {
         apiVersion: apiVersionOf(apiServiceExportTemplates),
         kind: "APIServiceExportTemplate",
         metadata: { name: "notes", namespace: "crossplane-system" },
-        spec: { APIServiceSelector: { group: notes.group, resource: notes.plural } },
+        spec,
       });
       const cli = cliFilesIn(sandbox.folder);
       const bind = (cluster: "appA" | "appB"): Promise<void> =>

@@ -13,6 +13,7 @@ import {
 import { namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import {
+  installRights,
   isAllowed,
   namespaceObject,
   seededRandom,
@@ -31,6 +32,7 @@ import {
   tenants,
 } from "./bound-fixture.ts";
 import { type Cell, difference, layOut, matrixLines, without } from "./matrix-text.ts";
+import { packageAccounts, packageRights } from "./provider-rights.ts";
 import { discover, rightsOf, rulesAllow, type Served } from "./rights.ts";
 
 const file = join(import.meta.dirname, "access-matrix.txt");
@@ -94,11 +96,25 @@ const tenant = (name: string, own: string, foreign: string): Account => ({
     ...otherPlaces,
   ],
 });
+const ofPackage = (
+  name: string,
+  account: { readonly namespace: string; readonly name: string },
+): Account => ({
+  name,
+  user: userOf(account.namespace, account.name),
+  places: [
+    ["cluster-wide", undefined],
+    ["a service namespace", serviceNamespace(tenants.a)],
+    ["crossplane-system", account.namespace],
+  ],
+});
 const inControlPlane = [
   anyone,
   backend,
   tenant("tenant A", tenants.a, tenants.b),
   tenant("tenant B", tenants.b, tenants.a),
+  ofPackage("provider-anynines", packageAccounts.provider),
+  ofPackage("function-klutch", packageAccounts.function),
 ];
 
 const cells: Cell[] = [];
@@ -107,6 +123,8 @@ const samples = { asked: 0, allowed: 0 };
 for (const scope of ["Namespaced", "Cluster"] as const) {
   test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, async () => {
     await using fixture = await startBoundFixture(leaseCluster, { scope });
+    await fixture.controlPlane.client.create(namespaces, namespaceObject("crossplane-system"));
+    await installRights(fixture.controlPlane.client, packageRights());
     const readRights = async (phase: Phase): Promise<void> => {
       await lookAt(fixture.appCluster, "app cluster", [anyone, konnector], scope, phase);
       await lookAt(fixture.controlPlane, "control plane", inControlPlane, scope, phase);

@@ -2,9 +2,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  aggregateToBackendLabel,
   apiServiceBindings,
   apiServiceExportRequests,
   apiServiceExportTemplates,
+  backendClaimsRoleName,
   bindCrds,
   binderName,
   clusterBindingName,
@@ -14,6 +16,7 @@ import {
   konnectorManifests,
   konnectorName,
   kubeconfigKey,
+  offerRules,
   serviceNamespaceName,
   unbindPolicyAnnotation,
 } from "@klutch/api";
@@ -42,6 +45,7 @@ import { ownProgram, reservePorts, run, type RunningProcess, startProcess } from
 import {
   accountConfig,
   anyObject,
+  applyPolicies,
   type BackendProcess,
   crdObject,
   installRights,
@@ -184,7 +188,8 @@ export async function startBoundFixture<Cluster extends TestCluster>(
   const clientOf = async (tenant: string): Promise<KubeClient> =>
     started.use(createKubeClient(await tenantConfig(controlPlane, tenant), { flowControl: false }));
   const { scope = "Namespaced", crds = bindCrds } = options;
-  await installControlPlane(controlPlane.client, crds);
+  // Policies come with a backend of the same release: an earlier one does not know them.
+  await installControlPlane(controlPlane.client, crds, options.backend === undefined);
   const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> => {
     const kubeconfig = formatKubeconfig(await accountConfig(controlPlane, backendAccount));
     const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
@@ -267,11 +272,20 @@ async function writeKubeconfig(cluster: TestCluster, name: string, config: Clust
   return path;
 }
 
-async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
+async function installControlPlane(
+  client: KubeClient,
+  crds: readonly KubeObject[],
+  isConfined: boolean,
+): Promise<void> {
   for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
   const rights = shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml"));
   await installRights(client, rights);
+  if (isConfined)
+    await applyPolicies(
+      client,
+      rights.filter(({ kind }) => kind.startsWith("Validating")),
+    );
   await offerDatabases(client);
 }
 
@@ -281,6 +295,10 @@ export async function offerDatabases(client: KubeClient): Promise<void> {
   const metadata = { namespace: "default", name: "databases" };
   const template = objectOfType(apiServiceExportTemplates, metadata, { spec: templateSpec });
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
+  const labels = { [aggregateToBackendLabel]: "true" };
+  const offer = { name: `${backendClaimsRoleName}-databases`, labels };
+  const rules = offerRules([{ spec: templateSpec }]);
+  await client.create(clusterRoles, objectOfType(clusterRoles, offer, { rules }));
 }
 
 /** Creates the objects that the backend creates at a person's login, and waits until its controllers have added the rights. */

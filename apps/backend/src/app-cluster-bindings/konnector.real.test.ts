@@ -88,7 +88,7 @@ test("false and 0 reach the container; a field that is no longer overridden goes
     args: null,
     securityContext: { privileged: false, runAsUser: 7 },
     readinessProbe: { initialDelaySeconds: 0, periodSeconds: 3 },
-    env: [{ name: "EXTRA", value: "1" }],
+    env: [{ name: "TZ", value: "UTC" }],
   });
   const context = async (): Promise<unknown> => at(await container(), "securityContext");
   await waitFor("the override", async () => at(await context(), "privileged") === false);
@@ -97,9 +97,9 @@ test("false and 0 reach the container; a field that is no longer overridden goes
   assert.equal(at(await container(), "readinessProbe", "periodSeconds"), 3);
   const extra = async (): Promise<unknown> => {
     const env = at(await container(), "env");
-    return Array.isArray(env) ? env.find((variable) => at(variable, "name") === "EXTRA") : undefined;
+    return Array.isArray(env) ? env.find((variable) => at(variable, "name") === "TZ") : undefined;
   };
-  assert.deepEqual(await extra(), { name: "EXTRA", value: "1" });
+  assert.deepEqual(await extra(), { name: "TZ", value: "UTC" });
   await override(null);
   await waitFor("the generated value", async () => at(await context(), "runAsUser") === undefined);
   assert.equal(await extra(), undefined);
@@ -114,7 +114,7 @@ test("an edit of the Deployment by hand is undone, what others add is left", asy
 });
 
 test("overrides that the API server refuses are told, and the running konnector stays", async () => {
-  await override({ name: "Not A Name" });
+  await override({ resources: { requests: { memory: "1Gi" }, limits: { memory: "512Mi" } } });
   await until("the refusal", deployed, /^False Error\/KonnectorDeploymentFailed: The Deployment was refused/);
   assert.equal(at(await container(), "image"), "example.org/konnector:test");
   await override(null);
@@ -133,6 +133,12 @@ test("overrides that would give the konnector more than it has are refused with 
       /image is "evil\.example\.com\/miner:1".*example\.org\/konnector/,
     ],
     [{ image: "example.org/konnector-evil:1" }, /image is .*--allowed-image-prefix/],
+    [{ command: ["sh"] }, /command is \["sh"\]; only args, env, image.* may be changed/],
+    [{ envFrom: [{ secretRef: { name: "s" } }] }, /envFrom is .*; only args, env/],
+    [{ env: [{ name: "LD_PRELOAD", value: "x" }] }, /env\[LD_PRELOAD\] is set; only .*TZ.* may be set/],
+    [{ env: [{ name: "HTTPS_PROXY", value: "x" }] }, /env\[HTTPS_PROXY\] is set; only/],
+    [{ resources: { limits: { cpu: "1000" } } }, /limits\.cpu is "1000"; only cpu up to 4/],
+    [{ livenessProbe: { exec: { command: ["sh"] } } }, /livenessProbe\.exec is .*; only grpc, httpGet/],
   ];
   for (const [overrides, words] of refusals) {
     const { generation } = (await client.get<DynamicObject>(deployments, konnector)).metadata;

@@ -5,6 +5,8 @@ import { strategicMerge } from "./strategic-merge.ts";
 
 const generated = {
   name: "konnector",
+  resources: { limits: { memory: "512Mi" } },
+  env: [{ name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
   image: "example.org/klutch/konnector:v1",
   args: ["--control-plane-mode"],
   ports: [{ name: "health", containerPort: 8080 }],
@@ -21,10 +23,22 @@ const faults = (overrides: Readonly<Record<string, unknown>>): readonly string[]
 for (const [what, overrides] of [
   ["nothing", {}],
   ["limits and requests", { resources: { limits: { cpu: "1" }, requests: { memory: "1Gi" } } }],
-  ["variables", { env: [{ name: "HTTPS_PROXY", value: "http://proxy:1" }] }],
-  ["probes", { readinessProbe: { exec: { command: ["true"] } }, livenessProbe: null }],
+  ["the most that it may have", { resources: { limits: { cpu: 4, memory: "8Gi" } } }],
+  [
+    "variables",
+    {
+      env: [
+        { name: "TZ", value: "UTC" },
+        { name: "GOMEMLIMIT", value: "400MiB" },
+      ],
+    },
+  ],
+  ["the size of the heap", { env: [{ name: "NODE_OPTIONS", value: "--max-old-space-size=900" }] }],
+  ["probes", { readinessProbe: { periodSeconds: 3 }, livenessProbe: null }],
+  ["a wait before its end", { lifecycle: { preStop: { sleep: { seconds: 3 } }, stopSignal: "SIGINT" } }],
   ["a probe's header", { livenessProbe: { httpGet: { port: 1, host: "", httpHeaders: [] } } }],
-  ["args and command", { args: ["--v=4"], command: ["/konnector"] }],
+  ["args", { args: ["--v=4"], imagePullPolicy: "Always" }],
+  ["defaults that are spelt out", { stdin: false, workingDir: "", envFrom: [] }],
   ["a port", { ports: [{ containerPort: 9090, name: "more", protocol: "TCP" }] }],
   ["a port that says that it has none on the node", { ports: [{ containerPort: 9, hostPort: 0 }] }],
   ["another tag", { image: "example.org/klutch/konnector:v2" }],
@@ -60,7 +74,30 @@ for (const [field, overrides] of [
   ["ports[9].hostIP", { ports: [{ containerPort: 9, hostIP: "0.0.0.0" }] }],
   ["livenessProbe.httpGet.host", { livenessProbe: { httpGet: { host: "169.254.169.254" } } }],
   ["startupProbe.tcpSocket.host", { startupProbe: { tcpSocket: { port: 1, host: "10.0.0.1" } } }],
-  ["lifecycle.preStop.httpGet.host", { lifecycle: { preStop: { httpGet: { port: 1, host: "h" } } } }],
+  ["lifecycle.preStop.httpGet", { lifecycle: { preStop: { httpGet: { port: 1, host: "h" } } } }],
+  ["command", { command: ["/bin/sh"] }],
+  ["workingDir", { workingDir: "/tmp" }],
+  ["name", { name: "other" }],
+  ["envFrom", { envFrom: [{ secretRef: { name: "kubeconfig" } }] }],
+  ["volumeMounts", { volumeMounts: [{ mountPath: "/data", name: "v" }] }],
+  ["volumeDevices", { volumeDevices: [{ devicePath: "/dev/x", name: "v" }] }],
+  ["tty", { tty: true }],
+  ["restartPolicy", { restartPolicy: "Always" }],
+  ["a field of tomorrow", { "a field of tomorrow": 1 }],
+  ["env[LD_PRELOAD]", { env: [{ name: "LD_PRELOAD", value: "/tmp/x.so" }] }],
+  ["env[HTTPS_PROXY]", { env: [{ name: "HTTPS_PROXY", value: "http://me:secret@proxy" }] }],
+  ["env[NODE_TLS_REJECT_UNAUTHORIZED]", { env: [{ name: "NODE_TLS_REJECT_UNAUTHORIZED", value: "0" }] }],
+  ["env[NODE_OPTIONS]", { env: [{ name: "NODE_OPTIONS", value: "--import=data:text/javascript,1" }] }],
+  ["env[NODE_OPTIONS]", { env: [{ name: "NODE_OPTIONS", value: "--max-old-space-size=9\n--import=x" }] }],
+  ["env[TZ].valueFrom", { env: [{ name: "TZ", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }],
+  ["env[POD_NAME]", { env: [{ name: "POD_NAME", value: "other" }] }],
+  ["resources.limits.cpu", { resources: { limits: { cpu: "1000" } } }],
+  ["resources.requests.memory", { resources: { requests: { memory: "9Gi" } } }],
+  ["resources.limits.nvidia.com/gpu", { resources: { limits: { "nvidia.com/gpu": 1 } } }],
+  ["resources.limits.memory", { resources: null }],
+  ["resources.claims", { resources: { claims: [{ name: "gpu" }] } }],
+  ["readinessProbe.exec", { readinessProbe: { exec: { command: ["true"] } } }],
+  ["lifecycle.postStart.exec", { lifecycle: { postStart: { exec: { command: ["true"] } } } }],
   ["image", { image: "konnector:v1" }],
   ["image", { image: null }],
 ] as const) {
@@ -71,6 +108,12 @@ for (const [field, overrides] of [
     if (!JSON.stringify(overrides).includes("null")) assert.ok(others.length <= 2);
   });
 }
+
+test("the value of a refused variable is not shown", () => {
+  const [said = ""] = faults({ env: [{ name: "HTTPS_PROXY", value: "http://me:secret@proxy" }] });
+  assert.doesNotMatch(said, /secret/);
+  assert.match(said, /only .*TZ.* may be set/);
+});
 
 test("an image belongs to a prefix at the borders of its parts only", () => {
   const prefix = "example.org/klutch";

@@ -1,8 +1,26 @@
 /**
- * Restricts the overrides of an AppClusterBinding. A user who may write one is not necessarily an administrator of the provider cluster, so
- * the konnector's container keeps the confinement of the generated one: no further rights on the node, no host port, no foreign image.
+ * Restricts the overrides of an AppClusterBinding by a list of the fields that may change, and how far. A user who may write one is not necessarily
+ * an administrator of the provider cluster, so the container keeps its program, its place and its confinement: a konnector of an allowed
+ * image with other sizes, probes and flags. The API server holds Deployments of the backend against the same lists.
  */
-import { isRecord, jsonEqual, recordAt, valueAt } from "@klutch/kube-core";
+import {
+  hookHandlers,
+  mostResources,
+  nodeOptionsPattern,
+  overridableFields,
+  overridableVariables,
+  probeHandlers,
+  probeSettings,
+} from "@klutch/api";
+import {
+  contains,
+  isRecord,
+  jsonEqual,
+  parseQuantity,
+  recordAt,
+  recordsAt,
+  valueAt,
+} from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -41,15 +59,16 @@ export function overrideFaults(
   allowedImagePrefixes: readonly string[],
 ): readonly string[] {
   return [
+    ...fieldFaults(container, generated),
     ...imageFaults(container["image"], generated["image"], allowedImagePrefixes),
     ...securityFaults(recordAt(container, "securityContext"), recordAt(generated, "securityContext")),
-    ...portFaults(container["ports"]),
+    ...variableFaults(recordsAt(container, "env"), recordsAt(generated, "env")),
+    ...resourceFaults(recordAt(container, "resources"), recordAt(generated, "resources")),
+    ...portFaults(recordsAt(container, "ports")),
     ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((name) =>
-      hostFaults(name, recordAt(container, name)),
+      probeFaults(name, recordAt(container, name)),
     ),
-    ...["postStart", "preStop"].flatMap((name) =>
-      hostFaults(`lifecycle.${name}`, recordAt(container, "lifecycle", name)),
-    ),
+    ...hookFaults(recordAt(container, "lifecycle")),
   ];
 }
 
@@ -67,6 +86,16 @@ export function repositoryOf(image: string): string {
   const [name = ""] = image.split("@");
   const colon = name.lastIndexOf(":");
   return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;
+}
+
+/** Fields that no rule below knows must stay as they are generated; what the API server would store as nothing is nothing. */
+function fieldFaults(container: Json, generated: Json): readonly string[] {
+  const right = `only ${overridableFields.join(", ")} may be changed`;
+  return [...new Set([...Object.keys(container), ...Object.keys(generated)])]
+    .filter((name) => !overridableFields.includes(name))
+    .filter((name) => !jsonEqual(container[name], generated[name]))
+    .filter((name) => !(isEmpty(container[name]) && isEmpty(generated[name])))
+    .map((name) => fault(name, container[name], right));
 }
 
 function imageFaults(image: unknown, own: unknown, prefixes: readonly string[]): readonly string[] {
@@ -99,25 +128,76 @@ function capabilityFaults({ add, drop }: Json): readonly string[] {
   return faults;
 }
 
-function portFaults(ports: unknown): readonly string[] {
-  if (!Array.isArray(ports)) return [];
-  return ports
-    .filter(isRecord)
-    .flatMap((port) =>
-      ["hostPort", "hostIP"]
-        .filter((name) => !isEmpty(port[name]))
-        .map((name) =>
-          fault(`ports[${String(port["containerPort"])}].${name}`, port[name], "it must not be set"),
-        ),
-    );
+/** Variables of the list load no code and reroute no connection. Values are not shown: that of a proxy may hold a password. */
+function variableFaults(env: readonly Json[], generated: readonly Json[]): readonly string[] {
+  return env
+    .filter((variable) => !generated.some((own) => contains(variable, own)))
+    .flatMap(({ name, value = "", valueFrom }) => {
+      const field = `overrides.env[${String(name)}]`;
+      if (!overridableVariables.includes(String(name)))
+        return [`${field} is set; only ${overridableVariables.join(", ")} may be set`];
+      if (valueFrom !== undefined) return [`${field}.valueFrom is set; only a value is allowed`];
+      if (name !== "NODE_OPTIONS" || new RegExp(nodeOptionsPattern).test(String(value))) return [];
+      return [
+        fault(`env[${name}]`, value, "only --max-old-space-size and --max-semi-space-size are allowed"),
+      ];
+    });
 }
 
-/** The kubelet makes these requests, from the node's network. */
-function hostFaults(field: string, handler: Json): readonly string[] {
-  return ["httpGet", "tcpSocket"].flatMap((kind) => {
-    const host = valueAt(handler, kind, "host");
-    return isEmpty(host) ? [] : [fault(`${field}.${kind}.host`, host, "it must not be set")];
-  });
+function resourceFaults(resources: Json, generated: Json): readonly string[] {
+  const bounds = Object.entries(mostResources).map(([name, most]) => `${name} up to ${most}`);
+  const right = `only ${bounds.join(", ")} are allowed`;
+  const beyond = ["limits", "requests"].flatMap((kind) =>
+    Object.entries(recordAt(resources, kind))
+      .filter(([name, amount]) => !isWithin(amount, mostResources[name]))
+      .map(([name, amount]) => fault(`resources.${kind}.${name}`, amount, right)),
+  );
+  const others = Object.keys(resources)
+    .filter((name) => !["limits", "requests"].includes(name) && !isEmpty(resources[name]))
+    .map((name) => fault(`resources.${name}`, resources[name], "this field must not be set"));
+  const memory = valueAt(resources, "limits", "memory");
+  const usual = JSON.stringify(valueAt(generated, "limits", "memory"));
+  const unlimited =
+    memory === undefined
+      ? [fault("resources.limits.memory", memory, `there must be one; ${usual} is usual`)]
+      : [];
+  return [...beyond, ...others, ...unlimited];
+}
+
+function isWithin(amount: unknown, most: string | undefined): boolean {
+  const [asked, bound] = [parseQuantity(amount), parseQuantity(most)];
+  return asked !== undefined && bound !== undefined && asked <= bound;
+}
+
+function portFaults(ports: readonly Json[]): readonly string[] {
+  return ports.flatMap((port) =>
+    ["hostPort", "hostIP"]
+      .filter((name) => !isEmpty(port[name]))
+      .map((name) =>
+        fault(`ports[${String(port["containerPort"])}].${name}`, port[name], "it must not be set"),
+      ),
+  );
+}
+
+/** The kubelet makes the requests of probes, from the node's network, and `exec` runs a program. */
+function probeFaults(name: string, probe: Json): readonly string[] {
+  const hosts = ["httpGet", "tcpSocket"]
+    .map((kind) => [`${kind}.host`, valueAt(probe, kind, "host")] as const)
+    .filter(([, host]) => !isEmpty(host))
+    .map(([field, host]) => fault(`${name}.${field}`, host, "it must not be set"));
+  return [...hosts, ...unknownFaults(name, probe, [...probeHandlers, ...probeSettings])];
+}
+
+function hookFaults(lifecycle: Json): readonly string[] {
+  return Object.entries(lifecycle)
+    .filter(([name]) => name !== "stopSignal")
+    .flatMap(([name, hook]) => unknownFaults(`lifecycle.${name}`, recordAt(hook), hookHandlers));
+}
+
+function unknownFaults(parent: string, value: Json, known: readonly string[]): readonly string[] {
+  return Object.keys(value)
+    .filter((name) => !known.includes(name))
+    .map((name) => fault(`${parent}.${name}`, value[name], `only ${known.join(", ")} are allowed`));
 }
 
 function fault(field: string, value: unknown, right: string): string {
@@ -126,5 +206,6 @@ function fault(field: string, value: unknown, right: string): string {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === "" || value === 0 || jsonEqual(value, []);
+  const isBare = (isRecord(value) || Array.isArray(value)) && Object.keys(value).length === 0;
+  return isBare || [undefined, null, "", 0, false].some((empty) => value === empty);
 }

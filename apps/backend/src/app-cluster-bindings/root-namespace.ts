@@ -21,6 +21,7 @@ import {
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
+import { podSecurity } from "../pod-security.ts";
 import type { Step } from "./context.ts";
 import type { Owner } from "./names.ts";
 
@@ -42,7 +43,7 @@ export async function ensureNamespace(client: KubeClient, owner: Owner, step: St
     const object: KubeObject = {
       apiVersion: "v1",
       kind: "Namespace",
-      metadata: { name, labels, annotations },
+      metadata: { name, labels: { ...labels, ...podSecurity }, annotations },
     };
     await client.create(namespaces, object, step);
     return trueCondition(namespaceReady);

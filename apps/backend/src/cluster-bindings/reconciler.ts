@@ -1,5 +1,12 @@
 /** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
-import { binderName, type ClusterBinding, clusterBindings, renewalKeyAnnotation } from "@klutch/api";
+import {
+  binderName,
+  type ClusterBinding,
+  clusterBindings,
+  type ClusterBindingStatus,
+  parseClusterBinding,
+  renewalKeyAnnotation,
+} from "@klutch/api";
 import {
   falseCondition,
   findCondition,
@@ -13,8 +20,12 @@ import { ensureStatus } from "../apply.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
+import { offersPollMs } from "../offers.ts";
+import { ensurePodSecurity } from "../pod-security.ts";
 import { isRevoked } from "../provisioning/revocation.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
+import { ensureTenantQuota } from "../provisioning/tenant-quota.ts";
+import { olderFirst } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { type Heartbeats, silentRequeueMs } from "./heartbeats.ts";
 import { ensureRights } from "./rights.ts";
@@ -22,22 +33,37 @@ import { ensureRights } from "./rights.ts";
 /** Keys are `namespace/name` of ClusterBindings. */
 export function createClusterBindingReconcile(context: ControllerContext, heartbeats: Heartbeats): Reconcile {
   const { caches, client, clock, credentials } = context;
-  return async (key, { signal }) => {
+  return async (key, { signal, logger }) => {
     const binding = caches.bindings.get(key);
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
-    await ensureRights(context, namespace, signal);
+    await ensureTenantQuota(client, namespace, context.limits, { signal, logger });
+    const rights = await ensureRights(context, namespace, signal);
     const own = caches.namespaces.get(namespace);
+    if (own !== undefined) await ensurePodSecurity(client, own, { signal });
     if (context.renewalUrl !== undefined) await keepRenewal(client, binding, own, context.renewalUrl, signal);
     const { renewInMs, revoked } = await keepFresh(credentials, namespace, own, signal);
     const { condition, requeueMs } = heartbeats.judge(key, binding);
     const found = [revoked ?? condition, ...mappingLimit(context, binding)];
-    const conditions = setConditions(binding.status?.conditions, found, clock.now());
+    const { kept, dropped } = boundedStatus(binding);
+    const conditions = setConditions(kept.conditions, found, clock.now());
     const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
-    await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs }, { signal });
-    return { requeueAfterMs: Math.min(renewInMs, requeueMs) };
+    await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs, ...dropped }, { signal });
+    const offersMs = rights === "whole" ? Number.POSITIVE_INFINITY : offersPollMs;
+    return { requeueAfterMs: Math.min(renewInMs, requeueMs, offersMs) };
   };
+}
+
+/** Splits the words of the app cluster's account into those that stay, and fields that are removed because they are too long. */
+function boundedStatus(binding: ClusterBinding): {
+  readonly kept: ClusterBindingStatus;
+  readonly dropped: Readonly<Record<string, null>>;
+} {
+  const { status: kept } = parseClusterBinding(binding);
+  const texts = ["lastHeartbeatTime", "heartbeatInterval", "konnectorVersion", "renewalKey"] as const;
+  const tooLong = texts.filter((name) => (binding.status?.[name] ?? "") !== "" && kept[name] === undefined);
+  return { kept, dropped: Object.fromEntries(tooLong.map((name) => [name, null])) };
 }
 
 const withinLimits = "WithinLimits";
@@ -51,9 +77,13 @@ function mappingLimit(
   const waiting = all.filter(({ status }) => status?.namespace === undefined);
   const most = limits.namespacesPerCluster;
   if (all.length > most && waiting.length > 0) {
-    const names = waiting.slice(0, 5).map(({ metadata }) => metadata.name);
+    // The youngest wait on when others get their turn, so that the message stays the same meanwhile.
+    const names = waiting
+      .toSorted(olderFirst)
+      .slice(-5)
+      .map(({ metadata }) => metadata.name);
     const message =
-      `${all.length} namespaces of the app cluster have bound objects, and ${most} are allowed. ${waiting.length} are not synced, ` +
+      `${all.length} namespaces of the app cluster have bound objects, and ${most} are allowed. ${all.length - most} are not synced, ` +
       `for example ${names.join(", ")}. Delete the bound objects of some namespaces, or ask the platform operator to raise --max-namespaces-per-cluster`;
     return [falseCondition(withinLimits, "TooManyNamespaces", "Warning", message)];
   }

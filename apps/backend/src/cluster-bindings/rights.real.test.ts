@@ -3,9 +3,11 @@ import { after, test } from "node:test";
 import {
   type APIServiceExport,
   type APIServiceExportRequest,
+  type APIServiceExportTemplate,
   apiServiceExportRequests,
   apiServiceExports,
   apiServiceExportTemplates,
+  apiServiceNamespaces,
   binderName,
   type PermissionClaim,
 } from "@klutch/api";
@@ -14,6 +16,7 @@ import {
   clusterRoles,
   customResourceDefinitions,
   type KubeObject,
+  namespaces,
 } from "@klutch/kube-core";
 import {
   crdObject,
@@ -23,6 +26,7 @@ import {
   leaseCluster,
   waitFor,
 } from "@klutch/kube-testing";
+import { isForbidden } from "@klutch/kube";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, ownClaim, templateObject, offerDatabases } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
@@ -202,4 +206,63 @@ test("without its template an API takes no new objects and no claimed ones, and 
     "new objects again",
     async () => (await verbs("withdrawn", "databases.example.org", service)) === all,
   );
+});
+
+test("a kind that operators do not offer costs a tenant the rights on it and no others, and its template says so", async () => {
+  const list = (...kinds: readonly (readonly [string, string])[]): Promise<KubeObject> => {
+    const rules = kinds.map(([group, resource]) => ({
+      apiGroups: [group],
+      resources: [resource],
+      verbs: ["offer"],
+    }));
+    const role = roleObject({ name: "klutch-backend-claims" }, rules);
+    return client.apply<KubeObject>(clusterRoles, role, { fieldManager: "operator", force: true });
+  };
+  await list(["example.org", "databases"], ["", "secrets"]);
+  const probe = roleObject({ name: "klutch-binder-probe" }, [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+  ]);
+  await waitFor("the list to be in force", () =>
+    confined.create(clusterRoles, probe, { dryRun: true }).then(() => false, isForbidden),
+  );
+  const service = await tenant("unlisted");
+  await waitFor("the rights", async () => (await verbs("unlisted", "secrets", service)) === all);
+  assert.equal(await verbs("unlisted", "databases.example.org", service), all);
+  assert.equal(await verbs("unlisted", "configmaps", service), "");
+  const { metadata } = await client.get(namespaces, { name: service });
+  assert.equal(metadata.labels?.["pod-security.kubernetes.io/enforce"], "restricted");
+  await client.mergePatch(apiServiceExportTemplates, templateRef, { metadata: { labels: { touched: "1" } } });
+  const offered = async (): Promise<string> => {
+    const { status } = await client.get<APIServiceExportTemplate>(apiServiceExportTemplates, templateRef);
+    return conditionText(status?.conditions, "Offered");
+  };
+  await waitFor("the template", async () =>
+    /^False NoRightToOffer .* on configmaps, things\.example\.org: no ClusterRole/.test(await offered()),
+  );
+  await list(["example.org", "databases"], ["", "secrets"], ["", "configmaps"], ["example.org", "things"]);
+  await waitFor("all rights", async () => (await verbs("unlisted", "configmaps", service)) === all);
+  await waitFor("the template again", async () => (await offered()).startsWith("True"));
+});
+
+test("namespaces of an earlier release get pod security, and a level that an operator chose stays", async () => {
+  const enforce = "pod-security.kubernetes.io/enforce";
+  const levelOf = async (name: string): Promise<string | undefined> =>
+    (await client.get(namespaces, { name })).metadata.labels?.[enforce];
+  const chosen = { metadata: { labels: { [enforce]: "baseline" } } };
+  await createTenant(client, "chosen", "chosen#abc123");
+  await client.mergePatch(namespaces, { name: "chosen" }, chosen);
+  const service = await mapNamespace(client, { namespace: "chosen", name: "team" });
+  assert.equal(await levelOf(service), "restricted");
+  await client.mergePatch(namespaces, { name: service }, chosen);
+  await createTenant(client, "earlier", "earlier#abc123");
+  await waitFor("the label", async () => (await levelOf("earlier")) === "restricted");
+  // A change of the mapping has both namespaces looked at again.
+  await client.mergePatch(
+    apiServiceNamespaces,
+    { namespace: "chosen", name: "team" },
+    { metadata: { labels: { touched: "1" } } },
+  );
+  await mapNamespace(client, { namespace: "chosen", name: "other" });
+  assert.equal(await levelOf(service), "baseline");
+  assert.equal(await levelOf("chosen"), "baseline");
 });

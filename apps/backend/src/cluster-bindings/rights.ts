@@ -16,22 +16,25 @@ import {
   ownerReference,
   type PolicyRule,
   type ResourceType,
+  type Role,
 } from "@klutch/kube-core";
-import type { KubeClient } from "@klutch/kube";
+import { isForbidden, type KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { offeredRules, readOffers } from "../offers.ts";
 
 const group = "rbac.authorization.k8s.io";
 
 /**
  * One ClusterRole with everything, which is bound in service namespaces only. With consumer scope Cluster a second one, bound in the whole
- * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator.
+ * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator. Returns `partly` while
+ * operators do not offer a kind that is bound.
  */
 export async function ensureRights(
   context: ControllerContext,
   namespace: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<"whole" | "partly"> {
   const { client, caches, consumerScope } = context;
   const name = binderClusterRoleName(namespace);
   const wideName = binderClusterWideName(namespace);
@@ -39,13 +42,18 @@ export async function ensureRights(
   const uid = caches.namespaces.get(namespace)?.metadata.uid;
   const owner =
     uid === undefined ? {} : { ownerReferences: [ownerReference(namespaces, { name: namespace, uid })] };
-  await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
+  const inside = await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
   if (consumerScope === "Namespaced") {
     for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);
     await remove(client, clusterRoles, wideName, signal);
-    return;
+    return inside;
   }
-  await ensureRole(client, { name: wideName, ...owner }, clusterWideExportRules(granted), signal);
+  const wide = await ensureRole(
+    client,
+    { name: wideName, ...owner },
+    clusterWideExportRules(granted),
+    signal,
+  );
   const roleBinding = {
     apiVersion: `${group}/v1`,
     kind: "ClusterRoleBinding",
@@ -56,6 +64,7 @@ export async function ensureRights(
   await ensure(client, clusterRoleBindings, roleBinding, { signal });
   // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
   await remove(client, clusterRoleBindings, name, signal);
+  return inside === "whole" ? wide : inside;
 }
 
 function grantedOf(
@@ -72,9 +81,23 @@ async function ensureRole(
   metadata: KubeObject["metadata"],
   rules: readonly PolicyRule[],
   signal: AbortSignal,
-): Promise<void> {
-  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules };
-  await ensure(client, clusterRoles, role, { signal });
+): Promise<"whole" | "partly"> {
+  const write = (granted: readonly PolicyRule[]): Promise<KubeObject> => {
+    const role: Role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: granted };
+    return ensure(client, clusterRoles, role, { signal });
+  };
+  try {
+    await write(rules);
+    return "whole";
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // One kind that operators do not offer must not cost the tenant the others. Its template names the missing rule.
+    const isOffered = await readOffers(client, { signal });
+    const granted = isOffered === undefined ? rules : offeredRules(rules, isOffered);
+    if (granted.length === rules.length) throw error;
+    await write(granted);
+    return "partly";
+  }
 }
 
 async function remove(

@@ -4,7 +4,8 @@ import { setConditions } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import type { ControllerContext } from "../controller-context.ts";
-import { templateState } from "./template-state.ts";
+import { offersPollMs, readOffers } from "../offers.ts";
+import { noRightToOffer, templateState } from "./template-state.ts";
 
 /** Keys are `namespace/name` of templates. */
 export function createTemplateReconcile(context: ControllerContext): Reconcile {
@@ -15,7 +16,9 @@ export function createTemplateReconcile(context: ControllerContext): Reconcile {
     const { group = "", resource } = template.spec.APIServiceSelector;
     const name = crdNameOf({ group, resource });
     const counting = exportTemplates.template(group, resource);
+    const isOffered = await readOffers(client, { signal });
     const { kind, conditions: found } = templateState({
+      isOffered,
       template,
       counting,
       crd: caches.crds.get(name),
@@ -30,6 +33,7 @@ export function createTemplateReconcile(context: ControllerContext): Reconcile {
     const gone = template.status?.kind === undefined ? undefined : null;
     const status = { kind: kind ?? gone, boundClusters, conditions };
     await ensureStatus(client, apiServiceExportTemplates, template, status, { signal });
-    return undefined;
+    const isWaiting = found.some(({ reason }) => reason === noRightToOffer);
+    return isWaiting ? { requeueAfterMs: offersPollMs } : undefined;
   };
 }

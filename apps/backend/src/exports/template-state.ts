@@ -19,6 +19,7 @@ import {
   textAt,
   trueCondition,
 } from "@klutch/kube-core";
+import { type IsOffered, notOffered } from "../offers.ts";
 import { type OfferFault, offerFault, type OfferScopes } from "../offered-api.ts";
 
 /** Input of `templateState`. */
@@ -28,6 +29,8 @@ export interface TemplateStateInput extends OfferScopes {
   readonly counting: APIServiceExportTemplate | undefined;
   /** The kind that the template names. */
   readonly crd: KubeObject | undefined;
+  /** Tells which kinds the backend may hand out rights on; undefined where no list says it. */
+  readonly isOffered?: IsOffered | undefined;
   /** All CustomResourceDefinitions, `<plural>.<group>`. */
   readonly crdNames: Iterable<string>;
 }
@@ -41,6 +44,8 @@ export interface TemplateState {
 
 const valid = "Valid";
 const offered = "Offered";
+/** Reason of `Offered` while an operator has to put the kind on the list. */
+export const noRightToOffer = "NoRightToOffer";
 /** Names in a message that helps with a misspelt one. */
 const mostNames = 10;
 
@@ -61,11 +66,22 @@ function validity(input: TemplateStateInput, fault: OfferFault | undefined): New
 }
 
 function offering(input: TemplateStateInput, fault: OfferFault | undefined): NewCondition {
-  if (fault === undefined) return otherTemplate(input) ?? trueCondition(offered);
+  if (fault === undefined) return otherTemplate(input) ?? unlisted(input) ?? trueCondition(offered);
   if (fault.reason === "ScopeNotAllowed")
     return falseCondition(offered, fault.reason, "Error", plainText(fault.message));
   const message = "The condition Valid says why the API cannot be offered";
   return falseCondition(offered, "NotValid", "Info", message);
+}
+
+/** A kind or a claimed one that no operator put on the list of offers. */
+function unlisted({ template: { spec }, isOffered }: TemplateStateInput): NewCondition | undefined {
+  if (isOffered === undefined) return undefined;
+  const missing = [spec.APIServiceSelector, ...(spec.permissionClaims ?? [])]
+    .filter(({ group = "", resource }) => !isOffered(group, resource))
+    .map(({ group = "", resource }) => crdNameOf({ group, resource }));
+  if (missing.length === 0) return undefined;
+  const message = plainText(notOffered([...new Set(missing)].slice(0, mostNames)));
+  return falseCondition(offered, noRightToOffer, "Error", message);
 }
 
 /** Returns what to do about a misspelt name: the resources of the same group that exist. */

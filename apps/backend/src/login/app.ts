@@ -9,7 +9,10 @@ import { UserError } from "../errors.ts";
 import type { ExportTemplates } from "../export-templates.ts";
 import type { Bind } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
-import type { LoginFlow, Session } from "./login-flow.ts";
+import type { Confirmation } from "../provisioning/confirmation.ts";
+import { isLoopback } from "../secure-url.ts";
+import { confirmationKeysOf } from "./confirmation-keys.ts";
+import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import type { Markup } from "./pages/layout.ts";
@@ -25,11 +28,18 @@ export interface AppOptions {
   readonly exportTemplates: Pick<ExportTemplates, "list">;
   /** Throws `UserError` before a person who may not bind chooses an API. */
   readonly admit?: ((session: Session) => void) | undefined;
+  /** Answers a plugin that cannot confirm its login. */
   readonly bind: Bind;
+  /** Answers the others. */
+  readonly confirmation: Pick<Confirmation, "offer" | "url">;
+  /** Refuses logins of plugins that cannot confirm them. */
+  readonly requireConfirmation: boolean;
   /** Returns the id of the control plane, or undefined while it is unknown. */
   readonly controlPlaneId: () => string | undefined;
-  /** Public URL of /authorize; default: derived from the request. */
+  /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
+  /** Public URL of /callback. */
+  readonly callbackUrl: string;
   readonly allowedRedirects: readonly string[];
   /** True if browsers reach the backend over TLS. */
   readonly secure: boolean;
@@ -45,7 +55,7 @@ export function createApp(options: AppOptions): Hono {
   // People type a slash at the end, too.
   const app = new Hono({ strict: false });
   app.use(securityHeaders());
-  app.use(bodyLimit({ maxSize: 64 * 1024 }));
+  app.use(bodyLimit({ maxSize: 64 * 1024, onError: (context) => context.text("too large", 413) }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
     context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),
@@ -83,18 +93,20 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     // Before anything else: for a redirect that is not allowed, nothing is created and no one is sent to the login.
     const redirectUrl = redirectUrlOf(query, options.allowedRedirects);
     const { s: sessionId, c: clusterId } = query;
-    if (!isIdentifier(sessionId) || !isIdentifier(clusterId)) {
+    if (!isSessionId(sessionId) || !isClusterId(clusterId)) {
       throw new UserError(
         400,
         "The query needs s (a session id) and c (a cluster id).",
         "Start with kubectl bind.",
       );
     }
-    const clusterKey = await options.clusterKeyOf?.(query, { sessionId, clusterId });
+    const keys = confirmationKeysOf(query);
+    if (keys === undefined && options.requireConfirmation) throw tooOld();
+    const proven =
+      keys === undefined ? await options.clusterKeyOf?.(query, { sessionId, clusterId }) : undefined;
     const clusterName = displayName(query["n"]);
-    return context.redirect(
-      await options.login.begin(context, { redirectUrl, sessionId, clusterId, clusterKey, clusterName }),
-    );
+    const request = { redirectUrl, sessionId, clusterId, clusterName, ...keys, ...proven };
+    return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
     const session = await options.login.finish(context);
@@ -116,8 +128,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       }),
     );
   });
-  // For links of the existing page. A foreign site can make a browser follow it, so such requests are refused where the browser
-  // says where they come from, and the answer goes only to the redirect URL of the session that this browser started.
+  // For links of the existing page: they lead to a button, because a link may be followed without the person's will.
   app.get("/bind", async (context) => {
     const site = context.req.header("sec-fetch-site") ?? "none";
     if (site !== "none" && site !== "same-origin") {
@@ -128,7 +139,12 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       );
     }
     const session = await options.login.session(context, context.req.query("s"));
-    return answerBind(options, context, session, context.req.query());
+    options.admit?.(session);
+    noStore(context);
+    const { prettyName, exportTemplates } = options;
+    const { resource = "", group = "" } = context.req.query();
+    const offers = exportTemplates.list().filter((one) => one.resource === resource && one.group === group);
+    return context.html(resourcesPage({ prettyName, session, offers }));
   });
   app.post("/bind", async (context) => {
     const form = await context.req.parseBody();
@@ -154,12 +170,19 @@ async function answerBind(
   wanted: { readonly resource?: string | undefined; readonly group?: string | undefined },
 ): Promise<Response> {
   noStore(context);
-  const response = await options.bind(session, {
-    resource: wanted.resource ?? "",
-    group: wanted.group ?? "",
-  });
+  const api = { resource: wanted.resource ?? "", group: wanted.group ?? "" };
+  const { answerKey, offeredKey, clusterKey, proofId = "" } = session;
   const url = new URL(session.redirectUrl);
-  url.searchParams.set("response", response);
+  if (answerKey !== undefined && offeredKey !== undefined) {
+    url.searchParams.set(
+      "offer",
+      await options.confirmation.offer({ ...session, answerKey, offeredKey }, api),
+    );
+  } else {
+    if (options.requireConfirmation) throw tooOld();
+    const proof = clusterKey === undefined ? undefined : { id: proofId, confirms: false };
+    url.searchParams.set("response", await options.bind({ ...session, proof }, api));
+  }
   return context.redirect(url.href, 303);
 }
 
@@ -172,22 +195,28 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     providerPrettyName: options.prettyName,
     version: klutchVersion,
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
+    confirmUrl: options.confirmation.url,
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }
 
-/** Returns the configured URL, or that of the host that was asked. Throws `UserError` for a malformed one. */
-function authorizeUrlOf({ authorizeUrl, secure }: AppOptions, context: Context): string {
+/**
+ * Returns the configured URL. Default: beside /callback, because the browser must find the cookie of the login there; on this machine at the
+ * host that was asked, which may be a forwarded port. No other host is believed.
+ */
+function authorizeUrlOf({ authorizeUrl, callbackUrl, secure }: AppOptions, context: Context): string {
   if (authorizeUrl !== undefined) return authorizeUrl;
-  const host = context.req.header("host") ?? "";
-  if (!/^[a-zA-Z0-9.:[\]-]+$/.test(host)) {
-    throw new UserError(
-      400,
-      "The Host header is missing or malformed.",
-      "Set --oidc-authorize-url in the backend.",
-    );
-  }
-  return `${secure ? "https" : "http"}://${host}/authorize`;
+  const asked = `${secure ? "https" : "http"}://${context.req.header("host") ?? ""}/authorize`;
+  if (URL.canParse(asked) && isLoopback(new URL(asked))) return new URL("/authorize", asked).href;
+  return new URL("authorize", callbackUrl).href;
+}
+
+function tooOld(): UserError {
+  return new UserError(
+    400,
+    "This provider takes no logins of this kubectl bind, because it cannot confirm them.",
+    "Install a current kubectl bind of Klutch, then start again.",
+  );
 }
 
 function errorAnswer(options: AppOptions, error: Error, context: Context): Response | Promise<Response> {
@@ -213,7 +242,7 @@ function errorAnswer(options: AppOptions, error: Error, context: Context): Respo
   );
 }
 
-function isIdentifier(value: string | undefined): value is string {
+function isClusterId(value: string | undefined): value is string {
   return value !== undefined && /^[\w-]{1,64}$/.test(value);
 }
 

@@ -1,4 +1,5 @@
 /** Words the failure of a login for the person who logs in. No message repeats a token or a code. */
+import { plainText } from "@klutch/kube-core";
 import { errors } from "jose";
 import { AuthorizationResponseError, ResponseBodyError } from "openid-client";
 import { UserError } from "../errors.ts";
@@ -29,20 +30,28 @@ function isResponse(value: unknown): value is Response {
 export function translate(error: unknown): unknown {
   if (error instanceof UserError) return error;
   if (error instanceof AuthorizationResponseError) {
-    const said = [error.error, error.error_description].filter(Boolean).join(": ");
-    return new UserError(401, `The identity provider refused the login: ${said}.`, startAgain, {
+    return new UserError(401, `The identity provider refused the login: ${saidBy(error)}.`, startAgain, {
       cause: error,
     });
   }
   if (error instanceof ResponseBodyError) {
-    const said = [error.error, error.error_description].filter(Boolean).join(": ");
-    return new UserError(401, `The identity provider did not accept the login: ${said}.`, startAgain, {
-      cause: error,
-    });
+    return new UserError(
+      401,
+      `The identity provider did not accept the login: ${saidBy(error)}.`,
+      startAgain,
+      {
+        cause: error,
+      },
+    );
   }
   return new UserError(401, `The login could not be verified: ${reasonOf(error)}.`, startAgain, {
     cause: error,
   });
+}
+
+/** Shortens the provider's own words to one line, because anybody can put them into a link. */
+function saidBy({ error, error_description: more }: AuthorizationResponseError | ResponseBodyError): string {
+  return plainText([error, more].filter(Boolean).join(": "), 200);
 }
 
 /** The messages of an error and of its cause. */

@@ -62,5 +62,12 @@ function personOf(claims: JWTPayload): Person {
     throw new errors.JWTClaimValidationFailed(message, {}, "sub", "invalid");
   }
   const displayName = personNameOf(claims);
-  return { issuer: iss, subject: sub, ...(displayName === undefined ? {} : { displayName }) };
+  const { email, email_verified: isVerified } = claims;
+  const isAddress = isVerified === true && typeof email === "string" && email.length <= maxSubjectLength;
+  return {
+    issuer: iss,
+    subject: sub,
+    ...(displayName === undefined ? {} : { displayName }),
+    ...(isAddress ? { verifiedEmail: email } : {}),
+  };
 }

@@ -13,8 +13,12 @@ export interface LoginRequest {
   readonly redirectUrl: string;
   readonly sessionId: string;
   readonly clusterId: string;
-  /** Public key of the app cluster, when the plugin proved that it holds it. */
+  /** Public key of the app cluster, when the plugin proved in the URL that it holds it, and the id of that proof. */
   readonly clusterKey?: string | undefined;
+  readonly proofId?: string | undefined;
+  /** Keys of a plugin that confirms the login; both or none. The second one is not proven. */
+  readonly answerKey?: string | undefined;
+  readonly offeredKey?: string | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
 }
@@ -40,23 +44,17 @@ const rememberedLogins = 10_000;
 const maxSessions = 3;
 const loginSeconds = 600;
 const sessionSeconds = 3600;
-const loginFields = [
-  "redirectUrl",
-  "sessionId",
-  "clusterId",
+const loginFields = ["redirectUrl", "sessionId", "clusterId", "state", "nonce", "verifier"] as const;
+const sessionFields = ["redirectUrl", "sessionId", "clusterId", "issuer", "subject", "csrf"] as const;
+/** Fields that replicas of an earlier release leave out; sealed as an empty text if there is none. */
+const optionalFields = [
   "clusterKey",
-  "state",
-  "nonce",
-  "verifier",
-] as const;
-const sessionFields = [
-  "redirectUrl",
-  "sessionId",
-  "clusterId",
-  "clusterKey",
-  "issuer",
-  "subject",
-  "csrf",
+  "proofId",
+  "answerKey",
+  "offeredKey",
+  "clusterName",
+  "displayName",
+  "verifiedEmail",
 ] as const;
 
 /** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */
@@ -73,15 +71,7 @@ export class LoginFlow {
   /** Binds the login to this browser; gives back the identity provider's URL. */
   async begin(context: Context, request: LoginRequest): Promise<string> {
     const { url, secrets } = await this.#options.identityProvider.begin();
-    const sealed = await this.#options.loginSealer.seal(
-      {
-        ...request,
-        clusterKey: request.clusterKey ?? "",
-        clusterName: request.clusterName ?? "",
-        ...secrets,
-      },
-      loginSeconds,
-    );
+    const sealed = await this.#options.loginSealer.seal({ ...sealable(request), ...secrets }, loginSeconds);
     this.#setCookie(context, loginCookie, sealed, loginSeconds);
     return url;
   }
@@ -98,36 +88,25 @@ export class LoginFlow {
     if (login === undefined) {
       throw notStarted();
     }
-    const { redirectUrl, sessionId, clusterId, clusterKey, state, nonce, verifier } = pick(
-      login,
-      loginFields,
-    );
+    const { state, nonce, verifier, ...request } = pick(login, loginFields);
+    const { sessionId } = request;
     const url = new URL(context.req.url);
     if (url.searchParams.get("state") !== state) {
       throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
     }
     if (!this.#finished.take(state)) throw notStarted();
-    const clusterName = optional(login, "clusterName");
-    const { issuer, subject, displayName } = await this.#options.identityProvider.finish(url.search, {
+    const person = await this.#options.identityProvider.finish(url.search, {
       state,
       nonce,
       verifier,
     });
     const session: Session = {
-      redirectUrl,
-      sessionId,
-      clusterId,
-      clusterKey,
-      clusterName,
-      issuer,
-      subject,
-      displayName,
+      ...request,
+      ...optionalOf(login),
+      ...person,
       csrf: randomToken(),
     };
-    const value = await this.#options.sessionSealer.seal(
-      { ...session, clusterKey, clusterName: clusterName ?? "", displayName: displayName ?? "" },
-      sessionSeconds,
-    );
+    const value = await this.#options.sessionSealer.seal(sealable(session), sessionSeconds);
     this.#forgetOldSessions(context, sessionId);
     this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
     return session;
@@ -135,19 +114,14 @@ export class LoginFlow {
 
   /** The session that the query names. Throws `UserError` 401. */
   async session(context: Context, sessionId: string | undefined): Promise<Session> {
-    if (sessionId === undefined || !/^[\w-]{1,64}$/.test(sessionId)) throw expired("You are not logged in.");
+    if (!isSessionId(sessionId)) throw expired("You are not logged in.");
     const sealed = getCookie(context, this.#name(sessionCookie(sessionId)));
     const value = sealed === undefined ? undefined : await this.#options.sessionSealer.open(sealed);
     if (value === undefined) throw expired("You are not logged in.");
     if (value === "expired") throw expired("Your login has expired.");
     const session = pick(value, sessionFields);
     if (session.sessionId !== sessionId) throw expired("You are not logged in.");
-    return {
-      ...session,
-      clusterKey: optional(value, "clusterKey"),
-      clusterName: optional(value, "clusterName"),
-      displayName: optional(value, "displayName"),
-    };
+    return { ...session, ...optionalOf(value) };
   }
 
   #forgetOldSessions(context: Context, sessionId: string): void {
@@ -179,6 +153,11 @@ export class LoginFlow {
   }
 }
 
+/** Returns true for an id that a plugin may choose. One of them would be the name of the cookie of logins. */
+export function isSessionId(value: string | undefined): value is string {
+  return value !== undefined && /^[\w-]{1,64}$/.test(value) && sessionCookie(value) !== loginCookie;
+}
+
 const loginCookie = "klutch-bind-login";
 const again = "Start again with kubectl bind.";
 
@@ -194,9 +173,22 @@ function expired(message: string): UserError {
   return new UserError(401, message, again);
 }
 
-/** A field that replicas of an earlier release leave out. */
-function optional(value: Readonly<Record<string, string>>, field: string): string | undefined {
-  return value[field] === "" ? undefined : value[field];
+/** The values that a replica of any release sealed, or left out. */
+function optionalOf(
+  value: Readonly<Record<string, string>>,
+): Readonly<Partial<Record<(typeof optionalFields)[number], string>>> {
+  return Object.fromEntries(
+    optionalFields.flatMap((name) => (value[name] ? [[name, value[name]] as const] : [])),
+  );
+}
+
+/** The fields as texts. An earlier release cannot open a login without `clusterKey`. */
+function sealable<T extends LoginRequest>(value: T): Readonly<Record<string, string>> {
+  const empty = Object.fromEntries(optionalFields.map((name) => [name, ""] as const));
+  const entries = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return { ...empty, ...Object.fromEntries(entries) };
 }
 
 /** Exactly the wanted fields. Throws when one is missing: a value sealed by another version. */

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { systemClock } from "@klutch/kube";
 import { silentLogger } from "@klutch/telemetry";
 import { Hono } from "hono";
+import { createAdmission } from "./admission.ts";
+import { createClientAddress } from "./client-address.ts";
 import { addRenewalRoutes } from "./renewal-routes.ts";
 
 test("a flood of requests is held off with the time after which to try again, and the next second is free", async () => {
@@ -14,7 +16,8 @@ test("a flood of requests is held off with the time after which to try again, an
     renew: () => Promise.reject(new Error("not asked")),
   };
   const clock = { ...systemClock, monotonic: () => nowMs };
-  addRenewalRoutes(app, { renewal, clock, logger: silentLogger });
+  const gate = { admit: createAdmission(clock), addressOf: createClientAddress(0) };
+  addRenewalRoutes(app, { renewal, gate, logger: silentLogger });
   const ask = async (): Promise<Response> => app.request("/renew/challenge", { method: "POST" });
   const answers = await Promise.all(Array.from({ length: 60 }, ask));
   assert.deepEqual(

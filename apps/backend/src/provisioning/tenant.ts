@@ -10,6 +10,7 @@ import {
   issuerAnnotation,
   kubeconfigKey,
   membersAnnotation,
+  type TenantRelation,
 } from "@klutch/api";
 import { type KubeObject, namespaces, roleBindings, serviceAccounts } from "@klutch/kube-core";
 import { type Clock, isAlreadyExists, isConflict, type KubeClient } from "@klutch/kube";
@@ -17,6 +18,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
+import { podSecurity } from "../pod-security.ts";
 import type { Person } from "../identity.ts";
 import {
   byClusterKey,
@@ -30,14 +32,24 @@ import {
 import { refuseRevokedPerson, refuseRevokedTenant } from "./revocation.ts";
 import { refuseTooMany } from "./tenant-limit.ts";
 import { rememberNames } from "./tenant-names.ts";
+import { withProof } from "./used-proofs.ts";
 
 /** User and the app cluster to bind. */
 export interface TenantIdentity extends Person {
   readonly clusterId: string;
   /** Public key of the app cluster that the plugin proved to hold. */
   readonly clusterKey?: string | undefined;
+  /** The proof of that key. */
+  readonly proof?: Proof | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
+}
+
+/** A proof counts once. */
+export interface Proof {
+  readonly id: string;
+  /** True if it covers the person, too. Others only let a person found or join a tenant, and are not looked at again. */
+  readonly confirms: boolean;
 }
 
 /** `<subject>#<cluster id>`, as the existing backend writes it. */
@@ -77,6 +89,20 @@ export function refuseAtLogin(
   const tenant = own ?? shared;
   if (tenant !== undefined) refuseRevokedTenant(tenant, prettyName);
   if (own === undefined) refuseRevokedPerson(namespaceCache.list(), identity, prettyName);
+}
+
+/** Returns the tenant that a confirmation would lead to, as far as the cache knows. Throws `UserError` if the person gets none. Makes nothing. */
+export function tenantFor(
+  context: TenantContext,
+  identity: TenantIdentity,
+): { readonly name: string; readonly relation: TenantRelation } {
+  const { namespaceCache, prefix, limits } = context;
+  refuseAtLogin(context, identity);
+  const { own, shared } = tenantsOf(namespaceCache, identity);
+  if (own !== undefined) return { name: nameOf(own), relation: "member" };
+  if (shared !== undefined) return { name: nameOf(shared), relation: "joins" };
+  refuseTooMany(namespaceCache.list(), identity.subject, limits);
+  return { name: clusterNamespaceName(prefix, identity), relation: "founds" };
 }
 
 /** Creates missing objects; returns the cluster namespace. Throws `UserError` if an operator revoked it. */
@@ -135,13 +161,13 @@ async function ensureNamespace(
   identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
-  const { client, namespaceCache, prefix, prettyName } = context;
+  const { client, clock, namespaceCache, prefix, prettyName } = context;
   const { clusterKey } = identity;
   const { own, shared } = tenantsOf(namespaceCache, identity);
   if (own !== undefined) {
     const live = await client.get<KubeObject>(namespaces, { name: nameOf(own) }, options);
     refuseRevokedTenant(live, prettyName);
-    if (clusterKey !== undefined) await rememberKey(client, live, clusterKey, options);
+    await rememberLogin(context, live, identity, options);
     return nameOf(own);
   }
   if (shared !== undefined) return join(context, nameOf(shared), identity, options);
@@ -152,11 +178,12 @@ async function ensureNamespace(
     [identityAnnotation]: identityOf(identity),
     [issuerAnnotation]: identity.issuer,
     ...(clusterKey === undefined ? {} : { [clusterKeyAnnotation]: clusterKey }),
+    ...withProof(undefined, identity.proof, identity, clock.now()),
   };
   try {
     await client.create<KubeObject>(
       namespaces,
-      { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } },
+      { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: podSecurity, annotations } },
       options,
     );
     return name;
@@ -200,7 +227,10 @@ async function useExisting(
     );
   }
   refuseRevokedTenant(live, context.prettyName);
-  if (isFounder(live, identityOf(identity), identity)) return name;
+  if (isFounder(live, identityOf(identity), identity)) {
+    await rememberLogin(context, live, identity, options);
+    return name;
+  }
   if (identity.clusterKey !== undefined) return join(context, name, identity, options);
   throw belongsToOthers(name);
 }
@@ -209,14 +239,18 @@ async function useExisting(
 async function join(
   { client, clock, namespaceCache, prettyName }: TenantContext,
   name: string,
-  { issuer, subject, clusterKey }: TenantIdentity,
+  { issuer, subject, clusterKey, proof }: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
   const live = await client.get<KubeObject>(namespaces, { name }, options);
   if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
   refuseRevokedTenant(live, prettyName);
   refuseRevokedPerson(namespaceCache.list(), { issuer, subject }, prettyName);
-  if (isMember(live, { issuer, subject })) return name;
+  const used = withProof(live, proof, { issuer, subject }, clock.now());
+  if (isMember(live, { issuer, subject })) {
+    if (proof?.confirms === true) await annotate(client, live, used, options);
+    return name;
+  }
   const members = membersOf(live);
   if (members.length >= mostMembers) {
     throw new UserError(
@@ -227,19 +261,23 @@ async function join(
   }
   const since = new Date(clock.now()).toISOString();
   const next = JSON.stringify([...members, { issuer, subject, since }]);
-  await annotate(client, live, { [membersAnnotation]: next }, options);
+  await annotate(client, live, { [membersAnnotation]: next, ...used }, options);
   return name;
 }
 
 /** A member's proof counts also when the app cluster got a new key. */
-async function rememberKey(
-  client: KubeClient,
+async function rememberLogin(
+  { client, clock }: Pick<TenantContext, "client" | "clock">,
   live: KubeObject,
-  clusterKey: string,
+  { clusterKey, proof, ...person }: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  if (live.metadata.annotations?.[clusterKeyAnnotation] === clusterKey) return;
-  await annotate(client, live, { [clusterKeyAnnotation]: clusterKey }, options);
+  const isNew = clusterKey !== undefined && live.metadata.annotations?.[clusterKeyAnnotation] !== clusterKey;
+  const changes = {
+    ...(isNew ? { [clusterKeyAnnotation]: clusterKey } : {}),
+    ...(proof?.confirms === true ? withProof(live, proof, person, clock.now()) : {}),
+  };
+  if (Object.keys(changes).length > 0) await annotate(client, live, changes, options);
 }
 
 async function annotate(

@@ -12,10 +12,9 @@ import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
-import { isOverLimit } from "../limits.ts";
+import { isOverLimit, olderFirst } from "../limits.ts";
+import { ensurePodSecurity, podSecurity } from "../pod-security.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
-
-const waitingRequeueMs = 30_000;
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
@@ -30,8 +29,8 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
       return undefined;
     }
     if (isBeyond(context, mapping)) {
-      // The ClusterBinding says so; a mapping that goes makes room.
-      return { requeueAfterMs: waitingRequeueMs };
+      // The ClusterBinding says so. It is looked at again when a mapping goes (`waitingFor`), and not before: there may be thousands.
+      return undefined;
     }
     const annotations = { [serviceNamespaceAnnotation]: owner };
     const present =
@@ -42,12 +41,24 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
       return { requeueAfterMs: 60_000 };
     }
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
+    await ensurePodSecurity(client, present, { signal });
     await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
       signal,
     });
     await ensureStatus(client, apiServiceNamespaces, mapping, { namespace: name }, { signal });
     return undefined;
   };
+}
+
+/** Returns the mappings, oldest first, for which a mapping that went from this cluster namespace may have made room. */
+export function waitingFor(
+  { caches, limits }: Pick<ControllerContext, "caches" | "limits">,
+  clusterNamespace: string,
+): readonly APIServiceNamespace[] {
+  const all = caches.mappings.byIndex(byNamespace, clusterNamespace);
+  const waiting = all.filter(({ status }) => status?.namespace === undefined);
+  const room = limits.namespacesPerCluster - (all.length - waiting.length);
+  return room <= 0 ? [] : waiting.toSorted(olderFirst).slice(0, room);
 }
 
 function isBeyond({ caches, limits }: ControllerContext, mapping: APIServiceNamespace): boolean {
@@ -63,7 +74,8 @@ async function createNamespace(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   try {
-    const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } };
+    const metadata = { name, labels: podSecurity, annotations };
+    const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata };
     return await context.client.create(namespaces, object, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

@@ -101,6 +101,9 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
         bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);
       },
+      confirmation: { url: `${url}/confirm`, offer: () => Promise.reject(new Error("not asked")) },
+      requireConfirmation: false,
+      callbackUrl,
       controlPlaneId: () => "TheControlPlane",
       authorizeUrl: undefined,
       allowedRedirects: options.allowedRedirects ?? [],

@@ -1,10 +1,5 @@
 /** Writes the admission policy behind the konnector's roles for the bound APIs, and removes it when another agent takes over. */
-import {
-  type AnsweredPermissionClaim,
-  konnectorPolicyManifests,
-  konnectorPolicyName,
-  konnectorScopeOf,
-} from "@klutch/api";
+import { konnectorPolicyManifests, konnectorPolicyName, konnectorScopeOf } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import {
   contains,
@@ -15,13 +10,8 @@ import {
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "./konnector.ts";
-import { listBindings } from "./bound-resource.ts";
-
-/** An API that is about to be bound. */
-export interface AnsweredApi {
-  readonly name: string;
-  readonly claims: readonly AnsweredPermissionClaim[];
-}
+import { readAnswers } from "./answers.ts";
+import type { BoundApi } from "./rights.ts";
 
 /** Returns true if the cluster serves ValidatingAdmissionPolicy. */
 async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
@@ -35,7 +25,7 @@ async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<bool
 export async function confineKonnector(
   context: CliContext,
   consumer: Consumer,
-  coming: readonly AnsweredApi[] = [],
+  coming: readonly BoundApi[] = [],
 ): Promise<void> {
   const { signal, terminal } = context;
   if (!(await canConfine(consumer, signal))) {
@@ -51,7 +41,7 @@ export async function confineKonnector(
 export async function refreshConfinement(
   context: CliContext,
   consumer: Consumer,
-  coming: readonly AnsweredApi[] = [],
+  coming: readonly BoundApi[] = [],
 ): Promise<void> {
   const present = await readPolicy(consumer, context.signal);
   if (present === "unserved" || present.some((object) => object !== undefined))
@@ -98,12 +88,9 @@ export async function liftConfinement(consumer: Consumer, signal: AbortSignal): 
 
 async function scopeIn(
   consumer: Consumer,
-  coming: readonly AnsweredApi[],
+  coming: readonly BoundApi[],
   signal: AbortSignal,
 ): Promise<ReturnType<typeof konnectorScopeOf>> {
-  const bound = ((await listBindings(consumer, signal)) ?? []).map(({ metadata, spec }) => ({
-    name: metadata.name ?? "",
-    claims: spec.permissionClaims ?? [],
-  }));
-  return konnectorScopeOf([...bound, ...coming]);
+  const { bindings = [] } = await readAnswers(consumer, signal);
+  return konnectorScopeOf([...bindings, ...coming]);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
+import { watchesAll } from "./konnector-image.ts";
 import { planKonnector } from "./konnector.ts";
 
 const flags = {
@@ -63,4 +64,17 @@ test("--registry says where the image comes from, and replaces one of the same o
 test("without --registry the konnector of a mirror stays", () => {
   const plan = planKonnector("mirror.example.org/team/konnector:v0.9.0", flags);
   assert.ok(plan.kind === "keep" && plan.reason.includes("cannot be compared"));
+});
+
+test("a konnector watches claimed objects by name from this version on; an image that cannot be compared is taken for an older one", () => {
+  assert.equal(watchesAll(own), false);
+  assert.equal(watchesAll(`${repository}:v99.0.0`), false);
+  const images = [
+    undefined,
+    "",
+    `${repository}:latest`,
+    "example.test/agent:v99.0.0",
+    `${repository}:v1.5.0`,
+  ];
+  for (const image of images) assert.equal(watchesAll(image), true, String(image));
 });

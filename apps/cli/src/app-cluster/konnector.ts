@@ -4,28 +4,24 @@ import {
   artefact,
   compareVersions,
   consumerNamespace,
+  crdNameOf,
   klutchVersion,
   konnectorManifests,
-  konnectorName,
   type Manifest,
+  printable,
   releaseRegistry,
-  type VersionNumbers,
   versionNumbers,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
   clusterRoles,
   deployments,
-  type DynamicObject,
-  isRecord,
   type KubeObject,
   namespaces,
-  recordsAt,
   type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
-  textAt,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -33,8 +29,10 @@ import { isNotFound } from "@klutch/kube";
 import { type Consumer, pluginManager } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { listBindings } from "./bound-resource.ts";
-import { roleManifests } from "./rights.ts";
+import { readAnswers } from "./answers.ts";
+import { createBindingKind } from "./binding-kind.ts";
+import { releasedImage } from "./konnector-image.ts";
+import { lackOfApi, roleManifests } from "./rights.ts";
 import type { CommonOptions } from "../options.ts";
 import { waitFor } from "../wait.ts";
 
@@ -78,27 +76,6 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
     : apply(`it comes from ${released.registry}`);
 }
 
-/** The parts of an image that is called as ours and has a version; undefined for any other. */
-function releasedImage(
-  image: string,
-): { readonly registry: string; readonly tag: string; readonly version: VersionNumbers } | undefined {
-  const [, registry, tag] = /^(.+)\/konnector:([^/@]+)(?:@[^/]*)?$/.exec(image) ?? [];
-  const version = tag === undefined ? undefined : versionNumbers(tag);
-  return registry === undefined || tag === undefined || version === undefined
-    ? undefined
-    : { registry, tag, version };
-}
-
-/** Image of the konnector's Deployment, if there is one. */
-export async function konnectorImage(consumer: Consumer, signal: AbortSignal): Promise<string | undefined> {
-  const ref = { namespace: consumerNamespace, name: konnectorName };
-  const deployment = await consumer.client.find<DynamicObject>(deployments, ref, { signal });
-  if (deployment === undefined || !isRecord(deployment.spec)) return undefined;
-  const containers = recordsAt(deployment.spec, "template", "spec", "containers");
-  const container = containers.find((one) => one["name"] === konnectorName) ?? containers[0];
-  return textAt(container, "image") ?? "";
-}
-
 const resourceOfKind: Readonly<Record<string, ResourceType>> = {
   Namespace: namespaces,
   ServiceAccount: serviceAccounts,
@@ -128,9 +105,20 @@ export async function applyManifests(
   }
 }
 
-/** Roles and role bindings for everything that is bound, each by its own accepted claims. */
-export async function rolesOfBindings(consumer: Consumer, signal: AbortSignal): Promise<readonly Manifest[]> {
-  return ((await listBindings(consumer, signal)) ?? []).flatMap(roleManifests);
+/** Roles and role bindings for everything that is bound, each by the claims that people accepted, and rights in them that would be new. */
+export async function rolesOfBindings(
+  consumer: Consumer,
+  signal: AbortSignal,
+): Promise<{ readonly manifests: readonly Manifest[]; readonly missing: readonly string[] }> {
+  const { bindings = [], roles: found } = await readAnswers(consumer, signal);
+  const all = bindings.map((api) => ({ api, lack: lackOfApi(api, found.grants) }));
+  return {
+    manifests: all.filter(({ lack }) => lack.length === 0).flatMap(({ api }) => roleManifests(api)),
+    missing: all.flatMap(({ api, lack }) => [
+      ...lack.map((right) => `${api.name}: ${right}`),
+      ...api.unanswered.map((claim) => `${api.name}: ${crdNameOf(claim)}, which no one accepted here`),
+    ]),
+  };
 }
 
 /** Carries the plan out and says so. */
@@ -144,15 +132,21 @@ export async function installKonnector(
     return;
   }
   const { signal } = context;
+  await createBindingKind(consumer, signal);
   // Bindings come before the base role, which may replace an older agent's unlimited role: bound APIs keep working.
-  await applyManifests(consumer, await rolesOfBindings(consumer, signal), signal);
+  const { manifests, missing } = await rolesOfBindings(consumer, signal);
+  await applyManifests(consumer, manifests, signal);
+  if (missing.length > 0)
+    context.terminal.say(
+      `Bound APIs lack rights of the konnector, which are not given without a question: ${printable(missing.join("; "))}. klutch doctor --fix shows them and asks.`,
+    );
   await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
   context.terminal.say(
     `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
   );
 }
 
-/** Waits until the kind APIServiceBinding is served, which the konnector installs when it starts. */
+/** Waits until the kind APIServiceBinding is served, which a konnector also installs when it starts. */
 export async function waitForBindingKind(
   context: CliContext,
   consumer: Consumer,

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type APIServiceBinding,
-  bindingRules,
-  consumerNamespace,
-  konnectorClusterRules,
-  konnectorNamespaceRules,
-} from "@klutch/api";
+import { bindingRules, consumerNamespace, konnectorClusterRules, konnectorNamespaceRules } from "@klutch/api";
 import type { PolicyRule } from "@klutch/kube-core";
 import {
   bindsKonnector,
+  type BoundApi,
   expectedManifests,
   gapsOf,
   type Grant,
@@ -18,19 +13,11 @@ import {
   wildcardsIn,
 } from "./rights.ts";
 
-const bound: APIServiceBinding = {
-  apiVersion: "klutch.anynines.com/v1alpha1",
-  kind: "APIServiceBinding",
-  metadata: { name: "widgets.example.org", namespace: consumerNamespace },
-  spec: {
-    kubeconfigSecretRef: { name: "k", namespace: consumerNamespace, key: "kubeconfig" },
-    permissionClaims: [
-      { resource: "secrets", version: "v1", selector: { owner: "Consumer" }, state: "Accepted" },
-      { resource: "configmaps", version: "v1", state: "Rejected" },
-    ],
-  },
-};
-const claims = bound.spec.permissionClaims ?? [];
+const claims: BoundApi["claims"] = [
+  { resource: "secrets", version: "v1", selector: { owner: "Consumer" }, state: "Accepted" },
+  { resource: "configmaps", version: "v1", state: "Rejected" },
+];
+const bound: BoundApi = { name: "widgets.example.org", claims };
 const grant = (rules: readonly PolicyRule[], namespace?: string): Grant => ({
   role: "ClusterRole r",
   binding: "ClusterRoleBinding b",
@@ -121,11 +108,7 @@ test("C4: roles of single APIs come before the base role, which may narrow an ol
 });
 
 test("a binding whose name no provider may offer gets no role, and what gives its rights is surplus", () => {
-  const pods = {
-    ...bound,
-    metadata: { name: "pods", namespace: consumerNamespace },
-    spec: { ...bound.spec, permissionClaims: [] },
-  };
+  const pods = { name: "pods", claims: [] };
   assert.deepEqual(expectedManifests([pods]), expectedManifests([]));
   const rules = bindingRules({ resource: "pods" }, []);
   assert.match(surplusOf(grant(rules), [pods]).join(), /create.* on pods/);

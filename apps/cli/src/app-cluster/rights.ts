@@ -1,6 +1,6 @@
 /** The konnector's rights in an app cluster, compared with what its bindings need. No I/O. */
 import {
-  type APIServiceBinding,
+  type AnsweredPermissionClaim,
   bindingRules,
   boundApiRoleManifests,
   checkApiName,
@@ -34,31 +34,46 @@ interface Right {
   readonly only?: string | undefined;
 }
 
-/** Roles and role bindings that Klutch itself writes for these bindings. */
-export function expectedManifests(bindings: readonly APIServiceBinding[]): readonly Manifest[] {
+/** A bound API, or one that is about to be bound, with the answers to its claims. */
+export interface BoundApi {
+  readonly name: string;
+  readonly claims: readonly AnsweredPermissionClaim[];
+  /** See `RuleOptions`. */
+  readonly isWide?: boolean | undefined;
+}
+
+/** Roles and role bindings that Klutch itself writes for these APIs. */
+export function expectedManifests(apis: readonly BoundApi[]): readonly Manifest[] {
   const base = konnectorManifests({ image: "" }).filter(({ apiVersion }) => apiVersion.startsWith("rbac."));
   // The base role comes last: it may take the place of one that gives everything.
-  return [...bindings.flatMap(roleManifests), ...base];
+  return [...apis.flatMap(roleManifests), ...base];
 }
 
-/** The konnector's role and role binding for a binding, by its own answers, and the roles of people; none for a name that no provider may offer. */
-export function roleManifests(binding: APIServiceBinding): readonly Manifest[] {
-  const { name = "" } = binding.metadata;
-  const rules = rulesOf(binding);
-  return rules.length === 0 ? [] : boundApiRoleManifests(name, rules);
+/** The konnector's role and role binding for an API, and the roles of people; none for a name that no provider may offer. */
+export function roleManifests({ name, claims, isWide }: BoundApi): readonly Manifest[] {
+  const resource = boundResource(name);
+  return resource === undefined ? [] : boundApiRoleManifests(resource, claims, { isWide });
 }
 
-function rulesOf({ metadata, spec }: APIServiceBinding): readonly PolicyRule[] {
-  const [resource = "", ...group] = (metadata.name ?? "").split(".");
-  if (checkApiName(group.join("."), resource) !== undefined) return [];
-  return bindingRules({ resource, group: group.join(".") }, spec.permissionClaims ?? []);
+function rulesOf({ name, claims, isWide }: BoundApi): readonly PolicyRule[] {
+  const resource = boundResource(name);
+  return resource === undefined ? [] : bindingRules(resource, claims, { isWide });
 }
 
-/** Rights that no binding needs, as `delete on secrets`. Wildcard rules are left to `wildcardsIn`. */
-export function surplusOf(grant: Grant, bindings: readonly APIServiceBinding[]): readonly string[] {
+/** The resource that a binding of this name binds; undefined for a name that no provider may offer. */
+export function boundResource(
+  name: string,
+): { readonly resource: string; readonly group: string } | undefined {
+  const [resource = "", ...rest] = name.split(".");
+  const group = rest.join(".");
+  return checkApiName(group, resource) === undefined ? { resource, group } : undefined;
+}
+
+/** Rights that no API needs, as `delete on secrets`. Wildcard rules are left to `wildcardsIn`. */
+export function surplusOf(grant: Grant, apis: readonly BoundApi[]): readonly string[] {
   const needed = [
     ...konnectorClusterRules,
-    ...bindings.flatMap(rulesOf),
+    ...apis.flatMap(rulesOf),
     ...(grant.namespace === consumerNamespace ? konnectorNamespaceRules : []),
   ];
   const urls = grant.rules.flatMap(({ nonResourceURLs = [], verbs }) =>
@@ -68,18 +83,31 @@ export function surplusOf(grant: Grant, bindings: readonly APIServiceBinding[]):
   return [...urls, ...summary(rightsIn(listable).filter((right) => !isCovered(needed, right)))];
 }
 
-/** Rights that the bindings need and nothing gives. */
-export function gapsOf(grants: readonly Grant[], bindings: readonly APIServiceBinding[]): readonly string[] {
-  const everywhere = grants.filter(({ namespace }) => namespace === undefined).flatMap(({ rules }) => rules);
-  const own = grants.filter(({ namespace }) => namespace === consumerNamespace).flatMap(({ rules }) => rules);
-  const missing = (needed: readonly PolicyRule[], given: readonly PolicyRule[]): readonly string[] =>
-    summary(rightsIn(needed).filter((right) => !isCovered(given, right)));
+/** Rights that the APIs need and nothing gives. */
+export function gapsOf(grants: readonly Grant[], apis: readonly BoundApi[]): readonly string[] {
   return [
-    ...missing([...konnectorClusterRules, ...bindings.flatMap(rulesOf)], everywhere),
-    ...missing(konnectorNamespaceRules, [...everywhere, ...own]).map(
-      (text) => `${text} in namespace ${consumerNamespace}`,
-    ),
+    ...lackOf([...konnectorClusterRules, ...apis.flatMap(rulesOf)], grants),
+    ...lackOf(konnectorNamespaceRules, grants, consumerNamespace),
   ];
+}
+
+/** Returns the rights of one API that no grant gives. */
+export function lackOfApi(api: BoundApi, grants: readonly Grant[]): readonly string[] {
+  return lackOf(rulesOf(api), grants);
+}
+
+/** Returns the rights in the rules that no grant gives everywhere, or in the namespace. */
+export function lackOf(
+  needed: readonly PolicyRule[],
+  grants: readonly Grant[],
+  place?: string,
+): readonly string[] {
+  const given = grants.filter(({ namespace }) => namespace === undefined || namespace === place);
+  const rules = given.flatMap((grant) => grant.rules);
+  const where = place === undefined ? "" : ` in namespace ${place}`;
+  return summary(rightsIn(needed).filter((right) => !isCovered(rules, right))).map(
+    (text) => `${text}${where}`,
+  );
 }
 
 /** Rules with `*`, which give more than anybody can list. */

@@ -3,6 +3,7 @@
  * cluster is written to only when the provider has made the exports and the person has answered all questions.
  */
 import {
+  acceptedClaimsText,
   type AnsweredPermissionClaim,
   type APIServiceBinding,
   bindingRules,
@@ -18,7 +19,7 @@ import { discoverResource } from "@klutch/kube";
 import type { ObjectRef } from "@klutch/kube-core";
 import { claimFaults } from "@klutch/sync";
 import { type Asked, acceptedOf, restoreAnswers, sendAnswers } from "./answers.ts";
-import { answerClaims, ask } from "./permission-claims.ts";
+import { answerClaims, answerUnrecorded, ask, confirmRights } from "../app-cluster/permission-claims.ts";
 import type { Consumer, Provider } from "../clusters.ts";
 import {
   bindingOf,
@@ -33,12 +34,14 @@ import {
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { type AcceptedClaims, requestExports, takeBack, withAnswers } from "./export-request.ts";
+import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
+import { type Grant, lackOfApi } from "../app-cluster/rights.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
+import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
 import {
   applyManifests,
   installKonnector,
-  konnectorImage,
   planKonnector,
   waitForBindingKind,
 } from "../app-cluster/konnector.ts";
@@ -52,6 +55,18 @@ interface Decision {
   readonly claims: readonly AnsweredPermissionClaim[];
   /** Existing binding, which stays unchanged. */
   readonly existing: APIServiceBinding | undefined;
+  /** See `RuleOptions`. */
+  readonly isWide: boolean;
+  /** Rights of an existing binding that are missing stay so. Default false. */
+  readonly keepsRoles?: boolean | undefined;
+}
+
+/** The app cluster before the command: bound APIs, with the claims that people accepted, and the konnector's rights. */
+interface Standing {
+  readonly answered: ReadonlyMap<string, AnsweredBinding>;
+  readonly grants: readonly Grant[];
+  /** The konnector that is to run watches all objects, whatever names a claim gives. */
+  readonly isWide: boolean;
 }
 
 /**
@@ -67,7 +82,15 @@ export async function bindApis(
   chosenAt?: string,
 ): Promise<APIServiceBinding[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
-  const { known, unbound } = await sortRequested(consumer, requests, secretName, context.signal);
+  const { bindings: present = [], roles } = await readAnswers(consumer, context.signal);
+  const image = await konnectorImage(consumer, context.signal);
+  const plan = planKonnector(image, options);
+  const standing: Standing = {
+    answered: new Map(present.map((api) => [api.name, api])),
+    grants: roles.grants,
+    isWide: watchesAll(plan.kind === "apply" ? plan.image : image),
+  };
+  const { known, unbound } = await sortRequested(consumer, requests, secretName, standing, context.signal);
   if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
   const { timeoutMs } = options;
   const asked: Asked[] = [];
@@ -81,7 +104,7 @@ export async function bindApis(
       refs.push(made.ref);
       asked.push({ ...made, request, known });
       for (const api of made.exports) {
-        decisions.push(await decide(context, consumer, api, secretName, options));
+        decisions.push(await decide(context, consumer, api, { secretName, standing, options }));
       }
     }
     answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
@@ -102,6 +125,7 @@ async function sortRequested(
   consumer: Consumer,
   requests: readonly ExportRequestResponse[],
   secretName: string | undefined,
+  { answered }: Standing,
   signal: AbortSignal,
 ): Promise<{ readonly known: AcceptedClaims; readonly unbound: readonly string[] }> {
   const unbound: string[] = [];
@@ -111,7 +135,7 @@ async function sortRequested(
     const existing = await existingBinding(consumer, name, secretName, signal);
     await refuseAggregated(consumer, resource, signal);
     if (existing === undefined) unbound.push(name);
-    else known.set(name, acceptedOf(existing.spec.permissionClaims));
+    else known.set(name, acceptedOf(answered.get(name)?.claims));
   }
   return { known, unbound };
 }
@@ -162,25 +186,48 @@ async function decide(
   context: CliContext,
   consumer: Consumer,
   api: OfferedApi,
-  secretName: string | undefined,
-  options: CommonOptions,
+  given: {
+    readonly secretName: string | undefined;
+    readonly standing: Standing;
+    readonly options: CommonOptions;
+  },
 ): Promise<Decision> {
   const { name } = api;
+  const { secretName, standing, options } = given;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
+  const own = bindingRules(api, []);
+  const { isWide = standing.isWide } = standing.answered.get(name) ?? {};
+  const rightsOf = (claim: PermissionClaim): string[] =>
+    bindingRules(api, [claim], { isWide }).slice(own.length).map(describeRule);
   if (existing !== undefined) {
     context.terminal.say(`APIServiceBinding ${name} exists. Its permission claims keep their answers.`);
-    return { api, claims: existing.spec.permissionClaims ?? [], existing };
+    const { claims = [], unanswered = [] } = standing.answered.get(name) ?? {};
+    const lack = lackOfApi({ name, claims, isWide }, standing.grants);
+    const keepsRoles = lack.length > 0 && !(await confirmRights(context, name, lack, options.claims));
+    const answered = await answerUnrecorded(context, { ...api, unanswered }, options.claims, rightsOf);
+    return { api, claims: [...claims, ...answered], existing, isWide, keepsRoles };
   }
-  const own = bindingRules(api, []);
   context.terminal.say(
     `Binding ${name} gives the konnector in this cluster these rights, in all namespaces:`,
   );
   for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
-  const rightsOf = (claim: PermissionClaim): string[] =>
-    bindingRules(api, [claim]).slice(own.length).map(describeRule);
   const { honourable, refused } = await sortClaims(context, consumer, api);
   const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
-  return { api, claims: [...answered, ...refused], existing };
+  const claims = [...answered, ...refused];
+  requireRecordable(name, claims);
+  return { api, claims, existing, isWide };
+}
+
+/** Throws before anything is written if the answers do not fit into their record. */
+function requireRecordable(name: string, claims: readonly AnsweredPermissionClaim[]): void {
+  try {
+    acceptedClaimsText(claims);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new CliError("PermissionRejected", `${name} cannot be bound: ${cause.message}. ${nothingChanged}`, {
+      cause,
+    });
+  }
 }
 
 /** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */
@@ -228,11 +275,11 @@ async function sortClaims(
 async function carryOut(
   context: CliContext,
   consumer: Consumer,
-  { api, claims, existing }: Decision,
+  { api, claims, existing, isWide, keepsRoles }: Decision,
   secretName: string,
 ): Promise<APIServiceBinding> {
-  const roles = boundApiRoleManifests(api.name, bindingRules(api, claims));
-  await applyManifests(consumer, roles, context.signal);
+  if (keepsRoles !== true)
+    await applyManifests(consumer, boundApiRoleManifests(api, claims, { isWide }), context.signal);
   if (existing !== undefined) return existing;
   const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
   context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);

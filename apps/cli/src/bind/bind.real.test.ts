@@ -264,6 +264,17 @@ test("kubectl bind <url> logs in, binds the chosen API and reuses the Secret of 
   assert.match(run.stderr(), /The provider sees this cluster as app; --cluster-name changes that\.\n/);
   const { items } = await consumer.client.list(secrets, { namespace: consumerNamespace });
   assert.equal(items.length, 1);
+  // This backend is of an earlier release. The person is told before the address is shown, and doctor remembers it.
+  assert.match(
+    run.stderr(),
+    /Example cannot confirm logins, .*earlier release[^]*open this address in a browser/,
+  );
+  const outside = { env: { KUBECONFIG: path("config") } };
+  const doctor = await startRun("klutch", ["doctor", "--context=app"], outside).done;
+  assert.match(
+    doctor.stdout(),
+    /Logins\n +note +The credential in Secret klutch-bind\/kubeconfig-\w+ came through a browser/,
+  );
 });
 
 test("a kubeconfig that would run a program is refused with the reason, and nothing is made", async () => {

@@ -1,8 +1,10 @@
 /** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
-import { clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
+import { type BindingResponse, clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
 import { bindApis } from "./apis.ts";
-import { proveCluster } from "./cluster-proof.ts";
+import { clusterSigner, proveCluster } from "./cluster-proof.ts";
+import { confirmedLogin } from "./confirm.ts";
 import { requireBindable } from "../app-cluster/bindable.ts";
+import { rememberLoginWay } from "../app-cluster/login-way.ts";
 import { connectConsumer, connectProvider } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
@@ -41,14 +43,27 @@ export async function bind(context: CliContext, url: string, options: BindOption
     return;
   }
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
-  const { timeoutMs, browser, requestTimeoutMs } = options;
-  const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
-    proveCluster(context, consumer, provider, { sessionId, clusterId });
-  const response = await login(context, provider, { clusterId, clusterName, timeoutMs, browser, prove });
   const who = printable(provider.prettyName || url);
+  const { timeoutMs, browser, requestTimeoutMs, loginAs } = options;
+  const plugin = { clusterId, clusterName, timeoutMs, browser };
+  const { confirmUrl } = provider;
+  let response: BindingResponse;
+  if (confirmUrl === undefined) {
+    terminal.say(
+      `${who} cannot confirm logins, because its backend is of an earlier release. A person who sees the address below can log in at it in your place, so do not show it, and the credential passes through your browser.`,
+    );
+    const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
+      proveCluster(context, consumer, provider, { sessionId, clusterId });
+    response = await login(context, provider, { ...plugin, prove });
+  } else {
+    const signer = await clusterSigner(consumer, context.signal);
+    response = await confirmedLogin(context, { ...provider, confirmUrl }, { ...plugin, signer, loginAs });
+  }
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
-  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs });
+  const backendOrigin = new URL(provider.url).origin;
+  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs, backendOrigin });
   const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
+  await rememberLoginWay(context, consumer, bindings, confirmUrl === undefined ? "redirect" : "confirmed");
   await showBindings(context, consumer, bindings, options);
 }

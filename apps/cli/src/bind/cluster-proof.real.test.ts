@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { clusterKeySecret, clusterProofText, consumerNamespace, verifyText } from "@klutch/api";
 import { namespaces, secrets } from "@klutch/kube-core";
+import { systemClock } from "@klutch/kube";
 import { leaseCluster } from "@klutch/kube-testing";
 import { proveCluster } from "./cluster-proof.ts";
 import type { Consumer } from "../clusters.ts";
@@ -49,6 +50,21 @@ test("a provider that knows no challenges is logged in to as before, and no key 
   assert.equal(await proveCluster(run.context, consumer, provider, login), undefined);
   assert.equal(run.stderr(), "");
   assert.equal(await client.find(secrets, secret), undefined);
+  offered.status = 200;
+});
+
+test("a provider that stays busy or broken ends the command: no one gets a tenant of their own by accident", async () => {
+  for (const status of [429, 503]) {
+    offered.status = status;
+    const run = scriptedRun();
+    const impatient = { ...run.context, clock: { ...systemClock, sleep: () => Promise.resolve() } };
+    await assert.rejects(proveCluster(impatient, consumer, provider, login), {
+      code: "ProviderUnreachable",
+      message: new RegExp(`gave no challenge to sign \\(HTTP ${status}\\)`),
+    });
+  }
+  const nowhere = { ...provider, loginUrl: new URL("http://127.0.0.1:1/authorize") };
+  await assert.rejects(proveCluster(scriptedRun().context, consumer, nowhere, login), /cannot be reached/);
   offered.status = 200;
 });
 

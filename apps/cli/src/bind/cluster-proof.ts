@@ -1,6 +1,6 @@
 /**
- * The proof that this person holds the app cluster: a signature with the key that lives there, so that several people of one app
- * cluster share its tenant at the provider. A provider without this is logged in to as before.
+ * Signs with the key of the app cluster, which shows that this person holds it, so that several people of one app cluster share its tenant at
+ * the provider. An earlier backend gets the proof in the address of the login; one without proofs is logged in to as before.
  */
 import {
   challengeUrl,
@@ -20,20 +20,38 @@ import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { findOrCreate } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
-import { readAtMost } from "../http.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import { postJson } from "../http.ts";
 import type { ProviderDescription } from "./provider.ts";
 
-const timeoutMs = 15_000;
-const longestAnswer = 16 * 1024;
+/** The key of an app cluster, for signatures. */
+export interface ClusterSigner {
+  readonly publicKey: string;
+  /** Returns the signature in base64url. */
+  sign(text: string): string;
+}
 
-/** Signs the proof. Returns undefined if the provider takes none; reports it if the provider should take one but cannot. */
+/** Reads the key, which is made if there is none. Throws `CliError` if the existing Secret holds none. */
+export async function clusterSigner({ client }: Consumer, signal: AbortSignal): Promise<ClusterSigner> {
+  const ref = { namespace: consumerNamespace, name: clusterKeySecret };
+  const make = (): DynamicObject => clusterKeySecretObject(consumerNamespace, newClusterKey());
+  const key = secretText(await findOrCreate(client, secrets, ref, make, { signal }), clusterKeyDataKey) ?? "";
+  const publicKey = publicKeyOf(key);
+  if (publicKey !== undefined) return { publicKey, sign: (text) => signText(key, text) };
+  throw new CliError(
+    "Login",
+    `Secret ${consumerNamespace}/${clusterKeySecret} has no usable private key. Delete it to get a new one, then run the command again. ${nothingChanged}`,
+  );
+}
+
+/** Signs the proof for an older provider. Returns undefined if the provider takes none; reports it if the provider should take one but cannot. */
 export async function proveCluster(
   context: CliContext,
   consumer: Consumer,
   provider: ProviderDescription,
   login: { readonly sessionId: string; readonly clusterId: string },
 ): Promise<ClusterProof | undefined> {
-  const offer = await fetchChallenge(provider, context.signal);
+  const offer = await fetchChallenge(context, provider);
   if (offer === undefined) return undefined;
   const { challenge, url } = offer;
   // Signed is only what the person meant: a hostile provider could name the address of another one.
@@ -43,44 +61,30 @@ export async function proveCluster(
     );
     return undefined;
   }
-  const key = await ensureKey(consumer, context.signal);
-  const publicKey = publicKeyOf(key);
-  if (publicKey === undefined) {
-    context.terminal.say(
-      `Secret ${consumerNamespace}/${clusterKeySecret} has no usable private key. Delete it to get a new one.`,
-    );
-    return undefined;
-  }
-  return { publicKey, challenge, signature: signText(key, clusterProofText(url, login, challenge)) };
+  const signer = await clusterSigner(consumer, context.signal);
+  const signature = signer.sign(clusterProofText(url, login, challenge));
+  return { publicKey: signer.publicKey, challenge, signature };
 }
 
-/** Returns the private key in PEM; empty if the existing Secret holds none. */
-async function ensureKey({ client }: Consumer, signal: AbortSignal): Promise<string> {
-  const ref = { namespace: consumerNamespace, name: clusterKeySecret };
-  const make = (): DynamicObject => clusterKeySecretObject(consumerNamespace, newClusterKey());
-  return secretText(await findOrCreate(client, secrets, ref, make, { signal }), clusterKeyDataKey) ?? "";
-}
-
-/** Fetches a challenge. Returns undefined if the backend does not know the route: the login works without one. */
+/**
+ * Fetches a challenge. Returns undefined if the backend does not know the route: the login works without one. Throws `CliError` if a backend
+ * that may know it does not answer: without a proof the person would get a tenant of their own, unasked.
+ */
 async function fetchChallenge(
+  context: CliContext,
   { loginUrl }: ProviderDescription,
-  signal: AbortSignal,
 ): Promise<ReturnType<typeof decodeChallengeOffer> | undefined> {
+  const url = challengeUrl(new URL("renew", loginUrl).href);
+  const { status, body } = await postJson(context, url, {});
+  if (status === 429 || status >= 500)
+    throw new CliError(
+      "ProviderUnreachable",
+      `${url} gave no challenge to sign (HTTP ${status}). Run the command again in a minute. ${nothingChanged}`,
+    );
   try {
-    const response = await fetch(challengeUrl(new URL("renew", loginUrl).href), {
-      method: "POST",
-      redirect: "error",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: "{}",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
-    const text = await readAtMost(response, longestAnswer);
-    return response.ok && text !== undefined ? decodeChallengeOffer(JSON.parse(text)) : undefined;
+    return status === 200 ? decodeChallengeOffer(body) : undefined;
   } catch (error) {
-    if (signal.aborted) throw error;
-    if (error instanceof WireError || error instanceof SyntaxError || error instanceof TypeError)
-      return undefined;
-    if (error instanceof DOMException) return undefined;
+    if (error instanceof WireError) return undefined;
     throw error;
   }
 }

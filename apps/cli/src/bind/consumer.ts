@@ -4,6 +4,7 @@ import {
   type AnsweredPermissionClaim,
   type APIServiceBinding,
   apiServiceBindings,
+  backendOriginAnnotation,
   consumerNamespace,
   kubeconfigKey,
   bindGroup,
@@ -89,10 +90,13 @@ function isFor(kubeconfig: string, provider: Provider): boolean {
 /** The Secret as it is written: the reduced kubeconfig, never the provider's own text. */
 export function kubeconfigSecret(name: string, provider: Provider): DynamicObject {
   const text = formatKubeconfig(provider.config);
+  const { backendOrigin } = provider;
+  const annotations =
+    backendOrigin === undefined ? {} : { annotations: { [backendOriginAnnotation]: backendOrigin } };
   return {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name, namespace: consumerNamespace },
+    metadata: { name, namespace: consumerNamespace, ...annotations },
     type: "Opaque",
     data: { [kubeconfigKey]: Buffer.from(text).toString("base64") },
   };
@@ -114,7 +118,14 @@ export async function writeKubeconfigSecret(
   const secret = kubeconfigSecret(existing ?? newSecretName(), provider);
   const ref = { namespace: consumerNamespace, name: secret.metadata.name ?? "" };
   if (existing === undefined) await consumer.client.create(secrets, secret, { signal });
-  else await consumer.client.mergePatch(secrets, ref, { data: secret["data"] }, { signal });
+  else {
+    const { annotations } = secret.metadata;
+    const patch = {
+      data: secret["data"],
+      ...(annotations === undefined ? {} : { metadata: { annotations } }),
+    };
+    await consumer.client.mergePatch(secrets, ref, patch, { signal });
+  }
   terminal.say(`${existing === undefined ? "Created" : "Updated"} Secret ${ref.namespace}/${ref.name}.`);
   return ref.name;
 }

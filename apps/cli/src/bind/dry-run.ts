@@ -4,7 +4,6 @@
  */
 import {
   type AnsweredPermissionClaim,
-  bindingRules,
   boundApiRoleManifests,
   consumerNamespace,
   crdNameOf,
@@ -28,7 +27,9 @@ import {
 } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
 import { exportRequestOf, withAnswers } from "./export-request.ts";
-import { konnectorImage, planKonnector, rolesOfBindings } from "../app-cluster/konnector.ts";
+import { readAnswers } from "../app-cluster/answers.ts";
+import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
+import { planKonnector, rolesOfBindings } from "../app-cluster/konnector.ts";
 import type { ClaimAnswer, CommonOptions } from "../options.ts";
 
 /** Stands for the name of a Secret that a real run would create with a random suffix. */
@@ -56,7 +57,8 @@ export async function plannedBase(
     `Konnector ${plan.kind === "apply" ? `${plan.image} would be installed` : "would be left as it is"}: ${plan.reason}.`,
   );
   if (plan.kind === "apply") {
-    return [...(await rolesOfBindings(consumer, signal)), ...konnectorManifests({ image: plan.image })];
+    const { manifests } = await rolesOfBindings(consumer, signal);
+    return [...manifests, ...konnectorManifests({ image: plan.image })];
   }
   return missing ? [namespaceManifest] : [];
 }
@@ -70,14 +72,19 @@ export async function plannedApis(
   options: CommonOptions,
 ): Promise<KubeObject[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
+  const { bindings = [] } = await readAnswers(consumer, context.signal);
+  const image = await konnectorImage(consumer, context.signal);
+  const plan = planKonnector(image, options);
+  const isWide = watchesAll(plan.kind === "apply" ? plan.image : image);
   const answers = new Map<string, readonly PermissionClaim[]>();
   const later: KubeObject[] = [];
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
     const name = crdNameOf(resource);
     const existing = await existingBinding(consumer, name, secretName, context.signal);
-    const claims = existing?.spec.permissionClaims ?? plannedClaims(resource, options.claims);
+    const bound = existing === undefined ? undefined : bindings.find((api) => api.name === name);
+    const claims = existing === undefined ? plannedClaims(resource, options.claims) : (bound?.claims ?? []);
     answers.set(name, acceptedOf(claims));
-    later.push(...boundApiRoleManifests(name, bindingRules(resource, claims)));
+    later.push(...boundApiRoleManifests(resource, claims, { isWide: bound?.isWide ?? isWide }));
     if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
   }
   return [

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { type TestContext, test } from "node:test";
 import { type BindingResponse, encodeBindingResponse } from "@klutch/api";
-import { type CallbackServer, login, loginUrlOf, newSessionId, startCallbackServer } from "./login.ts";
+import { type CallbackServer, startCallbackServer } from "./callback-server.ts";
+import { login, loginUrlOf, newSessionId, responseReader } from "./login.ts";
 import type { ProviderDescription } from "./provider.ts";
 import { scriptedRun } from "../testing/script.ts";
 
@@ -32,8 +33,8 @@ function responseFor(sid: string): BindingResponse {
   };
 }
 
-async function server(t: TestContext, sessionId = "session"): Promise<CallbackServer> {
-  const callback = await startCallbackServer(sessionId);
+async function server(t: TestContext, sessionId = "session"): Promise<CallbackServer<BindingResponse>> {
+  const callback = await startCallbackServer(responseReader(sessionId));
   t.after(() => callback[Symbol.asyncDispose]());
   return callback;
 }
@@ -50,7 +51,7 @@ test("a response is understood in both base64 alphabets", async (t) => {
   for (const encoded of [text, urlSafe]) {
     const callback = await server(t);
     assert.equal((await call(callback.port, encoded)).status, 303);
-    assert.deepEqual(await callback.response, responseFor("session"));
+    assert.deepEqual(await callback.answer, responseFor("session"));
   }
 });
 
@@ -72,7 +73,7 @@ test("an answer of another session is refused, and the right one is still taken 
   }
   assert.match(callback.lastProblem() ?? "", /no response/);
   assert.equal((await call(callback.port, encodeBindingResponse(responseFor("session")))).status, 303);
-  assert.equal((await callback.response).authentication.oauth2CodeGrant.sid, "session");
+  assert.equal((await callback.answer).authentication.oauth2CodeGrant.sid, "session");
 });
 
 test("exactly one answer is accepted", async (t) => {
@@ -86,7 +87,7 @@ test("an answer of this session that is malformed ends the waiting with the fiel
   const callback = await server(t);
   const broken = { ...responseFor("session"), requests: [] };
   assert.equal((await call(callback.port, encodeBindingResponse(broken))).status, 400);
-  await assert.rejects(callback.response, { code: "Login", message: /requests: is empty/ });
+  await assert.rejects(callback.answer, { code: "Login", message: /requests: is empty/ });
 });
 
 test("other paths, methods and host names get nothing", async (t) => {

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
 import { fetchText } from "../http.ts";
 import { runCli } from "../program.ts";
-import { loginUrlFor } from "./provider.ts";
+import { fetchProvider, loginUrlFor } from "./provider.ts";
 import { scriptedRun } from "../testing/script.ts";
 
 const good = {
@@ -211,4 +211,22 @@ test("help goes to standard output with exit code 0, a wrong flag to standard er
   const wrong = scriptedRun();
   assert.equal(await runCli("kubectl-bind", ["--dry-runs"], wrong.context), 1);
   assert.match(wrong.stderr(), /unknown option '--dry-runs'.*Did you mean --dry-run/s);
+});
+
+test("confirmations are sent to the origin of the login only", async (t) => {
+  const named = (confirmUrl: (host: string) => unknown): Promise<string> =>
+    serve(t, (response) => {
+      const own = confirmUrl(response.req.headers.host ?? "");
+      response.end(JSON.stringify({ ...goodFor(response), confirmUrl: own }));
+    });
+  const { signal } = new AbortController();
+  const right = await fetchProvider(await named((host) => `http://${host}/confirm`), signal);
+  assert.match(right.confirmUrl ?? "", /^http:\/\/127\.0\.0\.1:\d+\/confirm$/);
+  for (const other of ["https://evil.example/confirm", "http://127.0.0.1:1/confirm"])
+    await assert.rejects(fetchProvider(await named(() => other), signal), {
+      code: "NotAProvider",
+      message: /takes confirmations of logins at .*another server than that of the login/,
+    });
+  for (const none of [7, "", "javascript:x/confirm", "http://evil.example/confirm"])
+    assert.equal((await fetchProvider(await named(() => none), signal)).confirmUrl, undefined);
 });

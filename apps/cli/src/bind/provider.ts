@@ -12,6 +12,8 @@ export interface ProviderDescription {
   readonly loginUrl: URL;
   /** Id that the provider gives its control plane; undefined if it gives none. */
   readonly controlPlaneId: string | undefined;
+  /** URL at which it takes confirmations of logins, at the origin of the login; undefined for an earlier backend. */
+  readonly confirmUrl?: string | undefined;
 }
 
 /**
@@ -30,13 +32,24 @@ export async function fetchProvider(
     throw new CliError("ProviderVersion", `${url} cannot be used: ${problem}.`);
   }
   const login = provider.authenticationMethods[0]?.oauth2CodeGrant.authenticatedURL ?? "";
+  const loginUrl = loginUrlFor(url, login, allowAuthorizeUrl);
   return {
     url,
     prettyName: provider.providerPrettyName,
     version: provider.version,
-    loginUrl: loginUrlFor(url, login, allowAuthorizeUrl),
+    loginUrl,
     controlPlaneId: provider.controlPlaneId,
+    confirmUrl: confirmUrlFor(url, loginUrl, provider.confirmUrl),
   };
+}
+
+/** Returns the URL of confirmations. It must be at the origin of the login: a signature for another server could be passed on there. */
+function confirmUrlFor(typed: string, loginUrl: URL, named: string | undefined): string | undefined {
+  if (named === undefined || new URL(named).origin === loginUrl.origin) return named;
+  throw new CliError(
+    "NotAProvider",
+    `${typed} takes confirmations of logins at ${new URL(named).origin}, which is another server than that of the login. If you trust that address, bind with it instead.`,
+  );
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   microTime,
   namespaces,
   pods,
+  type Role,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -206,12 +207,24 @@ test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs wh
   await client.delete(clusterRoleBindings, { name: "too-much" });
   const gap = await fixture.run(["doctor"]);
   assert.match(gap.stdout(), /missing: .*list, watch.* on secrets\n/);
-  const fixed = await fixture.run(["doctor", "--fix"]);
+  const asked = await fixture.run(["doctor", "--fix"]);
+  assert.equal(asked.code, 1);
+  assert.match(
+    asked.stderr(),
+    /lacks rights for bound APIs:\n[^]*list, watch[^\n]* on secrets\n[^]*Do you give it these rights\?[^]*Not given\./,
+  );
+  assert.deepEqual((await client.get<Role>(clusterRoles, { name: own })).rules, rules);
+  await client.create(clusterRoles, role(gone, []));
+  const fixed = await fixture.run(["doctor", "--fix"], { answers: ["yes"] });
   assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
   assert.match(fixed.stderr(), /Deleting ClusterRole and ClusterRoleBinding klutch-bind-konnector:gadgets/);
   assert.match(fixed.stdout(), /after the repair\n {2}ok +No surplus and no gap/);
   assert.equal(await client.find(clusterRoles, { name: gone }), undefined);
   assert.equal((await fixture.run(["doctor", "--fix"])).code, 0);
+  await client.mergePatch(clusterRoles, { name: own }, { rules: [] });
+  const unasked = await fixture.run(["doctor", "--fix", "--yes"]);
+  assert.equal(unasked.code, 0, unasked.stdout() + unasked.stderr());
+  assert.match(unasked.stderr(), /on secrets\n[^]*Given\.\n/);
 });
 
 test("doctor: a missing or altered admission policy is a problem, and --fix writes it for the bound APIs", async () => {

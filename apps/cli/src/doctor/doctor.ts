@@ -19,12 +19,13 @@ import {
   type Section,
 } from "./diagnosis.ts";
 import { checkKonnector } from "./konnector.ts";
+import { checkLogins } from "./logins.ts";
 import { checkRights, fixRights } from "./rights.ts";
 import { CheckFailedError, CouldNotLookError, counted } from "../findings.ts";
 
 /** Flags of `doctor`. */
 export interface DoctorOptions extends Omit<CommonOptions, "output"> {
-  /** Write the konnector's roles as they must be. Nothing else is ever changed. */
+  /** Write the konnector's roles as they must be; `claims` answers whether it gets rights that it lacks. Nothing else is ever changed. */
   readonly fix: boolean;
   /** Format of the findings. Default: text. */
   readonly output: "json" | undefined;
@@ -44,19 +45,19 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
   const { output } = options;
   const bindings = await listBindings(consumer, context.signal);
   const home = await readHome(context, consumer);
-  const rights = await checkRights(context, consumer, bindings, home);
+  const rights = await checkRights(context, consumer, home);
   const sections = [
     await checkKonnector(context, consumer, home, bindings ?? []),
     checkBindings(bindings, home, context.clock.now()),
     rights.section,
     await checkClaims(context, consumer, bindings ?? []),
     ...(await checkApis(context, consumer, bindings ?? [])),
+    ...(await checkLogins(context, consumer, bindings ?? [])),
   ];
   if (output === undefined) printSections(context, sections);
   let left = problemsIn(sections);
-  if (options.fix && (await fixRights(context, consumer, rights))) {
-    const bound = await listBindings(consumer, context.signal);
-    const again = await checkRights(context, consumer, bound, home);
+  if (options.fix && (await fixRights(context, consumer, rights, options.claims))) {
+    const again = await checkRights(context, consumer, home);
     const repaired = { ...again.section, title: "Rights of the konnector, after the repair" };
     sections.push(repaired);
     if (output === undefined) printSections(context, [repaired]);

@@ -1,40 +1,43 @@
 /** The konnector's rights as the app cluster has them, and their repair. */
 import {
-  type APIServiceBinding,
+  acceptedClaimsAnnotation,
+  apiServiceBindingCrd,
   bindingRoleName,
+  bindingRules,
   consumerNamespace,
+  crdNameOf,
   konnectorName,
   konnectorPolicyName,
   type Manifest,
+  type PermissionClaim,
+  printable,
 } from "@klutch/api";
-import {
-  clusterRoleBindings,
-  clusterRoles,
-  keyOfRef,
-  type PolicyRule,
-  type Role,
-  type RoleBinding,
-  roleBindings,
-  roles,
-} from "@klutch/kube-core";
+import { keyOfRef, type PolicyRule, type Role } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
 import { confineKonnector, policyState } from "../app-cluster/confinement.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "../findings.ts";
+import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
+import { answerUnrecorded, confirmRights } from "../app-cluster/permission-claims.ts";
 import {
-  bindsKonnector,
+  boundResource,
   expectedManifests,
   gapsOf,
   type Grant,
+  lackOf,
+  roleManifests,
   sameRights,
   surplusOf,
   wildcardsIn,
 } from "../app-cluster/rights.ts";
 import { hasLiveKonnector, type Home } from "../app-cluster/home.ts";
 import { findLeftRoles } from "../app-cluster/left-roles.ts";
+import { bindingKindFaults, repairBindingKind } from "../app-cluster/binding-kind.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
+import { describeRule } from "../app-cluster/rule-text.ts";
+import type { ClaimAnswer } from "../options.ts";
 
 /** Findings about the konnector's rights, and the repair. */
 export interface RightsReport {
@@ -43,47 +46,71 @@ export interface RightsReport {
   readonly gone: readonly string[];
   /** Roles and role bindings of Klutch that are missing or differ. */
   readonly drifted: readonly Manifest[];
+  /** Bound APIs with claims that no one accepted here. */
+  readonly unanswered: readonly AnsweredBinding[];
+  /** Rights that the konnector would get, by the `keyOfRole` of the role that is to give them. */
+  readonly lacking: ReadonlyMap<string, readonly string[]>;
+  /** Faults of the definition of bindings. */
+  readonly kindFaults: readonly string[];
   /** The admission policy behind the roles. */
   readonly policy: Awaited<ReturnType<typeof policyState>>;
 }
 
 const title = "Rights of the konnector";
 const rolePrefix = bindingRoleName("");
+const userRolePrefix = "klutch-bind:";
 
-/** Compares. `bindings` undefined: the kind is not served, then nothing is said about roles of single APIs. */
+const nothing = {
+  gone: [],
+  drifted: [],
+  unanswered: [],
+  lacking: new Map<string, readonly string[]>(),
+  kindFaults: [],
+  policy: "unserved",
+} as const;
+
+/** Compares. Where the kind of bindings is not served, nothing is said about roles of single APIs. */
 export async function checkRights(
   context: CliContext,
   consumer: Consumer,
-  bindings: readonly APIServiceBinding[] | undefined,
   home: Home,
 ): Promise<RightsReport> {
+  const { bindings, roles } = await readAnswers(consumer, context.signal);
   if (isRemoved(home, bindings ?? [])) return leftovers(context, consumer, home);
-  const { grants, clusterRoleNames, allRoles } = await readGrants(context, consumer);
+  const { grants, clusterRoleNames, allRoles } = roles;
   const isInstalled = grants.length > 0 || (bindings ?? []).length > 0;
   if (!isInstalled) {
     const text = "Nothing gives the konnector's account any rights: no konnector is installed here.";
-    return { section: { title, findings: [note(text)] }, gone: [], drifted: [], policy: "unserved" };
+    return { ...nothing, section: { title, findings: [note(text)] } };
   }
   const present = bindings ?? [];
-  const bound = new Set(present.map(({ metadata }) => bindingRoleName(metadata.name ?? "")));
+  const bound = new Set(present.map(({ name }) => bindingRoleName(name)));
   const gone =
     bindings === undefined
       ? []
       : [...clusterRoleNames].filter((name) => name.startsWith(rolePrefix) && !bound.has(name)).toSorted();
   const expected = expectedManifests(present);
   const drifted = expected.filter((manifest) => isDrifted(manifest, allRoles, grants));
+  const unanswered = present.filter((api) => api.unanswered.length > 0);
   const policy = await policyState(consumer, context.signal);
+  const kindFaults = await bindingKindFaults(consumer, context.signal);
   const findings = [
     ...accountFindings(home),
+    ...kindFaults.map((fault) =>
+      problem(
+        `CustomResourceDefinition ${apiServiceBindingCrd.metadata.name} is not as Klutch writes it: ${printable(fault)}.`,
+      ),
+    ),
     ...grants.flatMap((grant) => grantFindings(grant, present, gone, expected)),
     ...gapsOf(grants, present).map((text) => problem(`missing: ${text}`)),
+    ...unanswered.flatMap(unansweredFindings),
     ...gone.map((name) => problem(`ClusterRole ${name} is left over: that API is not bound.`)),
     ...drifted
       .filter(({ kind }) => kind.endsWith("Role"))
       .map((manifest) => problem(`${labelOf(manifest)} is not as Klutch writes it.`)),
     ...policyFindings(policy),
   ];
-  const repairable = gone.length + drifted.length > 0 || needsRepair(policy);
+  const repairable = gone.length + drifted.length + kindFaults.length > 0 || needsRepair(policy);
   const hint = repairable
     ? [note("klutch doctor --fix repairs the roles and the policy that Klutch itself writes.")]
     : [];
@@ -94,12 +121,37 @@ export async function checkRights(
     section: { title, findings: findings.length === 0 ? [good] : [...findings, ...hint] },
     gone,
     drifted,
+    unanswered,
+    lacking: lackingIn(expected, grants),
+    kindFaults,
     policy,
   };
 }
 
+/** People's roles are none of the konnector's. */
+function lackingIn(
+  expected: readonly Manifest[],
+  grants: readonly Grant[],
+): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    expected
+      .filter(({ kind, metadata }) => kind.endsWith("Role") && !metadata.name.startsWith(userRolePrefix))
+      .map((role) => [keyOfRole(role), lackOf(rulesIn(role), grants, role.metadata.namespace)] as const)
+      .filter(([, lack]) => lack.length > 0),
+  );
+}
+
+function unansweredFindings({ name, unanswered }: AnsweredBinding): readonly Finding[] {
+  return unanswered.map((claim) =>
+    problem(
+      `APIServiceBinding ${name} calls a permission claim on ${printable(crdNameOf(claim))} accepted that no one accepted in this cluster. The konnector has no rights for it.`,
+      "If you did not change the binding, look who did: kubectl get apiservicebindings --show-managed-fields. To accept the claim: klutch doctor --fix asks",
+    ),
+  );
+}
+
 /** Returns true if no konnector is to be repaired here: its namespace goes or is gone, or nothing is bound and nothing of it runs. */
-function isRemoved(home: Home, bindings: readonly APIServiceBinding[]): boolean {
+function isRemoved(home: Home, bindings: readonly AnsweredBinding[]): boolean {
   if (home.namespace !== "active") return true;
   return bindings.length === 0 && home.deployment === undefined && !hasLiveKonnector(home);
 }
@@ -116,7 +168,7 @@ async function leftovers({ signal }: CliContext, consumer: Consumer, home: Home)
     : names.length > 0
       ? [problem(text, "klutch unbind --all removes them.")]
       : [note("Nothing gives the konnector's account any rights: no konnector is installed here.")];
-  return { section: { title, findings }, gone: [], drifted: [], policy: "unserved" };
+  return { ...nothing, section: { title, findings } };
 }
 
 function accountFindings(home: Home): readonly Finding[] {
@@ -144,7 +196,7 @@ function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
 
 function grantFindings(
   grant: Grant,
-  bindings: readonly APIServiceBinding[],
+  bindings: readonly AnsweredBinding[],
   gone: readonly string[],
   expected: readonly Manifest[],
 ): readonly Finding[] {
@@ -167,40 +219,6 @@ function grantFindings(
   ];
 }
 
-interface FoundRoles {
-  readonly grants: readonly Grant[];
-  readonly clusterRoleNames: ReadonlySet<string>;
-  readonly allRoles: ReadonlyMap<string, Role>;
-}
-
-async function readGrants({ signal }: CliContext, { client }: Consumer): Promise<FoundRoles> {
-  const [clusterWide, namespaced, clusterRoleList] = await Promise.all([
-    Array.fromAsync(client.listAll<RoleBinding>(clusterRoleBindings, { signal })),
-    Array.fromAsync(client.listAll<RoleBinding>(roleBindings, { signal })),
-    Array.fromAsync(client.listAll<Role>(clusterRoles, { signal })),
-  ]);
-  const allRoles = new Map(clusterRoleList.map((role) => [`ClusterRole ${role.metadata.name}`, role]));
-  const grants: Grant[] = [];
-  for (const { kind, metadata, roleRef, subjects } of [...clusterWide, ...namespaced]) {
-    if (!bindsKonnector(subjects ?? [])) continue;
-    const { namespace, name = "" } = metadata;
-    const isNamespaced = roleRef.kind === "Role";
-    const role = isNamespaced ? `Role ${namespace}/${roleRef.name}` : `ClusterRole ${roleRef.name}`;
-    if (isNamespaced) {
-      const found = await client.find<Role>(roles, { namespace, name: roleRef.name }, { signal });
-      if (found !== undefined) allRoles.set(role, found);
-    }
-    grants.push({
-      role,
-      binding: `${kind} ${keyOfRef({ namespace, name })}`,
-      namespace,
-      rules: allRoles.get(role)?.rules ?? [],
-    });
-  }
-  const names = [...clusterRoleList, ...clusterWide].map(({ metadata }) => metadata.name ?? "");
-  return { grants, clusterRoleNames: new Set(names), allRoles };
-}
-
 function isDrifted(
   manifest: Manifest,
   allRoles: ReadonlyMap<string, Role>,
@@ -208,8 +226,13 @@ function isDrifted(
 ): boolean {
   const label = labelOf(manifest);
   if (manifest.kind.endsWith("Binding")) return !grants.some(({ binding }) => binding === label);
-  const present = allRoles.get(label)?.rules;
-  return present === undefined || present === null || !sameRights(present, rulesIn(manifest));
+  const present = allRoles.get(label);
+  const record = manifest.metadata.annotations?.[acceptedClaimsAnnotation];
+  return (
+    present === undefined ||
+    !sameRights(present.rules ?? [], rulesIn(manifest)) ||
+    (record !== undefined && present.metadata.annotations?.[acceptedClaimsAnnotation] === undefined)
+  );
 }
 
 function rulesIn(manifest: Manifest): readonly PolicyRule[] {
@@ -223,20 +246,65 @@ function labelOf({ kind, metadata }: Manifest): string {
   return `${kind} ${keyOfRef({ namespace, name })}`;
 }
 
-/** Shows and then deletes the roles of unbound APIs and rewrites drifted ones. Returns true if it changed anything. */
+/**
+ * Deletes the roles of unbound APIs and rewrites drifted ones. Rights that the konnector does not have yet are shown first, and given only
+ * when the person says so. Returns true if it changed anything.
+ */
 export async function fixRights(
   context: CliContext,
   consumer: Consumer,
-  { gone, drifted, policy }: RightsReport,
+  { gone, drifted, lacking, unanswered, kindFaults, policy }: RightsReport,
+  answer: ClaimAnswer,
 ): Promise<boolean> {
   const { signal, terminal } = context;
+  const isGiven =
+    lacking.size === 0 || (await confirmRights(context, "bound APIs", [...lacking.values()].flat(), answer));
+  // What bindings say is asked about only once their definition is right.
+  const answered = isGiven && kindFaults.length === 0 ? await askAgain(context, unanswered, answer) : [];
+  const written = [
+    ...drifted.filter((manifest) => isGiven || !lacking.has(keyOfRole(manifest))),
+    ...answered,
+  ];
+  if (kindFaults.length > 0) {
+    terminal.say(
+      `Writing CustomResourceDefinition ${apiServiceBindingCrd.metadata.name} as this release has it.`,
+    );
+    await repairBindingKind(consumer, signal);
+  }
   for (const name of gone) terminal.say(`Deleting ClusterRole and ClusterRoleBinding ${name}.`);
-  for (const manifest of drifted) terminal.say(`Writing ${labelOf(manifest)} as Klutch needs it.`);
+  for (const manifest of written) terminal.say(`Writing ${labelOf(manifest)} as Klutch needs it.`);
   for (const name of gone) await removeRole(context, consumer, name.slice(rolePrefix.length));
-  await applyManifests(consumer, drifted, signal);
-  if (needsRepair(policy)) {
+  await applyManifests(consumer, written, signal);
+  const isConfined = needsRepair(policy) || (answered.length > 0 && policy === "right");
+  if (isConfined) {
     terminal.say(`Writing ValidatingAdmissionPolicy ${konnectorPolicyName} for the bound APIs.`);
     await confineKonnector(context, consumer);
   }
-  return gone.length + drifted.length > 0 || needsRepair(policy);
+  return gone.length + written.length + kindFaults.length > 0 || isConfined;
+}
+
+/** Asks about the claims that no one accepted here. Returns the roles with those that are accepted now. */
+async function askAgain(
+  context: CliContext,
+  unanswered: readonly AnsweredBinding[],
+  answer: ClaimAnswer,
+): Promise<readonly Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (const { unanswered: open, ...api } of unanswered) {
+    const { name, claims, isWide } = api;
+    const resource = boundResource(name);
+    if (resource === undefined) continue;
+    const own = bindingRules(resource, []).length;
+    const rightsOf = (claim: PermissionClaim): string[] =>
+      bindingRules(resource, [claim], { isWide }).slice(own).map(describeRule);
+    const asked = { name, group: resource.group, unanswered: open };
+    const accepted = await answerUnrecorded(context, asked, answer, rightsOf);
+    if (accepted.length > 0) manifests.push(...roleManifests({ ...api, claims: [...claims, ...accepted] }));
+  }
+  return manifests;
+}
+
+/** `/x`, `ns/x`: alike for a role of the konnector and its role binding. */
+function keyOfRole({ metadata }: Manifest): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

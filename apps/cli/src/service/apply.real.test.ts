@@ -143,6 +143,7 @@ test("with Crossplane's kinds", async (t) => {
       assert.deepEqual(rights.rules, [
         { apiGroups, resources: ["exampleinstances", "xexampleinstances"], verbs: ["get", "list", "watch"] },
         { apiGroups, resources: ["exampleinstances/status"], verbs: ["patch"] },
+        { apiGroups, resources: ["exampleinstances"], verbs: ["offer"] },
       ]);
       for (const [type, name, namespace] of [
         [definitions, xrdName, undefined],
@@ -221,6 +222,7 @@ test("with Crossplane's kinds", async (t) => {
     assert.deepEqual(dry.stdout().trim().split("\n"), [
       `compositeresourcedefinition.apiextensions.crossplane.io/${namespacedName}`,
       "composition.apiextensions.crossplane.io/a9s-example-namespaced",
+      `clusterrole.rbac.authorization.k8s.io/klutch-backend-claims-${namespacedName}`,
       `apiserviceexporttemplate.example-backend.klutch.anynines.com/${namespacedName}`,
     ]);
     const offering = offer(namespacedName, ["Established"]);

@@ -1,5 +1,10 @@
 /** The control plane cluster, with the rights of the person who runs the command. */
-import { aggregateToBackendLabel, apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import {
+  aggregateToBackendLabel,
+  apiServiceExportTemplates,
+  offerRules,
+  serviceTypeLabel,
+} from "@klutch/api";
 import { createKubeClient, isNotFound, type KubeClient, loadKubeconfig } from "@klutch/kube";
 import {
   apiVersionOf,
@@ -62,27 +67,26 @@ export function plannedOf(
   { xrd, compositions, template }: ServiceManifests,
   generation: Generation,
 ): readonly Planned[] {
-  const rights = backendRights(xrd);
   return [
     { type: definitionsOf(generation), object: xrd },
     ...compositions.map((object) => ({ type: compositionsType, object })),
-    ...(rights === undefined ? [] : [{ type: clusterRoles, object: rights }]),
+    { type: clusterRoles, object: backendRights(xrd) },
     { type: apiServiceExportTemplates, object: template },
   ];
 }
 
-/** Lets the backend write on claims why Crossplane cannot make their composites. Undefined if it needs no rights for them. */
-function backendRights(xrd: ServiceManifests["xrd"]): Role | undefined {
-  const rules = backendClaimRules([xrd]);
-  if (rules.length === 0) return undefined;
-  const plural = textAt(xrd, "spec", "claimNames", "plural") ?? "";
+/** Lets the backend give app clusters rights on the claims, and write on them why Crossplane cannot make their composites. */
+function backendRights(xrd: ServiceManifests["xrd"]): Role {
+  const names = textAt(xrd, "spec", "claimNames", "plural") ?? textAt(xrd, "spec", "names", "plural");
+  const [group, resource] = [textAt(xrd, "spec", "group") ?? "", names ?? ""];
+  const offers = offerRules([{ spec: { APIServiceSelector: { group, resource } } }]);
   const type = textAt(xrd, "metadata", "labels", serviceTypeLabel) ?? "";
   const labels = { [serviceTypeLabel]: type, [aggregateToBackendLabel]: "true" };
   return {
     apiVersion: apiVersionOf(clusterRoles),
     kind: clusterRoles.kind,
-    metadata: { name: `klutch-backend-claims-${plural}.${textAt(xrd, "spec", "group") ?? ""}`, labels },
-    rules,
+    metadata: { name: `klutch-backend-claims-${resource}.${group}`, labels },
+    rules: [...backendClaimRules([xrd]), ...offers],
   };
 }
 

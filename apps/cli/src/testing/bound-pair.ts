@@ -4,7 +4,6 @@ import {
   apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
-  bindingRules,
   boundAnnotation,
   boundApiRoleManifests,
   claimedFromLabel,
@@ -66,10 +65,9 @@ export async function bindApi(
   };
   await consumer.client.create(customResourceDefinitions, crdOf(type, [owner]));
   await provider.client.create(customResourceDefinitions, crdOf(type, []));
-  const rules = bindingRules({ group, resource: plural }, binding.spec.permissionClaims ?? []);
   await applyManifests(
     asConsumer(consumer.client),
-    boundApiRoleManifests(name, rules),
+    boundApiRoleManifests({ group, resource: plural }, binding.spec.permissionClaims ?? []),
     new AbortController().signal,
   );
   await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));

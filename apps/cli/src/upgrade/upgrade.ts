@@ -9,6 +9,7 @@ import type { CommonOptions } from "../options.ts";
 import { lookAtBindings, readBindings } from "./bindings.ts";
 import { lookAtCrds, readCrds, roleOf } from "./crds.ts";
 import { lookForDeletions } from "./deleting.ts";
+import { lookAtOffers } from "./offers.ts";
 import { lookAtPackages } from "./packages.ts";
 import { textOf } from "./print.ts";
 import { lookAtKubernetes, lookAtPrograms, readPrograms } from "./programs.ts";
@@ -85,6 +86,7 @@ async function look(reader: ClusterReader, looking: Looking): Promise<Report> {
     parts.push(
       await lookAtPackages(reader, looking.release),
       await lookAtTenants(reader, looking),
+      await lookAtOffers(reader),
       await lookForGoBackend(reader, programs, looking.acceptsTakeOver),
       await lookForRotatedBindings(reader),
     );

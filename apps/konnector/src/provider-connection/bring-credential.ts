@@ -4,7 +4,13 @@
  * the one in use.
  */
 import { kubeconfigKey } from "@klutch/api";
-import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
+import {
+  type ClusterConfig,
+  failureOutline,
+  isConflict,
+  KubeconfigError,
+  parseForeignKubeconfig,
+} from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -19,7 +25,7 @@ import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { issuedAt } from "./token-expiry.ts";
-import type { ProviderConnection } from "./provider-connection.ts";
+import { isSameServer, type ProviderConnection } from "./provider-connection.ts";
 
 /** Options of `bringCredential`. */
 export interface BringOptions {
@@ -33,7 +39,7 @@ export interface BringOptions {
   /** The Secret in the app cluster. */
   readonly secretRef: ObjectRef;
   readonly cache: ReadYourWritesCache;
-  readonly connection: Pick<ProviderConnection, "prove" | "describe">;
+  readonly connection: Pick<ProviderConnection, "prove" | "server">;
   readonly logger: Logger;
 }
 
@@ -50,6 +56,17 @@ export class ConsumerWriteError extends Error {
   }
 }
 
+/** Reason of `SecretValid` while the provider names another server than the accepted one. */
+export const serverNotAcceptedReason = "ServerNotAccepted";
+
+/** Says why a credential is not used. `told` crosses to the provider, so it holds nothing of an answer. */
+interface Refusal {
+  readonly reason?: typeof serverNotAcceptedReason;
+  readonly told: string;
+  /** For the log of this agent. */
+  readonly error?: unknown;
+}
+
 /** Gives back `SecretValid` for the provider. Throws when the provider cannot be asked. */
 export async function bringCredential(options: BringOptions, signal: AbortSignal): Promise<NewCondition> {
   const { provider, hint, name, key, secretRef, cache } = options;
@@ -63,37 +80,48 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
   if (secret === undefined) {
     return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
   }
-  const refuse = (problem: string): NewCondition => {
-    const message = `${where} is not used: ${problem}. The credential in use is kept`;
-    options.logger.warn("the provider offers a credential that cannot be used", { ...ref, problem });
-    return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message);
+  const refuse = ({
+    told,
+    error,
+    reason = "ProviderSecretInvalid",
+  }: Omit<Refusal, "reason"> & { readonly reason?: string }): NewCondition => {
+    const fields = { ...ref, problem: told, error };
+    options.logger.warn("the provider offers a credential that cannot be used", fields);
+    const message = `${where} is not used: ${told}. The credential in use is kept`;
+    return falseCondition("SecretValid", reason, "Warning", message);
   };
   const text = secretText(secret, key);
-  if (text === undefined) return refuse(`it has no key ${key}`);
+  if (text === undefined) return refuse({ told: `it has no key ${key}` });
   if (text === presentText) return trueCondition("SecretValid");
   const candidate = parsed(text);
-  if (typeof candidate === "string") return refuse(candidate);
-  const problem = await problemOf(candidate, presentText, options, signal);
-  if (problem !== undefined) return refuse(problem);
+  if (typeof candidate === "string") return refuse({ told: candidate });
+  const refusal = await refusalOf(candidate, presentText, options, signal);
+  if (refusal !== undefined) return refuse(refusal);
   await write(text, present, options, signal);
   return trueCondition("SecretValid");
 }
 
 /** Returns the reason why the candidate must not be used; undefined when it may be. */
-async function problemOf(
+async function refusalOf(
   candidate: ClusterConfig,
   presentText: string | undefined,
   { provider, connection }: BringOptions,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Refusal | undefined> {
+  const { server } = candidate;
+  // A provider must not choose which server of this network the agent asks, not even once.
+  if (!isSameServer(server, connection.server)) {
+    const told = `it is for the server ${server}, and ${connection.server} was accepted in the app cluster. If the provider moved, run kubectl bind with its address again`;
+    return { reason: serverNotAcceptedReason, told };
+  }
   try {
     const uid = await connection.prove(candidate, signal);
     if (uid !== provider.tenant.namespaceUid) {
-      return `it leads to another namespace (UID ${uid} instead of ${provider.tenant.namespaceUid})`;
+      return { told: `it leads to another namespace (not the one with UID ${provider.tenant.namespaceUid})` };
     }
   } catch (error) {
     signal.throwIfAborted();
-    return `it does not work: ${connection.describe(error)}`;
+    return { told: `it does not work: ${failureOutline(error)}`, error };
   }
   const present = presentText === undefined ? "absent" : parsed(presentText);
   if (typeof present === "string" || !isOlder(candidate, present)) return undefined;
@@ -101,7 +129,7 @@ async function problemOf(
     () => true,
     () => false,
   );
-  return presentWorks ? "it is older than the one in use, which works" : undefined;
+  return presentWorks ? { told: "it is older than the one in use, which works" } : undefined;
 }
 
 function isOlder(one: ClusterConfig, other: ClusterConfig): boolean {

@@ -1,6 +1,6 @@
 /** Credentials of another cluster: whether one works, which of two is newer, and the words for a refusal. */
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
-import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
+import { ApiError, type ClusterConfig, failureOutline, isUnauthorized, type KubeClient } from "@klutch/kube";
 
 /** A credential in use, in words for people. */
 export interface CredentialUse {
@@ -13,9 +13,13 @@ export interface CredentialUse {
   readonly advice: string;
 }
 
-/** Says which cluster failed, and for a refusal whose credential it was and what to do. Begins in lower case, ends without a dot. */
+/**
+ * Says which cluster failed, and for a refusal whose credential it was and what to do. Begins in lower case, ends without a dot. A provider's
+ * message is quoted in the app cluster. An app cluster's is not: the reader is the tenant, whose kubeconfig chose where this agent looks.
+ */
 export function failureText({ cluster, server, holder, advice }: CredentialUse, error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
+  const isOurs = cluster === "the provider" && error instanceof Error;
+  const said = isOurs ? error.message : failureOutline(error);
   if (isUnauthorized(error)) {
     return `${cluster} at ${server} refused the credential of ${holder} (401): it was revoked or has expired. ${advice}`;
   }

@@ -4,7 +4,7 @@ import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Digest } from "@klutch/sync";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
-import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
+import { type ClusterCaches, providerObjectsOfOneKind, providerWeight } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
 import * as declarations from "../metrics.ts";
 import { failureText, proveCredential } from "./credential.ts";
@@ -37,9 +37,17 @@ export function addressOf(config: ClusterConfig): string {
   return `${config.server} ${config.namespace ?? ""}`;
 }
 
+/** Returns true if both addresses are of one server: the same origin and path. */
+export function isSameServer(one: string, other: string): boolean {
+  const normal = (address: string): string => new URL(address).href.replace(/\/$/, "");
+  return normal(one) === normal(other);
+}
+
 /** A client and the caches behind it. While it is started it renews a credential that has ended. */
 export class ProviderConnection implements Part {
   readonly address: string;
+  /** The server that a person accepted with `kubectl bind`: that of the kubeconfig in the app cluster. */
+  readonly server: string;
   /** Cluster namespace on the provider. */
   readonly namespace: string;
   readonly client: RotatingClient;
@@ -56,6 +64,7 @@ export class ProviderConnection implements Part {
     const { logger, clock, random } = runtime;
     this.#options = options;
     this.address = addressOf(config);
+    this.server = config.server;
     this.namespace = config.namespace ?? "";
     this.#renewal = this.#createRenewal();
     this.#expiry = expiryOf(config);
@@ -67,6 +76,7 @@ export class ProviderConnection implements Part {
     this.pool = new CachePool<Digest>({
       client: this.client,
       maxObjects: providerObjectsOfOneKind,
+      maxWeight: providerWeight,
       onLimit,
       logger,
       clock,

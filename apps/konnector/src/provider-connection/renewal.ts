@@ -4,6 +4,7 @@
  * it before (designs/0005); elsewhere nothing happens.
  */
 import {
+  backendOriginAnnotation,
   challengeUrl,
   checkedRenewalUrl,
   decodeChallenge,
@@ -44,15 +45,21 @@ export class Renewal implements Startable {
   #refused = Promise.withResolvers<void>();
   #isRefused = false;
   #problem: string | undefined;
+  /** A URL of the provider that no one accepted. */
+  #refusedUrl: string | undefined;
   #offered: { readonly url: string; readonly publicKey: string } | undefined;
 
   constructor(options: RenewalOptions) {
     this.#options = options;
   }
 
-  /** Reason of the last failure, as a sentence that ends with a blank. */
+  /** Reason of the last failure, as sentences that end with a blank. */
   get problem(): string | undefined {
-    return this.#problem;
+    const foreign =
+      this.#refusedUrl === undefined
+        ? undefined
+        : `The provider names ${this.#refusedUrl} to renew it, which is not the backend that was accepted in this cluster. `;
+    return foreign === undefined ? this.#problem : `${this.#problem ?? ""}${foreign}`;
   }
 
   /** The provider refused the credential in use. */
@@ -70,9 +77,20 @@ export class Renewal implements Startable {
     this.#refused = Promise.withResolvers<void>();
   }
 
-  /** Makes sure that this cluster has a key and remembers the URL; gives back the public key. Undefined when that fails. */
+  /**
+   * Makes sure that this cluster has a key and remembers the URL; gives back the public key. Undefined when that fails, and for a URL of
+   * another origin than the accepted one: the provider must not choose where this agent sends requests.
+   */
   async offer(url: string, signal: AbortSignal): Promise<string | undefined> {
-    const { secretRef, runtime } = this.#options;
+    const { secretRef, cache, runtime } = this.#options;
+    const origin = acceptedOrigin(cache.get(keyOfRef(secretRef)));
+    if (origin !== undefined && new URL(url).origin !== origin) {
+      if (this.#refusedUrl !== url)
+        runtime.logger.warn("the provider names a renewal URL that no one accepted", { url, origin });
+      this.#refusedUrl = url;
+      return undefined;
+    }
+    this.#refusedUrl = undefined;
     try {
       return await this.#remember(url, signal);
     } catch (error) {
@@ -125,6 +143,8 @@ export class Renewal implements Startable {
     const text = secretText(present, kubeconfigKey);
     const url = checkedRenewalUrl(present?.metadata.annotations?.[renewalUrlAnnotation]);
     if (present === undefined || text === undefined || url === undefined) return;
+    // A person may have bound another backend since it was remembered.
+    if (new URL(url).origin !== acceptedOrigin(present)) return;
     const key = await readClusterKey(consumer, secretRef.namespace ?? "", signal);
     if (key === undefined) return;
     const renewed = await this.#ask(url, key, parseForeignKubeconfig(text), signal);
@@ -151,6 +171,14 @@ export class Renewal implements Startable {
     await this.#options.prove(config, signal);
     return renewed;
   }
+}
+
+/** The origin that a person accepted; else that of the first URL, which counts where the plugin wrote none; undefined before there is one. */
+function acceptedOrigin(secret: DynamicObject | undefined): string | undefined {
+  const { [backendOriginAnnotation]: chosen, [renewalUrlAnnotation]: first } =
+    secret?.metadata.annotations ?? {};
+  const url = chosen ?? checkedRenewalUrl(first);
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 function accepted(url: string, { status, body }: JsonAnswer): unknown {

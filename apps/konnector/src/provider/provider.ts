@@ -1,7 +1,7 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
 import { plainText } from "@klutch/api";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { falseCondition, type NewCondition, trueCondition, wholeSeconds } from "@klutch/kube-core";
+import { falseCondition, jsonEqual, type NewCondition, trueCondition, wholeSeconds } from "@klutch/kube-core";
 import {
   Backoff,
   createEventRecorder,
@@ -20,6 +20,7 @@ import { ServiceNamespaceReconciler } from "../controllers/service-namespace/rec
 import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { type Part, Running, type Startable, startAll } from "../lifecycle.ts";
+import { serverNotAcceptedReason } from "../provider-connection/bring-credential.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -61,6 +62,7 @@ export class Provider implements Part {
   /** True while the provider cannot be reached and the bindings say so. */
   #isOut = false;
   #away: Away | undefined;
+  #credentialProblem: NewCondition | undefined;
   /** Present from the first failure until the provider is served. */
   #unsent: Running<UnsentClaims> | undefined;
 
@@ -87,6 +89,11 @@ export class Provider implements Part {
   /** The provider's credentials changed; its address is the same. */
   async rotate(config: ClusterConfig): Promise<void> {
     await this.#connection.rotate(config);
+  }
+
+  /** `SecretValid` of the bindings while the provider offers a credential for a server that no one accepted; undefined otherwise. */
+  get credentialProblem(): NewCondition | undefined {
+    return this.#credentialProblem;
   }
 
   /** The bindings to this provider, as keys. */
@@ -199,6 +206,7 @@ export class Provider implements Part {
       clusterBindings: caches.clusterBindings,
       credentials: this.#options.credentials,
       report: (condition) => this.#reportHeartbeat(condition),
+      reportCredential: (condition) => this.#reportCredential(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
       reportOther: (version) => this.#reportOther(version),
     });
@@ -251,6 +259,15 @@ export class Provider implements Part {
     this.#status.report(condition);
   }
 
+  /** Tells the app cluster about a credential that only it can accept. */
+  #reportCredential(condition: NewCondition): void {
+    const problem = condition.reason === serverNotAcceptedReason ? condition : undefined;
+    if (jsonEqual(problem, this.#credentialProblem)) return;
+    this.#credentialProblem = problem;
+    for (const key of this.#status.bindings)
+      this.#options.status.report(key, problem ?? trueCondition("SecretValid"));
+  }
+
   #reportOutage(outage: Outage | undefined): void {
     const { bindingCluster, bindings, runtime } = this.#options;
     this.#isOut = outage !== undefined;
@@ -262,9 +279,15 @@ export class Provider implements Part {
   #reportFailure(error: unknown): void {
     if (error instanceof WrongProviderError)
       this.#status.report(falseCondition("Connected", "WrongProvider", "Error", error.message));
-    const why = error instanceof NotFilledError ? error.message : this.#connection.describe(error);
+    const why = error instanceof NotFilledError ? this.#textOf(error) : this.#connection.describe(error);
     this.#status.report(falseCondition("InformersSynced", "InformerSyncTimeout", "Error", why));
     this.#reportAway(awayFor(awayReason(error), this.#away?.since ?? this.#since()), why);
+  }
+
+  /** In control-plane mode the reader is the tenant, whose kubeconfig chose where this agent looks for the app cluster. */
+  #textOf(error: NotFilledError): string {
+    const isTenants = error.cluster === "the app cluster" && this.#options.credentials === undefined;
+    return isTenants ? error.outline : error.message;
   }
 
   /** Tells bindings and claims that the provider could not be used since the konnector started, or not any more. */

@@ -8,6 +8,8 @@ import {
   consumerNamespace,
   konnectorManifests,
   konnectorName,
+  konnectorPolicyManifests,
+  konnectorScopeOf,
 } from "@klutch/api";
 import {
   type DynamicObject,
@@ -20,6 +22,7 @@ import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/k
 import { systemRuntime } from "@klutch/kube-runtime";
 import {
   accountConfig,
+  applyPolicies,
   anyObject,
   crdObject,
   installRights,
@@ -170,7 +173,10 @@ export async function bindApi(
   await createBinding({ consumer }, name, claims, secretName);
 }
 
-/** Gives the agent the rights in the app cluster that go with a binding. */
+/** Claims that were granted so far, by the client of the app cluster. */
+const granted = new WeakMap<KubeClient, Map<string, readonly AnsweredPermissionClaim[]>>();
+
+/** Gives the agent the rights in the app cluster that go with a binding, and confines it to them as the plugin does. */
 export async function grantApi(
   { consumer }: Pick<Fixture, "consumer">,
   name: string,
@@ -179,6 +185,19 @@ export async function grantApi(
   const [resource = "", ...group] = name.split(".");
   const rules = bindingRules({ group: group.join("."), resource }, claims);
   await installRights(consumer.client, bindingRoleManifests(bindingRoleName(name), rules));
+  await confineApi({ consumer }, name, claims);
+}
+
+/** Lets the admission policy allow what a binding needs, besides all that was granted before. */
+export async function confineApi(
+  { consumer }: Pick<Fixture, "consumer">,
+  name: string,
+  claims: readonly AnsweredPermissionClaim[] = [],
+): Promise<void> {
+  const all = granted.get(consumer.client) ?? new Map<string, readonly AnsweredPermissionClaim[]>();
+  granted.set(consumer.client, all.set(name, claims));
+  const scope = konnectorScopeOf([...all].map(([api, answers]) => ({ name: api, claims: answers })));
+  await applyPolicies(consumer.client, konnectorPolicyManifests(scope));
 }
 
 /** Creates just the binding. */

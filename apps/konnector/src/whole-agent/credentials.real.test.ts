@@ -1,5 +1,6 @@
 /** The konnector's credential of the provider between real API servers: revoked, replaced, and read from a cache that is too old. */
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { clusterBindingName, clusterBindings, kubeconfigKey } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } from "@klutch/kube-core";
@@ -93,10 +94,42 @@ test("a candidate of the provider that does not work is not taken, a working one
   const working = (await held()) ?? "";
   await putKubeconfig(provider, providerSecret, working.replace(/token: .*/, "token: no"));
   const message = await untilSecretIs("ProviderSecretInvalid");
-  assert.match(message, /401/);
+  assert.equal(
+    message,
+    "Secret cluster-test/kubeconfig of the provider is not used: it does not work: the answer was 401 (Unauthorized). The credential in use is kept",
+  );
   assert.equal(await held(), working);
   const next = gated(await freshKubeconfig(provider));
   await putKubeconfig(provider, providerSecret, next);
   await waitFor("the new one", async () => (await held()) === next);
   await untilSynced("renewed");
+});
+
+test("a credential for another server is not tried even once; the binding says that kubectl bind can accept it", async () => {
+  const working = (await held()) ?? "";
+  let connections = 0;
+  const internal = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  cleanup.defer(() => void internal.close());
+  await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
+  const address = internal.address();
+  const elsewhere = `https://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+  await putKubeconfig(
+    provider,
+    providerSecret,
+    (await freshKubeconfig(provider)).replace(provider.url, elsewhere),
+  );
+  const told = await untilSecretIs("ServerNotAccepted");
+  assert.match(told, new RegExp(`it is for the server ${elsewhere}, and ${gate.url} was accepted`));
+  const said = await untilReason(widgets.name, "SecretValid", "ServerNotAccepted");
+  assert.match(said, /run kubectl bind with its address again/);
+  await untilSynced("with-the-credential-in-use");
+  assert.equal(await held(), working);
+  assert.equal(connections, 0);
+  const next = gated(await freshKubeconfig(provider));
+  await putKubeconfig(provider, providerSecret, next);
+  await waitFor("the new one", async () => (await held()) === next);
+  await untilReady(widgets.name);
 });

@@ -25,7 +25,15 @@ import { documentedMetrics, metricNames, secretObject, waitFor } from "@klutch/k
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
-import { bindApi, createBinding, grantApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
+import {
+  bindApi,
+  confineApi,
+  createBinding,
+  grantApi,
+  startKonnector,
+  testApi,
+  widget,
+} from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
@@ -244,6 +252,7 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   const things = testApi("things", "Thing");
   await installCrd(provider, things.crd);
   await exportCrd(provider, things.crd);
+  await confineApi(fixture, things.name);
   await createBinding(fixture, things.name);
   const stalled = (where: RegExp): Promise<unknown> =>
     waitFor(`Stalled ${where}`, async () => {

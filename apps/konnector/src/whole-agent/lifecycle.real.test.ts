@@ -30,7 +30,15 @@ import { consumerSecret, providerSecret, putKubeconfig } from "../testing/creden
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, freshKubeconfig, installCrd, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
-import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/fixture.ts";
+import {
+  bindApi,
+  createBinding,
+  grantApi,
+  type RunningKonnector,
+  startKonnector,
+  testApi,
+  widget,
+} from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const zones = testApi("zones", "Zone", { namespaced: false });
@@ -46,8 +54,10 @@ let konnector: RunningKonnector = cleanup.use(await startKonnector(fixture));
 const one = { namespace: serviceNamespace, name: "one" };
 
 test("cluster-scoped objects get the tenant's prefix, mark and owner, and their status comes back", async () => {
+  // Bound at once, so that the first heartbeat is for both.
+  await grantApi(fixture, widgets.name);
   await bindApi(fixture, zones.name, kubeconfig);
-  await bindApi(fixture, widgets.name, kubeconfig);
+  await createBinding(fixture, widgets.name);
   for (const { name } of [zones, widgets]) await untilReady(name);
   const foreign = widget(zones.type, `${tenantNamespace}-taken`, { of: "somebody else" });
   await provider.client.create(zones.type, foreign);

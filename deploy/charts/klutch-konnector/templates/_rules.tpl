@@ -14,15 +14,24 @@
 {{- if eq .state "Accepted" }}
 {{- $groups := list (default "" .group) }}
 {{- $isTheirs := eq (dig "selector" "owner" "" .) "Consumer" }}
+{{- $names := default list (dig "selector" "names" list .) }}
+{{- range $names }}{{ if not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" .) }}{{ $names = list }}{{ end }}{{ end }}
+{{- if gt (len $names) 10 }}{{ $names = list }}{{ end }}
+{{- $only := ternary (dict "resourceNames" $names) dict (not (empty $names)) }}
 {{- if or (not $isTheirs) .autoAdopt .autoDonate }}
+{{- if $names }}
+{{- $rules = append $rules (merge (dict "apiGroups" $groups "resources" (list .resource) "verbs" (without $all "create")) $only) }}
+{{- $rules = append $rules (dict "apiGroups" $groups "resources" (list .resource) "verbs" (list "create")) }}
+{{- else }}
 {{- $rules = append $rules (dict "apiGroups" $groups "resources" (list .resource) "verbs" $all) }}
+{{- end }}
 {{- if not (and (eq (index $groups 0) "") (has .resource (list "secrets" "configmaps"))) }}
-{{- $rules = append $rules (dict "apiGroups" $groups "resources" (list (printf "%s/status" .resource)) "verbs" $status) }}
+{{- $rules = append $rules (merge (dict "apiGroups" $groups "resources" (list (printf "%s/status" .resource)) "verbs" $status) $only) }}
 {{- end }}
 {{- else }}
 {{- $update := default dict .update }}
 {{- $changes := or $update.fields $update.labelsOnConsumerOwnedObjects $update.annotationsOnConsumerOwnedObjects }}
-{{- $rules = append $rules (dict "apiGroups" $groups "resources" (list .resource) "verbs" (ternary (list "get" "list" "watch" "patch") (list "get" "list" "watch") (not (empty $changes)))) }}
+{{- $rules = append $rules (merge (dict "apiGroups" $groups "resources" (list .resource) "verbs" (ternary (list "get" "list" "watch" "patch") (list "get" "list" "watch") (not (empty $changes)))) $only) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -9,7 +9,13 @@
 {{- if .Capabilities.APIVersions.Has "klutch.anynines.com/v1alpha1/APIServiceBinding" -}}
 {{- range (lookup "klutch.anynines.com/v1alpha1" "APIServiceBinding" "klutch-bind" "").items -}}
 {{- if not (or (hasKey $known .metadata.name) (include "klutch-konnector.apiFault" .metadata.name)) -}}
-{{- $bound = append $bound (dict "name" .metadata.name "claims" (dig "spec" "permissionClaims" list .)) -}}
+{{- $claims := dig "spec" "permissionClaims" list . -}}
+{{- $role := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" (printf "klutch-bind-konnector:%s" .metadata.name) -}}
+{{- with dig "metadata" "annotations" "klutch.anynines.com/accepted-permission-claims" "" (default dict $role) -}}
+{{- $claims = list -}}
+{{- range fromJsonArray . -}}{{- $claims = append $claims (merge (dict "state" "Accepted") .) -}}{{- end -}}
+{{- end -}}
+{{- $bound = append $bound (dict "name" .metadata.name "claims" $claims) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -25,19 +31,54 @@ must not be of a group that belongs to Kubernetes or Klutch
 {{- end -}}
 {{- end }}
 
-{{/* Resources of accepted claims that the agent may write, as <plural>.<group>. Takes what is bound. */}}
+{{/* What accepted claims allow, one right a line, as the plugin writes them. Takes what is bound. */}}
 {{- define "klutch-konnector.claimed" -}}
-{{- $names := list -}}
+{{- $rights := list -}}
 {{- range . -}}
 {{- range .claims -}}
+{{- if eq .state "Accepted" -}}
+{{- $resource := trimSuffix "." (printf "%s.%s" .resource (default "" .group)) -}}
 {{- $update := default dict .update -}}
-{{- $isTheirs := eq (dig "selector" "owner" "" .) "Consumer" -}}
-{{- $isWritten := or (not $isTheirs) .autoAdopt .autoDonate $update.fields $update.labelsOnConsumerOwnedObjects $update.annotationsOnConsumerOwnedObjects -}}
-{{- if and (eq .state "Accepted") $isWritten -}}
-{{- $names = append $names (trimSuffix "." (printf "%s.%s" .resource (default "" .group))) -}}
+{{- $read := default dict .read -}}
+{{- $owner := dig "selector" "owner" "" . -}}
+{{- $names := include "klutch-konnector.exact" (dig "selector" "names" list .) | fromJsonArray -}}
+{{- $places := include "klutch-konnector.exact" (dig "selector" "namespaces" list .) | fromJsonArray -}}
+{{- if gt (mul (len $names) (len $places)) 5000 -}}{{- $places = list "*" -}}{{- end -}}
+{{- $isCopied := or (ne $owner "Consumer") .autoAdopt .autoDonate -}}
+{{- $changes := list -}}
+{{- range $update.fields -}}
+{{- $path := regexReplaceAll "\\['([^']+)'\\]|\\[\"([^\"]+)\"\\]" (trim .) ".${1}${2}" -}}
+{{- $changes = append $changes (printf "field %s %s" $resource (regexReplaceAll "^\\$?\\.?" $path "")) -}}
+{{- end -}}
+{{- range $update.labelsOnConsumerOwnedObjects -}}{{- $changes = append $changes (printf "own-labels %s %s" $resource .pattern) -}}{{- end -}}
+{{- range $update.annotationsOnConsumerOwnedObjects -}}{{- $changes = append $changes (printf "own-annotations %s %s" $resource .pattern) -}}{{- end -}}
+{{- $kept := list -}}
+{{- range concat (default list $update.labels) (default list $read.labelsOnProviderOwnedObjects) -}}{{- $kept = append $kept (printf "labels %s %s" $resource .pattern) -}}{{- end -}}
+{{- range concat (default list $update.annotations) (default list $read.overrideAnnotations) -}}{{- $kept = append $kept (printf "annotations %s %s" $resource .pattern) -}}{{- end -}}
+{{- $isChanged := and $changes (or (ne $owner "Provider") .autoDonate) -}}
+{{- $verbs := list -}}
+{{- if $isCopied -}}{{- $verbs = append $verbs "copy" -}}{{- end -}}
+{{- if and $isCopied (or .autoAdopt (dig "create" "replaceExisting" false .)) -}}{{- $verbs = append $verbs "take" -}}{{- end -}}
+{{- if $isChanged -}}{{- $verbs = append $verbs "patch" -}}{{- end -}}
+{{- range $verb := $verbs -}}
+{{- range $place := $places -}}
+{{- range $name := $names -}}{{- $rights = append $rights (printf "%s %s %s/%s" $verb $resource $place $name) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range concat (ternary $changes list (not (empty $isChanged))) (ternary $kept list (not (empty $isCopied))) -}}
+{{- if regexMatch "^[-\\w]+ [^ ]+ [-./*\\w]+$" . -}}{{- $rights = append $rights . -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- toJson $rights -}}
+{{- end }}
+
+{{/* Names without a star; what is no name is left out. */}}
+{{- define "klutch-konnector.exact" -}}
+{{- $names := list -}}
+{{- range . -}}{{- if regexMatch "^[-.:\\w]+$" . -}}{{- $names = append $names . -}}{{- end -}}{{- end -}}
+{{- if or (empty .) (has "*" .) -}}{{- $names = list "*" -}}{{- end -}}
 {{- toJson $names -}}
 {{- end }}
 
@@ -64,7 +105,7 @@ must not be of a group that belongs to Kubernetes or Klutch
 {{- define "klutch-konnector.quoted" -}}
 {{- $texts := list -}}
 {{- range uniq . | sortAlpha -}}
-{{- if not (regexMatch "^[-./\\w]+$" .) -}}{{- fail (printf "%s is no name of a resource and no type of a Secret" (quote .)) -}}{{- end -}}
+{{- if not (regexMatch "^[-./:*\\w ]+$" .) -}}{{- fail (printf "%s is no name of a resource, no type of a Secret and no right of a claim" (quote .)) -}}{{- end -}}
 {{- $texts = append $texts (printf "'%s'" .) -}}
 {{- end -}}
 [{{ join ", " $texts }}]

@@ -15,6 +15,9 @@
 {{- range .Values.oidc.allowedRedirects }}
 - {{ printf "--allowed-redirect=%s" (toString .) | quote }}
 {{- end }}
+{{- if .Values.oidc.requireConfirmedLogin }}
+- {{ printf "--require-confirmed-login=%s" (toString .Values.oidc.requireConfirmedLogin) | quote }}
+{{- end }}
 {{- if .Values.apiServer.address }}
 - {{ printf "--external-address=%s" (toString .Values.apiServer.address) | quote }}
 {{- end }}
@@ -44,6 +47,9 @@
 {{- end }}
 {{- if kindIs "invalid" .Values.tenants.maxRequestsPerCluster | not }}
 - {{ printf "--max-requests-per-cluster=%s" (toString (int64 .Values.tenants.maxRequestsPerCluster)) | quote }}
+{{- end }}
+{{- if kindIs "invalid" .Values.trustedProxies | not }}
+- {{ printf "--trusted-proxies=%s" (toString (int64 .Values.trustedProxies)) | quote }}
 {{- end }}
 {{- if .Values.controlPlaneMode }}
 - {{ printf "--control-plane-mode=%s" (toString .Values.controlPlaneMode) | quote }}

@@ -1,66 +1,48 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { isForbidden, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import { isForbidden, serviceAccountToken } from "@klutch/kube";
 import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
-  deployments,
   type DynamicObject,
   leases,
   namespaces,
   type ResourceType,
   roleBindings,
-  roles,
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { applyPolicies, leaseCluster, unlimitedClient, waitFor } from "@klutch/kube-testing";
-import { bindCrds } from "../index.ts";
+import { waitFor } from "@klutch/kube-testing";
 import * as resources from "../resources.ts";
-import { backendPolicyManifests } from "./backend.ts";
+import {
+  confineBackend,
+  identity,
+  object,
+  ofAppCluster,
+  ofMapping,
+  podSecurity,
+} from "./testing/backend-account.ts";
 import { refused } from "./testing/refused.ts";
 
-const cluster = await leaseCluster({ name: "backend-policy" });
-after(() => cluster[Symbol.asyncDispose]());
-const admin = cluster.client;
-/** Acts as the backend's account, with the unlimited rights that `escalate` and `bind` could give it. */
-const backend: KubeClient = unlimitedClient(cluster, { namespace: "klutch-backend", name: "klutch-backend" });
-after(() => backend[Symbol.asyncDispose]());
+const confined = await confineBackend("backend-policy");
+after(() => confined[Symbol.asyncDispose]());
+const { admin, backend, create } = confined;
 
 const rbac = "rbac.authorization.k8s.io";
 const binder = (namespace: string): object => ({ kind: "ServiceAccount", name: "klutch-binder", namespace });
-const identity = { "example-backend.klutch.anynines.com/identity": "somebody#abc123" };
-const ofMapping = { "klutch.anynines.com/api-service-namespace": "tenant/team" };
-const ofAppCluster = { "klutch.anynines.com/appclusterbinding": "default/one" };
-
-function object(type: ResourceType, metadata: DynamicObject["metadata"], fields: object = {}): DynamicObject {
-  const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
-  return { apiVersion, kind: type.kind, metadata, ...fields };
-}
-
-const create = (type: ResourceType, metadata: DynamicObject["metadata"], fields?: object): Promise<unknown> =>
-  backend.create(type, object(type, metadata, fields));
-
-for (const name of ["foreign", "klutch-backend", "crossplane-system"])
-  await admin.create(namespaces, object(namespaces, { name }));
-for (const crd of bindCrds)
-  await admin.create(
-    customResourceDefinitions,
-    object(customResourceDefinitions, { ...crd.metadata }, { spec: crd.spec }),
-  );
-await applyPolicies(admin, backendPolicyManifests);
-let attempts = 0;
-await waitFor("the policy to be in force", () =>
-  create(namespaces, { name: `probe-${attempts++}` }).then(() => false, isForbidden),
-);
 
 test("the backend makes, marks and removes namespaces of tenants, and touches no other", async () => {
-  await create(namespaces, { name: "tenant", annotations: identity });
-  await create(namespaces, { name: "tenant-team", annotations: ofMapping });
-  await create(namespaces, { name: "klutch-bind-default-one", annotations: ofAppCluster });
-  await create(namespaces, { name: "tenant-short", annotations: ofMapping });
-  await backend.mergePatch(namespaces, { name: "tenant" }, { metadata: { annotations: { a: "b" } } });
+  await create(namespaces, { name: "tenant", annotations: identity, labels: podSecurity });
+  await create(namespaces, { name: "tenant-team", annotations: ofMapping, labels: podSecurity });
+  await create(namespaces, {
+    name: "klutch-bind-default-one",
+    annotations: ofAppCluster,
+    labels: podSecurity,
+  });
+  await create(namespaces, { name: "tenant-short", annotations: ofMapping, labels: podSecurity });
+  const members = { "klutch.anynines.com/members": "[]" };
+  await backend.mergePatch(namespaces, { name: "tenant" }, { metadata: { annotations: members } });
   await backend.delete(namespaces, { name: "tenant-short" });
   const reason = /may write only namespaces that an annotation of Klutch marks/;
   await refused(create(namespaces, { name: "unmarked" }), reason);
@@ -77,6 +59,42 @@ test("the backend makes, marks and removes namespaces of tenants, and touches no
   await refused(
     create(secrets, { namespace: "crossplane-system", name: "s" }),
     /only in namespaces of tenants/,
+  );
+});
+
+test("namespaces of tenants enforce the Pod Security Standard, and nothing that steers others is written on them", async () => {
+  const enforce = "pod-security.kubernetes.io/enforce";
+  const level = /may make only namespaces with the label pod-security\.kubernetes\.io\/enforce=restricted/;
+  await refused(create(namespaces, { name: "tenant-open", annotations: identity }), level);
+  const privileged = { [enforce]: "privileged" };
+  await refused(
+    create(namespaces, { name: "tenant-open", annotations: identity, labels: privileged }),
+    level,
+  );
+  for (const value of ["privileged", "baseline", null])
+    await refused(
+      backend.mergePatch(namespaces, { name: "tenant" }, { metadata: { labels: { [enforce]: value } } }),
+      level,
+    );
+  const others = /may set and remove no labels and annotations but those of Klutch/;
+  for (const steering of [
+    { labels: { [`${enforce}-version`]: "v1.0" } },
+    { labels: { "istio-injection": "enabled" } },
+    { annotations: { "scheduler.alpha.kubernetes.io/node-selector": "a=b" } },
+  ])
+    await refused(backend.mergePatch(namespaces, { name: "tenant" }, { metadata: steering }), others);
+  // Of an earlier release, and one that an operator chose a level for: raised once, and otherwise left.
+  const before = { name: "tenant-before", annotations: ofMapping };
+  await admin.create(namespaces, object(namespaces, before));
+  const note = { metadata: { annotations: { "klutch.anynines.com/members": "[]" } } };
+  await backend.mergePatch(namespaces, { name: before.name }, note);
+  await backend.mergePatch(namespaces, { name: before.name }, { metadata: { labels: podSecurity } });
+  const chosen = { name: "tenant-chosen", annotations: ofMapping, labels: { [enforce]: "baseline", a: "b" } };
+  await admin.create(namespaces, object(namespaces, chosen));
+  await backend.mergePatch(namespaces, { name: chosen.name }, note);
+  await refused(
+    backend.mergePatch(namespaces, { name: chosen.name }, { metadata: { labels: { a: null } } }),
+    others,
   );
 });
 
@@ -161,61 +179,6 @@ test("the status of an object is written in namespaces of tenants only, and noth
   await refused(backend.mergePatch(quotas, own, { metadata: { labels: { a: "b" } } }), reason);
 });
 
-const allVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
-const exported = { apiGroups: ["anynines.com"], resources: ["postgresqlinstances"], verbs: allVerbs };
-const payload = { apiGroups: [""], resources: ["secrets", "events"], verbs: allVerbs };
-
-test("a role that it hands out has no wildcard and nothing that leads to other rights", async () => {
-  const rules = [exported, payload];
-  await create(clusterRoles, { name: "klutch-binder-tenant" }, { rules });
-  await create(clusterRoles, { name: "klutch-binder-empty" }, { rules: [] });
-  await create(clusterRoles, { name: "klutch-binder-tenant:cluster-wide" }, { rules: [exported] });
-  await create(roles, { namespace: "tenant", name: "control-plane-connector" }, { rules });
-  const names = /may write only cluster roles and their bindings whose names begin with klutch-binder-/;
-  await refused(create(clusterRoles, { name: "wide" }, { rules }), names);
-  await refused(create(clusterRoles, { name: "klutch-binder" }, { rules }), names);
-  await refused(backend.delete(clusterRoles, { name: "cluster-admin" }), names);
-  await refused(backend.mergePatch(clusterRoles, { name: "cluster-admin" }, { rules: [] }), names);
-  const handsOut = /may not hand out wildcards, special verbs/;
-  for (const change of [
-    { apiGroups: ["*"] },
-    { resources: ["*"] },
-    { resources: ["*/status"] },
-    { verbs: ["*"] },
-    { verbs: ["impersonate"] },
-    { verbs: ["escalate"] },
-    { apiGroups: ["example.org", rbac] },
-    { apiGroups: ["admissionregistration.k8s.io"] },
-    { apiGroups: ["apiextensions.k8s.io"] },
-  ]) {
-    const bad = [exported, { ...exported, ...change }];
-    await refused(
-      backend.mergePatch(clusterRoles, { name: "klutch-binder-tenant" }, { rules: bad }),
-      handsOut,
-    );
-    await refused(
-      backend.mergePatch(roles, { namespace: "tenant", name: "control-plane-connector" }, { rules: bad }),
-      handsOut,
-    );
-  }
-  const urls = { rules: [{ nonResourceURLs: ["*"], verbs: ["get"] }] };
-  await refused(create(clusterRoles, { name: "klutch-binder-a" }, urls), handsOut);
-  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] };
-  await refused(create(clusterRoles, { name: "klutch-binder-b" }, { aggregationRule }), handsOut);
-  await refused(
-    create(clusterRoles, { name: "klutch-binder-c:cluster-wide" }, { rules: [exported, payload] }),
-    /rights on kinds of Kubernetes in the whole cluster/,
-  );
-  await refused(
-    create(roles, { namespace: "tenant", name: "other" }, { rules }),
-    /only the Role control-plane-connector/,
-  );
-  await refused(
-    create(roles, { namespace: "foreign", name: "control-plane-connector" }, { rules }),
-    /only in namespaces of tenants/,
-  );
-});
-
 test("roles of Klutch are bound, and to accounts of app clusters only", async () => {
   const ref = (name: string, kind = "ClusterRole"): object => ({ apiGroup: rbac, kind, name });
   const subjects = [binder("tenant")];
@@ -286,38 +249,6 @@ test("roles of Klutch are bound, and to accounts of app clusters only", async ()
   await backend.delete(clusterRoleBindings, { name: "klutch-binder-old" });
   await backend.delete(clusterRoleBindings, own);
   await backend.delete(clusterRoles, own);
-});
-
-test("a Deployment is a konnector's, without a door to the node", async () => {
-  const spec = (pod: object = {}, container: object = {}): object => ({
-    selector: { matchLabels: { app: "konnector" } },
-    template: {
-      metadata: { labels: { app: "konnector" } },
-      spec: {
-        serviceAccountName: "klutch-binder",
-        containers: [{ name: "konnector", image: "example.org/konnector", ...container }],
-        ...pod,
-      },
-    },
-  });
-  const place = { namespace: "klutch-bind-default-one", name: "konnector-one" };
-  await create(deployments, place, { spec: spec({}, { securityContext: { privileged: false } }) });
-  await backend.mergePatch(deployments, place, { metadata: { labels: { a: "b" } } });
-  const reason = /may deploy only konnectors/;
-  for (const bad of [
-    spec({ hostNetwork: true }),
-    spec({ serviceAccountName: "default" }),
-    spec({ volumes: [{ name: "v", hostPath: { path: "/" } }] }),
-    spec({}, { securityContext: { privileged: true } }),
-    spec({ initContainers: [{ name: "i", image: "i", securityContext: { privileged: true } }] }),
-  ])
-    await refused(create(deployments, { ...place, name: "konnector-two" }, { spec: bad }), reason);
-  await refused(create(deployments, { ...place, name: "miner" }, { spec: spec() }), reason);
-  await refused(
-    create(deployments, { ...place, namespace: "foreign" }, { spec: spec() }),
-    /only in namespaces of tenants/,
-  );
-  await backend.delete(deployments, place);
 });
 
 const claimsAll = { spec: { permissionClaims: [{ resource: "secrets", version: "v1" }] } };

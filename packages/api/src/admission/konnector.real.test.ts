@@ -1,72 +1,61 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { isForbidden, type KubeClient } from "@klutch/kube";
+import { test } from "node:test";
+import { isForbidden } from "@klutch/kube";
 import {
   clusterRoles,
   configMaps,
   customResourceDefinitions,
   type DynamicObject,
-  type KubeObject,
-  namespaces,
   type ResourceType,
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
+import { serviceAccountObject, waitFor } from "@klutch/kube-testing";
+import type { AnsweredPermissionClaim } from "../index.ts";
+import { konnectorScopeOf } from "./konnector-scope.ts";
+import { konnectorPolicyManifests } from "./konnector.ts";
 import {
-  applyPolicies,
-  crdObject,
-  installKinds,
-  namespaceObject,
-  serviceAccountObject,
-  leaseCluster,
-  unlimitedClient,
-  waitFor,
-} from "@klutch/kube-testing";
-import { apiServiceBindingCrd } from "../index.ts";
-import * as resources from "../resources.ts";
-import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
+  configMap,
+  crd,
+  goneOwner,
+  owned,
+  ownersRefused,
+  secret,
+  startConfinedAgent,
+  widgets,
+} from "./testing/confined-agent.ts";
 import { refused } from "./testing/refused.ts";
 
-const cluster = await leaseCluster({ name: "konnector-policy" });
-after(() => cluster[Symbol.asyncDispose]());
-const admin = cluster.client;
-/** Acts as the agent's account, with the unlimited rights that an older agent's role gives it. */
-const agent: KubeClient = unlimitedClient(cluster, { namespace: "klutch-bind", name: "konnector" });
-after(() => agent[Symbol.asyncDispose]());
+const { admin, agent, confine } = await startConfinedAgent();
 
-const widgets: ResourceType = {
-  group: "example.org",
+const services: ResourceType = {
+  group: "",
   version: "v1",
-  plural: "widgets",
-  kind: "Widget",
+  plural: "services",
+  kind: "Service",
   namespaced: true,
 };
-const gadgets: ResourceType = { ...widgets, plural: "gadgets", kind: "Gadget" };
-/** Applies the policy and waits until it is in force. */
-async function confine(scope: KonnectorScope, isInForce: () => Promise<boolean>): Promise<void> {
-  await applyPolicies(admin, konnectorPolicyManifests(scope));
-  await waitFor("the policy to be in force", isInForce);
-}
-
-function crd(type: ResourceType): DynamicObject {
-  const object = crdObject(type);
-  const owner = {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceBinding",
-    name: object.metadata.name ?? "",
-    uid: "11111111-1111-1111-1111-111111111111",
-  };
-  return { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
-}
-
-function secret(namespace: string, name: string, fields: object = {}, annotations = {}): KubeObject {
-  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name, annotations }, ...fields };
-}
-
-const owned = { "klutch.anynines.com/resource-owner": "Provider" };
-
-for (const name of ["klutch-bind", "team"]) await admin.create(namespaces, namespaceObject(name));
-await installKinds(admin, [apiServiceBindingCrd]);
+/** Claims that people accepted: the provider's Secrets, its own two ConfigMaps, changes of one of the person's, and any Service of one namespace. */
+const accepted: readonly AnsweredPermissionClaim[] = [
+  {
+    resource: "secrets",
+    selector: { owner: "Provider" as const, fieldSelectors: ["type=example.org/odd", "metadata.name!=x"] },
+  },
+  {
+    resource: "configmaps",
+    selector: { owner: "Provider" as const, names: ["one", "two"], namespaces: ["team"] },
+    update: { labels: [{ pattern: "example.org/*" }, { pattern: "*instance" }] },
+  },
+  {
+    resource: "configmaps",
+    selector: { owner: "Consumer" as const, names: ["settings"] },
+    update: {
+      fields: ["data.size", "$.data['max.conn']"],
+      annotationsOnConsumerOwnedObjects: [{ pattern: "*/seen" }],
+    },
+  },
+  { resource: "services", autoAdopt: true, selector: { namespaces: ["team"] } },
+].map((claim) => ({ ...claim, group: "", version: "v1", state: "Accepted" as const }));
 
 const kindRefused = /may write only .*accepted claims and its own objects/;
 
@@ -76,9 +65,11 @@ test("while nothing is bound the agent writes no Secret anywhere but in its own 
     agent.create(secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
   await confine({ apis: [], claims: [], secretTypes: [] }, tryAgain);
   await agent.create(secrets, secret("klutch-bind", "kubeconfig-abc"));
-  await confine(
-    { apis: ["widgets.example.org"], claims: ["secrets"], secretTypes: ["example.org/odd"] },
-    async () => !(await tryAgain()),
+  await confine(konnectorScopeOf([{ name: "widgets.example.org", claims: accepted }]), async () =>
+    agent.create(secrets, secret("team", `probe-${attempts++}`, {}, owned)).then(
+      () => true,
+      () => false,
+    ),
   );
 });
 
@@ -101,7 +92,7 @@ test("what may be written follows from bindings and their accepted claims", () =
   ]);
   assert.deepEqual(scope, {
     apis: ["widgets.example.org"],
-    claims: ["secrets"],
+    claims: ["copy secrets */*"],
     secretTypes: ["example.org/odd"],
   });
 });
@@ -131,8 +122,6 @@ test("the agent writes bound and claimed objects, and nothing else, whatever its
   );
   await agent.delete(widgets, { namespace: "team", name: "one" });
   await refused(agent.delete(secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }), /Klutch/);
-  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "team", name: "c" } };
-  await refused(agent.create(configMaps, configMap), kindRefused);
   const account = serviceAccountObject({ namespace: "team", name: "a" });
   await refused(agent.create(serviceAccounts, account), kindRefused);
   await refused(
@@ -172,58 +161,153 @@ test("a Secret that a cluster would act upon is refused", async () => {
     await agent.create(secrets, secret("team", `credentials-${index}`, { type }, owned));
 });
 
-test("a person's own Secret is neither changed nor deleted, but may be marked; a marked one may be changed and deleted", async () => {
-  const own = { namespace: "team", name: "own" };
-  await admin.create(secrets, secret("team", "own", { data: { a: "MQ==" } }));
-  const reason = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
-  await refused(agent.mergePatch(secrets, own, { data: { a: "Mg==" } }), reason);
-  await refused(agent.delete(secrets, own), reason);
-  await agent.mergePatch(secrets, own, { metadata: { annotations: owned } });
-  await agent.mergePatch(secrets, own, { data: { a: "Mg==" } });
-  await agent.delete(secrets, own);
+const markRefused = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
+const keysRefused = /no labels and annotations of other controllers/;
+test("a person's own Secret or ConfigMap is neither marked nor changed nor deleted", async () => {
+  const own = { namespace: "other", name: "own" };
+  await admin.create(secrets, secret("other", "own", { data: { a: "MQ==" } }));
+  await admin.create(configMaps, configMap(own.namespace, own.name, {}));
+  const bodies = [
+    { metadata: { annotations: owned } },
+    { metadata: { labels: { "argocd.argoproj.io/secret-type": "cluster" } } },
+    { metadata: { annotations: { ...owned, "replicator.v1.mittwald.de/replicate-to": "kube-system" } } },
+    { metadata: { ownerReferences: [goneOwner] } },
+    { metadata: { finalizers: ["example.org/stay"] } },
+    { data: { a: "Mg==" } },
+    { metadata: { annotations: owned }, data: null },
+    { immutable: true },
+  ];
+  for (const body of bodies) await refused(agent.mergePatch(secrets, own, body), markRefused);
+  await refused(agent.delete(secrets, own), markRefused);
+  const unnamed = /may write only objects that an accepted claim names/;
+  for (const body of [...bodies, { binaryData: { b: "Mg==" } }])
+    await refused(agent.mergePatch(configMaps, own, body), unnamed);
+  await refused(agent.delete(configMaps, own), markRefused);
+  await admin.create(configMaps, configMap("team", "one", {}));
+  for (const body of [...bodies, { binaryData: { b: "Mg==" } }])
+    await refused(agent.mergePatch(configMaps, { namespace: "team", name: "one" }, body), markRefused);
 });
 
-test("a binding's answers stay a person's, and only CRDs of bound APIs are written", async () => {
-  const binding = { namespace: "klutch-bind", name: "widgets.example.org" };
-  await waitFor("bindings to be served", () =>
-    admin
-      .create<DynamicObject>(resources.apiServiceBindings, {
-        apiVersion: "klutch.anynines.com/v1alpha1",
-        kind: "APIServiceBinding",
-        metadata: binding,
-        spec: {
-          kubeconfigSecretRef: { namespace: "klutch-bind", name: "kubeconfig-abc", key: "kubeconfig" },
-        },
-      })
-      .then(
-        () => true,
-        () => false,
-      ),
-  );
-  await agent.mergePatch(resources.apiServiceBindings, binding, {
-    metadata: { finalizers: ["klutch.anynines.com/unbind"] },
-  });
-  const claim = { group: "", resource: "pods", version: "v1", state: "Accepted" };
+test("no other kind of write leads to a foreign Secret: apply, replacement, JSON patch, deletion of all, a generated name", async () => {
+  await admin.create(secrets, secret("other", "foreign", { data: { a: "MQ==" } }));
+  const ref = { namespace: "other", name: "foreign" };
+  const marking = secret(ref.namespace, ref.name, { data: { a: "Mg==" } }, owned);
+  await refused(agent.apply(secrets, marking, { fieldManager: "x", force: true }), markRefused);
+  await refused(agent.replace(secrets, marking), markRefused);
+  const add = [{ op: "add", path: "/metadata/annotations", value: owned }];
+  await refused(agent.jsonPatch(secrets, ref, add), markRefused);
+  await refused(agent.mergePatch(secrets, ref, { stringData: { a: "2" } }), markRefused);
+  const all = { method: "DELETE", path: "/api/v1/namespaces/other/secrets" } as const;
+  await refused(agent.request(all), markRefused);
+  const generated = (metadata: object): Promise<unknown> =>
+    agent.create(secrets, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { generateName: "x-", ...metadata },
+    });
+  await refused(generated({ namespace: "kube-system", annotations: owned }), /of Kubernetes or of Klutch/);
+  await refused(generated({ namespace: "other" }), /may write no object without/);
+});
+
+test("a copy is made with its mark, without owners and finalizers, and with the labels and annotations that cross", async () => {
+  const labels = { team: "data", "app.kubernetes.io/name": "db", "klutch.anynines.com/claimed-from": "x" };
+  const copy = secret("other", "copy", { data: { a: "MQ==" } }, owned);
+  const create = (metadata: object): Promise<unknown> =>
+    agent.create(secrets, { ...copy, metadata: { ...copy.metadata, ...metadata } });
+  await refused(create({ annotations: {} }), /may write no object without/);
+  await refused(create({ ownerReferences: [goneOwner] }), ownersRefused);
+  await refused(create({ finalizers: ["example.org/stay"] }), ownersRefused);
+  const foreign = [
+    "argocd.argoproj.io/secret-type",
+    "app.kubernetes.io/instance",
+    "replicator.v1.mittwald.de/replicate-to",
+    "sealedsecrets.bitnami.com/managed",
+    "grafana_dashboard",
+    "owner",
+  ];
+  for (const key of foreign) {
+    await refused(create({ labels: { [key]: "x" } }), keysRefused);
+    await refused(create({ annotations: { ...owned, [key]: "x" } }), keysRefused);
+  }
+  await create({ labels });
+  const ref = { namespace: "other", name: "copy" };
+  for (const key of foreign)
+    await refused(agent.mergePatch(secrets, ref, { metadata: { labels: { [key]: "x" } } }), keysRefused);
   await refused(
-    agent.mergePatch(resources.apiServiceBindings, binding, { spec: { permissionClaims: [claim] } }),
-    /may not change what a binding allows/,
+    agent.mergePatch(secrets, ref, { metadata: { ownerReferences: [goneOwner] } }),
+    ownersRefused,
   );
-  const crds = customResourceDefinitions;
-  const reason = /only CustomResourceDefinitions of bound APIs/;
-  await refused(agent.create(crds, crd(gadgets)), reason);
+  // Others may add to it; the agent's next write goes on.
+  const others = { metadata: { labels: { [foreign[0] ?? ""]: "x" }, finalizers: ["example.org/stay"] } };
+  await admin.mergePatch(secrets, ref, others);
+  await agent.mergePatch(secrets, ref, { data: { a: "Mg==" } });
+  await agent.mergePatch(secrets, ref, { metadata: { finalizers: null } });
+  await agent.delete(secrets, ref);
+});
+
+test("a claim with patterns lets keys of other domains cross, except those that steer GitOps tools", async () => {
+  const metadata = { namespace: "team", name: "two", annotations: owned };
+  const create = (labels: Readonly<Record<string, string>>): Promise<unknown> =>
+    agent.create(configMaps, { ...configMap("team", "two", {}), metadata: { ...metadata, labels } });
+  await refused(create({ "app.kubernetes.io/instance": "x" }), keysRefused);
+  await refused(create({ "example.com/tier": "x" }), keysRefused);
+  await create({ "example.org/tier": "x" });
   await refused(
-    agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { ownerReferences: null } }),
-    reason,
+    agent.create(configMaps, configMap("team", "three", { annotations: owned })),
+    /may write only objects that an accepted claim names/,
   );
-  const webhook = {
-    strategy: "Webhook",
-    webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/" } },
-  };
+});
+
+test("of a person's object the agent changes only the fields and keys that a claim names", async () => {
+  const ref = { namespace: "other", name: "settings" };
+  const created = configMap(ref.namespace, ref.name, { labels: { a: "b" } });
+  await admin.create<DynamicObject>(configMaps, { ...created, data: { size: "1", other: "1" } });
+  const patch = (body: object): Promise<unknown> => agent.mergePatch(configMaps, ref, body);
+  await patch({ data: { size: "2", "max.conn": "9" } });
+  await patch({ metadata: { annotations: { "example.org/seen": "yes" } } });
+  await patch({ data: { size: null } });
+  const bodies = [
+    { data: { other: "2" } },
+    { data: { other: null } },
+    { data: { another: "2" } },
+    { binaryData: { size: "Mg==" } },
+    { immutable: true },
+    { metadata: { labels: { a: null } } },
+    { metadata: { labels: { c: "d" } } },
+    { metadata: { annotations: { "example.org/other": "yes" } } },
+    { metadata: { annotations: { "argocd.argoproj.io/seen": "yes" } } },
+    { metadata: { annotations: owned } },
+    { metadata: { ownerReferences: [goneOwner] } },
+    { metadata: { finalizers: ["example.org/stay"] } },
+  ];
+  for (const body of bodies) await refused(patch(body), markRefused);
+  await refused(agent.delete(configMaps, ref), markRefused);
   await refused(
-    agent.mergePatch(crds, { name: "widgets.example.org" }, { spec: { conversion: webhook } }),
-    reason,
+    agent.create(configMaps, configMap("team", "settings", { annotations: owned })),
+    /may write only objects that an accepted claim names/,
   );
-  await agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { labels: { a: "b" } } });
+});
+
+test("an object is taken over only where a claim says so, and is marked by that", async () => {
+  for (const namespace of ["team", "other"])
+    await admin.create(services, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { namespace, name: "web" },
+      spec: { ports: [{ port: 80 }], type: "LoadBalancer" },
+    } as DynamicObject);
+  const body = { metadata: { annotations: owned }, spec: { selector: { app: "other" } } };
+  const away = { namespace: "other", name: "web" };
+  await refused(agent.mergePatch(services, away, body), /only objects that an accepted claim names/);
+  await refused(agent.delete(services, away), markRefused);
+  const status = { status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } } };
+  await refused(
+    agent.mergePatch(services, away, status, { subresource: "status" }),
+    /only objects that an accepted claim names/,
+  );
+  const here = { namespace: "team", name: "web" };
+  await refused(agent.mergePatch(services, here, { spec: body.spec }), /may write no object without/);
+  await agent.mergePatch(services, here, body);
 });
 
 test("everybody else is not touched by it", async () => {

@@ -1,5 +1,22 @@
-/** Builds a ValidatingAdmissionPolicy for one service account (KEP-3488; Kubernetes 1.30 and newer). */
+/** Builds a ValidatingAdmissionPolicy for one service account, or for several alike (KEP-3488; Kubernetes 1.30 and newer). */
 import type { Manifest } from "../konnector-manifests.ts";
+import { bindGroup } from "../names.ts";
+
+/** Returns names as a list of CEL. */
+export function listed(values: readonly string[]): string {
+  return `[${values.map((value) => `'${value}'`).join(", ")}]`;
+}
+
+/** Returns an object's labels or annotations, and an empty map where it has none. */
+export function entriesOf(object: string, field: "labels" | "annotations"): string {
+  return `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : {})`;
+}
+
+/** Tests labels or annotations: each but those of Klutch and of `more` is as before. */
+export function areKept(entries: string, before: string, more: readonly string[] = []): string {
+  const isOurs = `key.startsWith('${bindGroup}/') || key.contains('.${bindGroup}/') || key in ${listed(more)}`;
+  return `${entries}.all(key, ${isOurs} || (key in ${before} && ${before}[key] == ${entries}[key])) && ${before}.all(key, ${isOurs} || key in ${entries})`;
+}
 
 /** One rule: the condition for a request, and the message of a refusal. */
 export interface AdmissionRule {
@@ -13,7 +30,15 @@ export interface AdmissionRule {
 export interface AccountPolicy {
   /** Name of the policy and its binding. */
   readonly name: string;
-  readonly account: { readonly namespace: string; readonly name: string };
+  /** The account, or a CEL test of `request.userInfo.username` for accounts of several namespaces. */
+  readonly account: { readonly namespace: string; readonly name: string } | string;
+  /** Resources whose writes are checked, by group. Default: all of all groups. */
+  readonly resources?: Readonly<Record<string, readonly string[]>> | undefined;
+  /**
+   * Name of a ClusterRole that the rules read as `params`. Without it nothing is checked, because a missing parameter would otherwise refuse the
+   * requests of all users: the account is checked later. A rule of another policy has to notice its absence.
+   */
+  readonly params?: string | undefined;
   /** CEL variables in order: later ones may use earlier ones. */
   readonly variables: Readonly<Record<string, string>>;
   readonly rules: readonly AdmissionRule[];
@@ -26,13 +51,13 @@ export function isSystemNamespace(text: string): string {
 
 const group = "admissionregistration.k8s.io";
 
-/**
- * Returns the policy and its binding. Admission does not see reads, so the policy confines writes only. The policy contains all values that
- * its rules need: a missing parameter would refuse the requests of all users, because the account is checked later.
- */
+/** Returns the policy and its binding. Admission does not see reads, so the policy confines writes only. */
 export function accountPolicyManifests(policy: AccountPolicy): readonly Manifest[] {
-  const { name, account, variables, rules } = policy;
-  const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+  const { name, account, variables, rules, params, resources = { "*": ["*/*"] } } = policy;
+  const isAccount =
+    typeof account === "string"
+      ? account
+      : `request.userInfo.username == 'system:serviceaccount:${account.namespace}:${account.name}'`;
   const target =
     "request.operation + ' ' + variables.resource + " +
     "(variables.part == '' ? '' : '/' + variables.part) + ' ' + " +
@@ -44,18 +69,19 @@ export function accountPolicyManifests(policy: AccountPolicy): readonly Manifest
       metadata: { name },
       spec: {
         failurePolicy: "Fail",
+        ...(params === undefined
+          ? {}
+          : { paramKind: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" } }),
         matchConstraints: {
-          resourceRules: [
-            {
-              apiGroups: ["*"],
-              apiVersions: ["*"],
-              operations: ["CREATE", "UPDATE", "DELETE", "CONNECT"],
-              resources: ["*/*"],
-              scope: "*",
-            },
-          ],
+          resourceRules: Object.entries(resources).map(([apiGroup, names]) => ({
+            apiGroups: [apiGroup],
+            apiVersions: ["*"],
+            operations: ["CREATE", "UPDATE", "DELETE", "CONNECT"],
+            resources: names,
+            scope: "*",
+          })),
         },
-        matchConditions: [{ name: "account", expression: `request.userInfo.username == '${user}'` }],
+        matchConditions: [{ name: "account", expression: isAccount }],
         variables: [
           {
             name: "resource",
@@ -80,6 +106,7 @@ export function accountPolicyManifests(policy: AccountPolicy): readonly Manifest
       metadata: { name },
       spec: {
         policyName: name,
+        ...(params === undefined ? {} : { paramRef: { name: params, parameterNotFoundAction: "Allow" } }),
         validationActions: ["Deny"],
       },
     },

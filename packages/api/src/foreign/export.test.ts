@@ -19,7 +19,7 @@ const good = {
       kind: "Widget",
       listKind: "WidgetList",
       shortNames: ["wd"],
-      categories: ["all"],
+      categories: ["storage"],
     },
     scope: "Namespaced",
     informerScope: "Namespaced",
@@ -42,6 +42,29 @@ const good = {
     storedVersions: ["v1"],
   },
 };
+
+test("short names and categories of Kubernetes' own kinds, and what steers a terminal in names of columns, do not cross", () => {
+  const [version] = good.spec.versions;
+  const column = {
+    name: "Age\u001b[2J",
+    description: "a\u202eb",
+    type: "date",
+    jsonPath: ".metadata.creationTimestamp",
+  };
+  const names = {
+    ...good.spec.names,
+    shortNames: ["po", "wd", "secret", "deploy", "pods", "ingresses", "networkpolicies", "posts"],
+    categories: ["all", "storage", "api-extensions"],
+  };
+  const versions = [{ ...version, deprecationWarning: "use\rv2", additionalPrinterColumns: [column] }];
+  const { spec } = parseExport({ ...good, spec: { ...good.spec, names, versions } });
+  assert.deepEqual(spec?.names.shortNames, ["wd", "posts"]);
+  assert.deepEqual(spec.names.categories, ["storage"]);
+  assert.equal(spec.versions[0]?.deprecationWarning, "use v2");
+  assert.deepEqual(spec.versions[0]?.additionalPrinterColumns, [
+    { ...column, name: "Age [2J", description: "a b" },
+  ]);
+});
 
 test("only a namespaced DNS group that is neither Kubernetes' nor Klutch's may be shared", () => {
   for (const [group, plural] of [

@@ -2,7 +2,7 @@
  * An APIServiceExport as a stranger wrote it. What comes out is either a spec that the rest may trust or a sentence why there is none:
  * no other part reads exports. The server that they come from belongs to the other side, so its own validation proves nothing.
  */
-import { isDnsLabel, listAt, recordAt, valueAt } from "@klutch/kube-core";
+import { isDnsLabel, listAt, plainText, recordAt, valueAt } from "@klutch/kube-core";
 import { accepts, describeProblem, problemsOf } from "@klutch/schema";
 import {
   type APIServiceExportSpec,
@@ -15,6 +15,7 @@ import {
 import { observedGenerationAnnotation } from "../names.ts";
 import { checkApiName } from "./api-name.ts";
 import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
+import { freeCategories, freeShortNames } from "./taken-names.ts";
 import { overweight, type WeightLimits } from "./weight.ts";
 
 /** An export that was read. */
@@ -146,8 +147,8 @@ function knownNames({
     plural,
     ...(singular === undefined ? {} : { singular }),
     ...(listKind === undefined ? {} : { listKind }),
-    ...(shortNames === undefined ? {} : { shortNames }),
-    ...(categories === undefined ? {} : { categories }),
+    ...(shortNames === undefined ? {} : { shortNames: freeShortNames(shortNames) }),
+    ...(categories === undefined ? {} : { categories: freeCategories(categories) }),
   };
 }
 
@@ -160,12 +161,26 @@ function knownVersion(version: ExportVersion): ExportVersion {
     storage,
     schema: { openAPIV3Schema: schema.openAPIV3Schema },
     ...(deprecated === undefined ? {} : { deprecated }),
-    ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
+    ...(deprecationWarning === undefined ? {} : { deprecationWarning: plainText(deprecationWarning) }),
     ...(subresources === undefined ? {} : { subresources }),
-    ...(additionalPrinterColumns === undefined ? {} : { additionalPrinterColumns }),
+    ...(additionalPrinterColumns === undefined
+      ? {}
+      : { additionalPrinterColumns: additionalPrinterColumns.map(harmlessColumn) }),
     ...(selectableFields === undefined ? {} : { selectableFields }),
   };
 }
+
+/** Its name is the head of a table on people's terminals. */
+function harmlessColumn(column: Column): Column {
+  const { name, description } = column;
+  return {
+    ...column,
+    name: plainText(name),
+    ...(description === undefined ? {} : { description: plainText(description) }),
+  };
+}
+
+type Column = NonNullable<ExportVersion["additionalPrinterColumns"]>[number];
 
 function short(value: unknown): string {
   const json = JSON.stringify(value);

@@ -150,13 +150,13 @@ const optional = {
           "Whether a copy that differs is deleted and made again instead of changed. Default false.",
       }),
       labels: patterns(
-        "Which labels of the provider's own objects come to the app cluster. Default: those without a domain, and the usual ones that name an application.",
+        "Which labels of the provider's own objects come to the app cluster. Default: the usual ones that name an application.",
       ),
       labelsOnConsumerOwnedObjects: patterns(
         "Which labels the provider may set on copies of the consumer's objects. Default: none.",
       ),
       annotations: patterns(
-        "Which annotations of the provider's own objects come to the app cluster. Default: those without a domain, and the usual ones that name an application.",
+        "Which annotations of the provider's own objects come to the app cluster. Default: the usual ones that name an application.",
       ),
       annotationsOnConsumerOwnedObjects: patterns(
         "Which annotations the provider may set on copies of the consumer's objects. Default: none.",

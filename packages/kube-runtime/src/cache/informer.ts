@@ -12,6 +12,7 @@ import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core"
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { TooManyObjectsError } from "../errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
+import type { WeightBudget } from "./weight.ts";
 import { runWatcher, type WatchSink } from "../watch/watcher.ts";
 
 /** Options of an informer. */
@@ -29,6 +30,8 @@ export interface InformerOptions<T extends Cached> extends Scope {
   readonly rereads?: boolean | undefined;
   /** Limit of objects; later ones are left out. Default: no limit. */
   readonly maxObjects?: number | undefined;
+  /** Memory that it shares with other caches; objects beyond it are left out. Default: no limit. */
+  readonly budget?: WeightBudget | undefined;
   /** Called when objects begin to be left out, and when a list has shown that none have to be any more. */
   readonly onLimit?: ((error: TooManyObjectsError | undefined) => void) | undefined;
   /** Returns true if an object that was read again is unchanged. Default: only when it is the same JSON. */
@@ -91,10 +94,11 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       resource: options.type.plural,
       cluster: options.client.clusterName,
     });
-    const { transform, indexes, isSame } = options;
+    const { transform, indexes, isSame, budget } = options;
     const onChange = (change: Change<T>): void => this.#notify(change);
     const mayAdd = (size: number): boolean => this.#mayAdd(size);
-    this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange });
+    const onTooHeavy = (): void => this.#reportFull(`MiB of ${this.#resource}`, mebibytes(budget));
+    this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange, budget, onTooHeavy });
     // There may be no waiter when the informer is disposed before its first list.
     this.#synced.promise.catch(() => undefined);
   }
@@ -193,6 +197,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     this.#handlers.clear();
     this.#listHandlers.clear();
     await this.#running;
+    this.#store.dispose();
     this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
   }
 
@@ -204,9 +209,9 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #sink(): WatchSink<DynamicObject> {
     return {
-      apply: (object, isReread) => this.#store.apply(object, isReread),
+      apply: (object, isReread) => this.#apply(object, isReread),
       delete: (object) => this.#store.delete(keyOf(object)),
-      replace: (keys, resourceVersion) => this.#replace(keys, resourceVersion),
+      replace: (keys, resourceVersion, isWhole) => this.#replace(keys, resourceVersion, isWhole),
       progress: (resourceVersion) => this.#progress(resourceVersion),
       opened: () => {
         this.#failingSince = undefined;
@@ -220,11 +225,22 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     };
   }
 
-  #replace(keys: ReadonlySet<string>, resourceVersion: string): void {
+  /** An object of which no form can be kept, such as one that is nested too deep, must not take all others away. */
+  #apply(object: DynamicObject, isReread: boolean): boolean {
+    try {
+      return this.#store.apply(object, isReread);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#logger.warn("an object cannot be read and is left out", { key: keyOf(object), error });
+      return false;
+    }
+  }
+
+  #replace(keys: ReadonlySet<string>, resourceVersion: string, isWhole: boolean): void {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.delete(key);
     this.#progress(resourceVersion);
-    if (this.#isFull && this.#store.size === keys.size) {
+    if (this.#isFull && isWhole) {
       this.#isFull = false;
       this.#options.onLimit?.(undefined);
     }
@@ -253,14 +269,22 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   }
 
   #mayAdd(size: number): boolean {
-    const { maxObjects = Number.POSITIVE_INFINITY, type, onLimit } = this.#options;
+    const { maxObjects = Number.POSITIVE_INFINITY } = this.#options;
     if (size < maxObjects) return true;
-    if (this.#isFull) return false;
-    this.#isFull = true;
-    const error = new TooManyObjectsError(`${type.plural}.${type.group}`, maxObjects);
-    this.#logger.warn("a cache is full", { error });
-    onLimit?.(error);
+    this.#reportFull(this.#resource, maxObjects);
     return false;
+  }
+
+  get #resource(): string {
+    return `${this.type.plural}.${this.type.group}`;
+  }
+
+  #reportFull(what: string, limit: number): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    const error = new TooManyObjectsError(what, limit);
+    this.#logger.warn("a cache is full", { error });
+    this.#options.onLimit?.(error);
   }
 
   #progress(resourceVersion: string): void {
@@ -278,4 +302,8 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       }
     }
   }
+}
+
+function mebibytes(budget: WeightBudget | undefined): number {
+  return (budget?.limit ?? 0) / (1024 * 1024);
 }

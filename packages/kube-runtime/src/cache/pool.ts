@@ -5,6 +5,7 @@ import type { Logger } from "@klutch/telemetry";
 import { Informer, type InformerOptions } from "./informer.ts";
 import type { Cached } from "./store.ts";
 import { PayloadCache } from "./payload.ts";
+import { WeightBudget } from "./weight.ts";
 import {
   type DigestedObject,
   digestPolicy,
@@ -47,6 +48,8 @@ export interface CachePoolOptions {
   readonly client: KubeClient;
   /** Limit of objects of one scope. Default: none. */
   readonly maxObjects?: number | undefined;
+  /** Limit of the memory that whole objects of all scopes may take, in bytes. Default: none. */
+  readonly maxWeight?: number | undefined;
   /** Called with the scopes that have too many objects; undefined when none has any longer. */
   readonly onLimit?: ((message: string | undefined) => void) | undefined;
   readonly logger: Logger;
@@ -72,12 +75,14 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
   readonly #payloads = new PayloadCache();
+  readonly #budget: WeightBudget | undefined;
   /** Messages of the full caches, by scope. */
   readonly #full = new Map<string, string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
+    this.#budget = options.maxWeight === undefined ? undefined : new WeightBudget(options.maxWeight);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -85,7 +90,8 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     const { payloadOf } = scope;
     const keep = (object: DynamicObject): DynamicObject =>
       withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
-    return this.#handle(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
+    const policy = { transform: keep, onLocalWrite: keep, onEvict: () => {} };
+    return this.#handle(this.#caches, scope, policy, this.#budget);
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. Those who share a scope share the rules of the first of them. */
@@ -167,9 +173,10 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     entries: Map<string, Entry<T>>,
     scope: CacheScope,
     policy: CachePolicy<T>,
+    budget?: WeightBudget,
   ): InformerHandle<T> {
     const key = keyOfScope(scope);
-    const entry = entries.get(key) ?? { cache: this.#start(scope, policy), scope, users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, policy, budget), scope, users: 0 };
     entry.users++;
     entries.set(key, entry);
     let isReleased = false;
@@ -186,7 +193,11 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     };
   }
 
-  #start<T extends Cached>(scope: CacheScope, policy: CachePolicy<T>): ReadYourWritesCache<T> {
+  #start<T extends Cached>(
+    scope: CacheScope,
+    policy: CachePolicy<T>,
+    budget: WeightBudget | undefined,
+  ): ReadYourWritesCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const { payloadOf: _payloadOf, maxObjects: _maxObjects, ...watched } = scope;
@@ -200,6 +211,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
           rereads: isCustom(scope.type),
           isSame: policy.isSame,
           ...this.#limitsOf(scope),
+          budget,
           logger,
           clock,
           random,

@@ -1,5 +1,6 @@
 /** The objects of one cache, by key and by index. Written only by its watcher; readers get objects that never change. */
 import { type DynamicObject, jsonEqual, keyOf, type ObjectMeta } from "@klutch/kube-core";
+import { type WeightBudget, weightOf } from "./weight.ts";
 
 /** Object as a cache keeps it: at least its metadata. */
 export interface Cached {
@@ -23,6 +24,10 @@ export interface StoreOptions<T> {
   readonly onChange: (change: Change<T>) => void;
   /** Asked before an object is added. Default: always. */
   readonly mayAdd?: ((size: number) => boolean) | undefined;
+  /** Shared with other stores. Default: objects may have any weight. */
+  readonly budget?: WeightBudget | undefined;
+  /** Called when an object is left out because the budget is used up. */
+  readonly onTooHeavy?: (() => void) | undefined;
   /** Returns true if an object that was read again at the same version is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
 }
@@ -35,12 +40,16 @@ export class Store<T extends Cached> {
   readonly #onChange: (change: Change<T>) => void;
   readonly #mayAdd: (size: number) => boolean;
   readonly #isSame: (previous: T, reread: T) => boolean;
+  readonly #budget: WeightBudget | undefined;
+  readonly #onTooHeavy: () => void;
 
   constructor(options: StoreOptions<T>) {
     this.#transform = options.transform ?? asSent;
     this.#onChange = options.onChange;
     this.#mayAdd = options.mayAdd ?? (() => true);
     this.#isSame = options.isSame ?? jsonEqual;
+    this.#budget = options.budget;
+    this.#onTooHeavy = options.onTooHeavy ?? (() => undefined);
     for (const [name, of] of Object.entries(options.indexes ?? {}))
       this.#indexes.set(name, { of, keys: new Map() });
   }
@@ -69,18 +78,25 @@ export class Store<T extends Cached> {
     return [...keys].map((key) => this.#objects.get(key)).filter((object) => object !== undefined);
   }
 
-  /** Adds or updates; the same resourceVersion again is no change, unless it was read again and differs. */
-  apply(raw: DynamicObject, isReread: boolean = false): void {
+  /**
+   * Adds or updates; the same resourceVersion again is no change, unless it was read again and differs. Gives back false for a new object that may
+   * not be added, and for one that is too heavy.
+   */
+  apply(raw: DynamicObject, isReread: boolean = false): boolean {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
     const isKnown = previous?.metadata.resourceVersion === raw.metadata.resourceVersion;
-    if (previous !== undefined && isKnown && !isReread) return;
-    if (previous === undefined && !this.#mayAdd(this.#objects.size)) return;
+    if (previous !== undefined && isKnown && !isReread) return true;
+    if (previous === undefined && !this.#mayAdd(this.#objects.size)) return false;
     const object = this.#transform(raw);
-    if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
+    if (previous !== undefined && isKnown && this.#isSame(previous, object)) return true;
     // An object that was deleted and created again between two lists is two changes for code that compares identity.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.delete(key);
     const replaced = this.#objects.get(key);
+    if (!this.#mayKeep(object, replaced)) {
+      this.delete(key);
+      return false;
+    }
     if (replaced !== undefined) this.#unindex(key, replaced);
     this.#objects.set(key, object);
     this.#index(key, object);
@@ -89,6 +105,7 @@ export class Store<T extends Cached> {
         ? { type: "added", key, object }
         : { type: "updated", key, object, previous: replaced },
     );
+    return true;
   }
 
   /** Removes; nothing happens when it is not there. */
@@ -96,8 +113,21 @@ export class Store<T extends Cached> {
     const object = this.#objects.get(key);
     if (object === undefined) return;
     this.#objects.delete(key);
+    this.#budget?.take(-weightOf(object));
     this.#unindex(key, object);
     this.#onChange({ type: "deleted", key, object });
+  }
+
+  /** Gives back what the objects weigh; the store is not used any more. */
+  dispose(): void {
+    for (const object of this.#objects.values()) this.#budget?.take(-weightOf(object));
+  }
+
+  #mayKeep(object: T, replaced: T | undefined): boolean {
+    if (this.#budget === undefined) return true;
+    if (this.#budget.take(weightOf(object) - (replaced === undefined ? 0 : weightOf(replaced)))) return true;
+    this.#onTooHeavy();
+    return false;
   }
 
   #index(key: string, object: T): void {

@@ -1,10 +1,11 @@
 /**
  * Queue of keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
- * meanwhile, it comes back after `done`. Priorities let a person's change overtake bulk work; each priority is first in, first out.
+ * meanwhile, it comes back after `done`. Priorities let a person's change overtake bulk work; each priority is first in, first out, or in turns of groups.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { backoffLimit } from "../backoff.ts";
 import { DelayHeap } from "./delay-heap.ts";
+import { FirstInFirstOut, type Groups, RoundRobin, type Waiting } from "./waiting.ts";
 import { PendingKey, type Priority, type Wake, type WakeReason } from "./wake.ts";
 
 /** Receives what happens to keys, for metrics. */
@@ -37,6 +38,8 @@ export interface WorkQueueOptions {
    * a higher one. Default: no limit.
    */
   readonly maxConcurrent?: ((priority: Priority) => number) | undefined;
+  /** Lets groups of keys take turns within a priority. Default: all keys are one group. */
+  readonly groups?: Groups | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -45,42 +48,13 @@ const priorities: readonly Priority[] = ["high", "normal", "low"];
 const rank: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
 /** One key in this many is taken from the lowest priority first, so that none starves. */
 const fairTurn = 8;
+/** A group with many keys rests no longer than this after one of them. */
+const longestRestMs = 1_000;
 
 /** A request that waits for its time. */
 interface Request {
   readonly priority: Priority;
   readonly reason: WakeReason | undefined;
-}
-
-/** The keys of one priority. */
-class Waiting<K extends string> {
-  readonly #keys = new Set<K>();
-  /** Continues where it stopped: a new iterator would step over every key that was taken since the set last grew. */
-  #next = this.#keys.values();
-
-  get size(): number {
-    return this.#keys.size;
-  }
-
-  add(key: K): void {
-    this.#keys.add(key);
-  }
-
-  delete(key: K): void {
-    this.#keys.delete(key);
-  }
-
-  /** Takes the key that has waited longest. */
-  shift(): K | undefined {
-    let first = this.#next.next();
-    if (first.done === true && this.#keys.size > 0) {
-      this.#next = this.#keys.values();
-      first = this.#next.next();
-    }
-    if (first.done === true) return undefined;
-    this.#keys.delete(first.value);
-    return first.value;
-  }
 }
 
 /** Guarantees one worker per key and that no key starves. Does not start workers: they call `get` and `done`. */
@@ -89,11 +63,17 @@ export class WorkQueue<K extends string = string> {
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
   readonly #maxConcurrent: (priority: Priority) => number;
-  readonly #waiting = new Map<Priority, Waiting<K>>(priorities.map((priority) => [priority, new Waiting()]));
+  readonly #waiting: ReadonlyMap<Priority, Waiting<K>>;
   /** Keys that wait, and keys that were added again while being worked on. */
   readonly #pending = new Map<K, PendingKey>();
   /** Keys that are being worked on, as they were taken. */
   readonly #working = new Map<K, PendingKey>();
+  readonly #groups: Groups | undefined;
+  /** Number of keys of each group that are being worked on. */
+  readonly #workingOf = new Map<string, number>();
+  /** When the work on each of them began. */
+  readonly #began = new Map<K, number>();
+  readonly #resting = new Set<string>();
   readonly #failures = new Map<K, number>();
   readonly #delayed = new DelayHeap<K, Request>();
   readonly #observer: QueueObserver | undefined;
@@ -108,6 +88,16 @@ export class WorkQueue<K extends string = string> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
+    const { groups } = options;
+    this.#groups = groups;
+    const isFull = (group: string): boolean =>
+      this.#resting.has(group) || (this.#workingOf.get(group) ?? 0) >= (groups?.atOnce ?? 0);
+    this.#waiting = new Map(
+      priorities.map((priority) => [
+        priority,
+        groups === undefined ? new FirstInFirstOut<K>() : new RoundRobin<K>(groups.of, isFull),
+      ]),
+    );
     this.#maxConcurrent = options.maxConcurrent ?? (() => Number.POSITIVE_INFINITY);
   }
 
@@ -229,6 +219,7 @@ export class WorkQueue<K extends string = string> {
   done(key: K): void {
     this.#observer?.done(key);
     if (!this.#working.delete(key)) return;
+    this.#endTurn(key);
     const again = this.#pending.get(key);
     if (again !== undefined && !this.#isShutDown) this.#wait(key, again.priority);
     // Later: the worker that calls this is awake, and may take its next key before another worker is woken for it.
@@ -270,11 +261,40 @@ export class WorkQueue<K extends string = string> {
       if (key === undefined || pending === undefined) continue;
       this.#pending.delete(key);
       this.#working.set(key, pending);
+      this.#beginTurn(key);
       this.#observer?.taken(key);
       return key;
     }
     this.#gets--;
     return undefined;
+  }
+
+  #beginTurn(key: K): void {
+    if (this.#groups === undefined) return;
+    const group = this.#groups.of(key);
+    this.#workingOf.set(group, (this.#workingOf.get(group) ?? 0) + 1);
+    this.#began.set(key, this.#clock.monotonic());
+  }
+
+  #endTurn(key: K): void {
+    if (this.#groups === undefined) return;
+    const group = this.#groups.of(key);
+    const left = (this.#workingOf.get(group) ?? 1) - 1;
+    if (left === 0) this.#workingOf.delete(group);
+    else this.#workingOf.set(group, left);
+    const now = this.#clock.monotonic();
+    const tookMs = Math.min(now - (this.#began.get(key) ?? now), longestRestMs);
+    this.#began.delete(key);
+    const waiting = [...this.#waiting.values()].reduce(
+      (sum, one) => sum + (one instanceof RoundRobin ? one.sizeOf(group) : 0),
+      0,
+    );
+    if (tookMs <= 0 || waiting <= this.#groups.restsAbove) return;
+    this.#resting.add(group);
+    this.#clock.schedule(tookMs, () => {
+      this.#resting.delete(group);
+      this.#handOut();
+    });
   }
 
   /** Returns the priorities that may give a key now, highest first. A full priority closes all lower ones, because theirs count in it. */

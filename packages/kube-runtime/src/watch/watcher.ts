@@ -36,6 +36,7 @@ import {
   listPages,
   type Random,
   type Scope,
+  TransportError,
   WatchStalledError,
 } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
@@ -43,11 +44,11 @@ import { Backoff } from "../backoff.ts";
 
 /** Receives the objects. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {
-  /** `isReread`: it may differ from what was applied before at the same version. */
-  apply(object: T, isReread: boolean): void;
+  /** `isReread`: it may differ from what was applied before at the same version. Gives back false for an object that is not kept. */
+  apply(object: T, isReread: boolean): boolean;
   delete(object: T): void;
-  /** A list is complete: of what the sink holds only these keys are left on the server. */
-  replace(keys: ReadonlySet<string>, resourceVersion: string): void;
+  /** A list is complete: of what the sink holds only these keys are left on the server. `isWhole`: each of its objects was kept. */
+  replace(keys: ReadonlySet<string>, resourceVersion: string, isWhole: boolean): void;
   /** Something arrived, a bookmark included: the connection lives. */
   progress(resourceVersion: string): void;
   /** The server accepted the watch. */
@@ -144,6 +145,8 @@ const earlyByMs = 30_000;
 /** A watch that did not even last so long was not closed because of a new schema. */
 const briefMs = 1_000;
 const healthyAfterMs = 60_000;
+/** Etcd forgets the version of a list before. */
+const longestListMs = 600_000;
 const shortWaitMs = 50;
 
 /** Runs until the signal aborts; never throws otherwise. */
@@ -207,22 +210,31 @@ async function list<T extends KubeObject>(
   options: WatcherOptions<T>,
   { isReread = false, silence }: WatcherState & { readonly kind: "listing" },
 ): Promise<string> {
-  const { client, type, sink, signal } = options;
+  const { client, type, sink, signal, clock } = options;
+  const givenUpAt = clock.monotonic() + longestListMs;
+  // Objects that are not kept do not count either: a hostile list would fill the memory with its names.
   const keys = new Set<string>();
+  let isWhole = true;
   let resourceVersion = "";
   let isKeptBack = false;
   for await (const page of listPages<T>(client, type, { ...scopeOf(options), signal })) {
     for (const item of page.items) {
-      keys.add(keyOf(item));
       isKeptBack ||= isLess(silence?.resourceVersion ?? "", item.metadata.resourceVersion ?? "");
-      sink.apply(item, isReread);
+      if (sink.apply(item, isReread)) keys.add(keyOf(item));
+      else isWhole = false;
     }
     ({ resourceVersion } = page);
+    if (page.continueToken !== undefined && clock.monotonic() > givenUpAt) throw tooSlow(type);
   }
   const wentBack = silence !== undefined && isLess(resourceVersion, silence.resourceVersion);
   if (silence !== undefined && (isKeptBack || wentBack)) sink.failed(silence.error);
-  sink.replace(keys, resourceVersion);
+  sink.replace(keys, resourceVersion, isWhole);
   return resourceVersion;
+}
+
+function tooSlow({ plural }: ResourceType): TransportError {
+  const message = `list ${plural}: it did not end within ${longestListMs / 60_000} minutes, so it was given up`;
+  return new TransportError("Endless", message);
 }
 
 /** One watch connection; yields the version that is safe to resume from after each event. */

@@ -88,7 +88,14 @@ export async function bindApi(
 ): Promise<void> {
   await runAsPerson({
     command: "kubectl",
-    args: ["bind", `${backendUrl}/export`, "--no-browser", "--accept-permissions"],
+    args: [
+      "bind",
+      `${backendUrl}/export`,
+      "--no-browser",
+      "--accept-permissions",
+      "--login-as",
+      sandboxUser.email,
+    ],
     env: {
       ...inheritedEnvironment,
       ...env,

@@ -13,7 +13,7 @@ import { writeCliFiles } from "../cli-files.ts";
 import type { CliFiles, ClusterName } from "../context.ts";
 import { repository, together } from "../machine.ts";
 import type { Progress } from "../progress.ts";
-import { oidcClientId, startDexPod } from "../services/dex.ts";
+import { oidcClientId, sandboxUser, startDexPod } from "../services/dex.ts";
 import { completeSecrets, type SandboxSecrets } from "../state.ts";
 import { openEndpoint } from "./endpoint.ts";
 import { crossplaneImageHost, packCrossplaneChart, pushCrossplane, pushDex, writeTools } from "./images.ts";
@@ -103,6 +103,7 @@ export async function startNodeSandbox(progress: Progress, now: Date): Promise<N
     ISSUER: issuer,
     CLIENT_ID: oidcClientId,
     CLIENT_SECRET: secrets.oidcClientSecret,
+    PERSON: sandboxUser.email,
     BROKER_URL: broker.url,
     BROKER_USER: broker.user,
     BROKER_PASSWORD: secrets.brokerPassword,

@@ -4,8 +4,11 @@ import {
   type AppClusterBindingSpec,
   appClusterBindings,
   apiServiceExportTemplates,
+  backendClaimsRoleName,
   backendRules,
   bindCrds,
+  deployRule,
+  shippedOffers,
   binderRules,
 } from "@klutch/api";
 import {
@@ -135,17 +138,23 @@ export async function startControlPlaneFixture(): Promise<ControlPlaneFixture> {
 }
 
 async function createAccount(client: KubeClient): Promise<void> {
-  const metadata = { name: account.name };
+  const permissionClaims = [{ resource: "secrets" }];
+  const offered = ["mangodbs", "caches"].map((resource) => ({
+    spec: { APIServiceSelector: { group: "mangodb.com", resource }, permissionClaims },
+  }));
   await client.create(namespaces, namespaceObject(account.name));
   await client.create(serviceAccounts, serviceAccountObject(account));
   for (const [name, rules] of [
     [account.name, backendRules],
     ["klutch-binder", binderRules],
+    [backendClaimsRoleName, [...shippedOffers(offered), deployRule("example.org/konnector")]],
   ] as const) {
     await client.create(clusterRoles, roleObject({ name }, rules));
   }
-  const binding = roleBindingObject(metadata, { kind: "ClusterRole", name: account.name }, account);
-  await client.create(clusterRoleBindings, binding);
+  for (const name of [account.name, backendClaimsRoleName]) {
+    const binding = roleBindingObject({ name }, { kind: "ClusterRole", name }, account);
+    await client.create(clusterRoleBindings, binding);
+  }
 }
 
 async function restrictedClient(

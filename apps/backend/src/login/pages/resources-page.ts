@@ -1,5 +1,5 @@
 /** The page on which a person chooses what to bind. */
-import { claimedObjects, type PermissionClaim } from "@klutch/api";
+import { claimDetails, claimedObjects, judgeClaim, type PermissionClaim } from "@klutch/api";
 import { html } from "hono/html";
 import type { OfferedApi } from "../../offered-api.ts";
 import type { Session } from "../login-flow.ts";
@@ -58,7 +58,7 @@ function card(page: ResourcesPage, { offer, needs, usedBy }: GroupedOffer): Mark
         offer.permissionClaims.length === 0
           ? html`<p class="soft">It asks for no other objects of your cluster.</p>`
           : html`<p>It also asks to</p>
-              <ul class="facts">${offer.permissionClaims.map((claim) => html`<li>${claimInWords(claim)}</li>`)}</ul>`
+              <ul class="facts">${offer.permissionClaims.map((claim) => claimItem(claim, offer))}</ul>`
       }
       <input type="hidden" name="s" value="${page.session.sessionId}" />
       <input type="hidden" name="csrf" value="${page.session.csrf}" />
@@ -79,6 +79,14 @@ function settings({ kind, fields }: OfferedApi): Markup {
     <summary>What a ${kind} can be</summary>
     <dl>${fields.map(({ name, about }) => html`<dt><code>${name}</code></dt><dd>${about}</dd>`)}</dl>
   </details>`;
+}
+
+/** Says the same as the terminal says afterwards. */
+function claimItem(claim: PermissionClaim, { group }: OfferedApi): Markup {
+  const verdict = judgeClaim(claim, { group });
+  const details = claimDetails(claim).map((detail) => html` ${detail}`);
+  const warning = verdict.kind === "plain" ? "" : html` <strong>Warning: ${verdict.reason}.</strong>`;
+  return html`<li>${claimInWords(claim)}${details.length === 0 ? "" : "."}${details}${warning}</li>`;
 }
 
 /** A claim as a sentence's end, for people who decide about it. */

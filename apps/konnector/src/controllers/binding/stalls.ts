@@ -3,7 +3,7 @@
  * whom, and who can change it. What cannot be reached at all is reported elsewhere (reachability.ts).
  */
 import { type APIServiceBinding, crdNameOf } from "@klutch/api";
-import { ApiError, type Clock } from "@klutch/kube";
+import { ApiError, type Clock, TransportError } from "@klutch/kube";
 import { alarmCondition, type DynamicObject, keyOf, type NewCondition } from "@klutch/kube-core";
 import type { CacheFailure } from "@klutch/kube-runtime";
 import { asBinding } from "../../decode.ts";
@@ -84,17 +84,24 @@ function failuresOf(
 
 /** The condition that a failure leads to; undefined for one that may pass by itself. */
 export function stallOf({ resource, namespace, error }: CacheFailure, side: Side): NewCondition | undefined {
+  const where = `${side === "provider" ? "at the provider" : "in the app cluster"}${
+    namespace === undefined ? "" : `, namespace ${namespace}`
+  }`;
+  if (error instanceof TransportError && unreadable.has(error.code)) {
+    const message = `the agent cannot read the list of ${resource} ${where}, so nothing of it is synced: ${error.message.slice(0, textLimit)}. It is tried again`;
+    return alarmCondition("Stalled", "ListTooLarge", "Error", message);
+  }
   if (!(error instanceof ApiError)) return undefined;
   const reason = reasons.get(error.status);
   if (reason === undefined) return undefined;
   const verb = /cannot (list|watch) /.exec(error.message)?.[1] ?? "list";
-  const where = `${side === "provider" ? "at the provider" : "in the app cluster"}${
-    namespace === undefined ? "" : `, namespace ${namespace}`
-  }`;
   const what = `the agent may not ${verb} ${resource} ${where}, so nothing of it is synced`;
   const message = `${what}: ${error.message.slice(0, textLimit)}. ${advice[side][reason]}`;
   return alarmCondition("Stalled", reason, "Error", message);
 }
+
+/** A list without an end, or with a page that is too large even with one object. */
+const unreadable: ReadonlySet<string> = new Set(["Endless", "TooLarge"]);
 
 type Reason = "Unauthorized" | "Forbidden" | "NotServed";
 

@@ -2,13 +2,11 @@
  * Keeps the objects of one claimed resource (Secrets, ConfigMaps, …) equal on both sides, by owner; one reconciler for all exports that
  * claim it. A key is the object's name in the app cluster.
  */
-import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation, watchedNames } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   type Controller,
-  type InformerHandle,
-  objectsIn,
   type Priority,
   type ReconcileResult,
   StaleCacheError,
@@ -31,6 +29,7 @@ import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { ClaimedType } from "./claimed-type.ts";
+import { ConsumerObjects } from "./consumer-objects.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
 import { type ClaimedExecution, executeClaimed } from "./execute.ts";
@@ -64,7 +63,7 @@ const takenSpacingMs = 100;
 /** observe → plan → execute for each key; who waits for a place in a namespace comes after. */
 export class ClaimedResourceReconciler implements Part {
   readonly #options: ClaimedResourceOptions;
-  readonly #handle: InformerHandle;
+  readonly #consumer: ConsumerObjects;
   readonly #providerInformer: MultiNamespaceInformer<DynamicObject>;
   readonly #controller: Controller;
   readonly #quota: CopyQuota;
@@ -82,7 +81,7 @@ export class ClaimedResourceReconciler implements Part {
       (key, { signal }) => this.#reconcile(key, signal),
       "adaptive",
     );
-    this.#handle = openConsumerCache(options);
+    this.#consumer = openConsumerObjects(options);
     this.#providerInformer = new MultiNamespaceInformer({
       open: (permissionClaim) => provider.pool.acquire(permissionClaim),
       type,
@@ -99,13 +98,13 @@ export class ClaimedResourceReconciler implements Part {
       clients: { consumer: consumer.client, provider: provider.client },
       confirmProvider: options.confirmProvider,
       onAnswer: (side, object) =>
-        side === "consumer" ? this.#handle.cache.wrote(object) : this.#providerInformer.wrote(object),
+        side === "consumer" ? this.#consumer.wrote(object) : this.#providerInformer.wrote(object),
     };
     this.#subscribe();
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await isFilled(this.#handle.cache.informer, signal);
+    await Promise.all(this.#consumer.caches.map(({ informer }) => isFilled(informer, signal)));
     this.#enqueueTaken(undefined);
     await this.#controller.start({ signal });
   }
@@ -113,7 +112,7 @@ export class ClaimedResourceReconciler implements Part {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose();
     await this.#providerInformer[Symbol.asyncDispose]();
-    await this.#handle[Symbol.asyncDispose]();
+    await this.#consumer[Symbol.asyncDispose]();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -131,7 +130,7 @@ export class ClaimedResourceReconciler implements Part {
   /** Asks for another look at a name that is taken by an object which no watch shows; of many, each less often. */
   #lookAgain(key: string): ReconcileResult | undefined {
     const { taken, runtime } = this.#options;
-    if (taken.state(key) !== "taken" || this.#handle.cache.get(key) !== undefined) return undefined;
+    if (taken.state(key) !== "taken" || this.#consumer.get(key) !== undefined) return undefined;
     const requeueAfterMs = Math.max(runtime.timing.takenRetryMs, taken.count * takenSpacingMs);
     return { requeueAfterMs, reason: wakeReasons.nameTaken };
   }
@@ -161,7 +160,7 @@ export class ClaimedResourceReconciler implements Part {
       consumerRef.namespace === undefined &&
       consumerNameOf(this.#options.provider.tenant, provider) === undefined;
     if (isOther) return undefined;
-    return { consumerRef, providerRef, consumer: this.#handle.cache.get(key), provider };
+    return { consumerRef, providerRef, consumer: this.#consumer.get(key), provider };
   }
 
   #plan(pair: ObservedPair): ClaimedPlan {
@@ -257,21 +256,22 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   #subscribe(): void {
-    const { cache } = this.#handle;
-    this.#subscriptions.use(this.#quota.watch(cache.informer, (object) => this.#isCopy(object)));
-    this.#subscriptions.use(this.#controller.watch(cache.informer));
+    for (const cache of this.#consumer.caches) {
+      this.#subscriptions.use(this.#quota.watch(cache.informer, (object) => this.#isCopy(object)));
+      this.#subscriptions.use(this.#controller.watch(cache.informer));
+      this.#subscriptions.use(
+        cache.onMissedDelete((key) => {
+          this.#quota.remove(key);
+          this.#controller.enqueue(key, { reason: wakeReasons.consumerVanished });
+        }),
+      );
+    }
     this.#subscriptions.use(
       this.#options.taken.onAsk((key) => this.#controller.enqueue(key, { reason: wakeReasons.nameTaken })),
     );
     this.#subscriptions.use(
-      cache.onMissedDelete((key) => {
-        this.#quota.remove(key);
-        this.#controller.enqueue(key, { reason: wakeReasons.consumerVanished });
-      }),
-    );
-    this.#subscriptions.use(
       this.#options.namespaces.onChange((namespace) => {
-        for (const copy of objectsIn(cache, namespace))
+        for (const copy of this.#consumer.in(namespace))
           this.#controller.enqueue(keyOf(copy), { priority: "low", reason: wakeReasons.namespaceMapped });
       }),
     );
@@ -288,7 +288,7 @@ export class ClaimedResourceReconciler implements Part {
 
   /** Enqueues the copies whose source a filled cache lacks: it is absent from now on. The others were enqueued by their events. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
+    for (const copy of this.#consumer.in(consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
@@ -313,12 +313,12 @@ export class ClaimedResourceReconciler implements Part {
 }
 
 /** Foreign Secrets are never cached where only the provider owns: just its own copies are watched then. */
-function openConsumerCache({
+function openConsumerObjects({
   type,
   permissionClaims,
   consumer,
   provider,
-}: ClaimedResourceOptions): InformerHandle {
+}: ClaimedResourceOptions): ConsumerObjects {
   const isOneWay = permissionClaims.every(
     ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
   );
@@ -326,7 +326,12 @@ function openConsumerCache({
   // Of other Secrets, where all must be watched, only metadata stays in memory.
   const wants = (object: DynamicObject): boolean => isCovered(permissionClaims, object);
   const payloadOf = isOneWay ? undefined : { key: jsonHash(permissionClaims), wants };
-  return consumer.pool.acquire({ type, labelSelector, payloadOf });
+  const named = permissionClaims.map(watchedNames);
+  const names = named.flatMap((list) => list ?? []);
+  return new ConsumerObjects(
+    (fieldSelector) => consumer.pool.acquire({ type, labelSelector, fieldSelector, payloadOf }),
+    named.includes(undefined) ? undefined : [...new Set(names)],
+  );
 }
 
 /** Returns true if the consumer's object is a copy, or one that a claim names. */

@@ -39,13 +39,15 @@ import { statusOf } from "./status.ts";
 
 /** Options of the heartbeat. */
 export interface ClusterBindingOptions extends ProviderParts {
-  readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
+  readonly connection: Pick<ProviderConnection, "prove" | "server" | "offerKey" | "describe">;
   /** ClusterBindings of this tenant. */
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
+  /** Called with `SecretValid` as the provider gets it. */
+  readonly reportCredential: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
   /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
   readonly reportOther: (version: string) => void;
@@ -134,12 +136,10 @@ export class ClusterBindingReconciler implements Part {
     const hint = await this.#providerSecret.open(name);
     const { secretRef, cache } = credentials;
     if (!hint.informer.synced || !cache.informer.synced) return "unknown";
-    return [
-      await bringCredential(
-        { consumer, provider, connection, hint, name, key, secretRef, cache, logger },
-        signal,
-      ),
-    ];
+    const options = { consumer, provider, connection, hint, name, key, secretRef, cache, logger };
+    const condition = await bringCredential(options, signal);
+    this.#options.reportCredential(condition);
+    return [condition];
   }
 
   async #renewHeartbeat(

@@ -66,7 +66,15 @@ function bindingConditions({ isBound, schemaInSync }: ExportInUse): readonly New
   }
   const unknown = falseCondition("ConsumerInSync", "Unknown", "Info", "the schema was not compared yet");
   const inSync = schemaInSync === undefined ? unknown : { ...schemaInSync, type: "ConsumerInSync" };
-  return [trueCondition("Connected"), inSync];
+  return [trueCondition("Connected"), isAnswer(inSync) ? { ...inSync, message: notTaken } : inSync];
+}
+
+const notTaken =
+  "the API server of the app cluster did not take the CustomResourceDefinition; condition SchemaInSync of the APIServiceBinding there says why";
+
+/** Returns true if the message quotes the app cluster's API server or an admission webhook of it. Such texts stay in the app cluster. */
+function isAnswer({ reason = "" }: NewCondition): boolean {
+  return /^CustomResourceDefinition(Create|Update)Failed$/.test(reason);
 }
 
 /** The CRD's own conditions, with a severity where they are not True. */

@@ -89,7 +89,10 @@ export class ProviderSecretReconciler implements Part {
       secret.handle.cache,
       { key: secretKey, dataKey: "kubeconfig", advice: ". Run kubectl bind again to repair it." },
       (text) => ({ ...parseForeignKubeconfig(text), name: "provider" }),
-      (condition) => this.#report(keys, condition),
+      (condition) => {
+        const problem = secret.provider?.part.credentialProblem;
+        this.#report(keys, condition.status === "True" && problem !== undefined ? problem : condition);
+      },
     );
     if (read !== undefined) await this.#use(secretKey, secret, read);
     if (!signal.aborted) secret.provider?.part.setBindings(keys);

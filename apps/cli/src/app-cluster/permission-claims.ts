@@ -1,13 +1,16 @@
 /** The questions about a provider's permission claims. */
 import {
   type AnsweredPermissionClaim,
+  claimDetails,
   claimedObjects,
   judgeClaim,
   type PermissionClaim,
   printable,
+  watchedNames,
 } from "@klutch/api";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
+import { counted } from "../findings.ts";
 import type { ClaimAnswer } from "../options.ts";
 
 /** Describes a claim in plain words. */
@@ -17,7 +20,7 @@ export function describeClaim(claim: PermissionClaim): string {
   const apiVersion = printable(group === "" ? version : `${group}/${version}`);
   const lines = [
     `The provider wants to ${verbOf(claim)} ${resource} objects (apiVersion: "${apiVersion}") on your cluster${referencesOf(claim)}`,
-    ...detailsOf(claim),
+    ...claimDetails(claim),
     claim.required === true
       ? "Accepting this Permission is required in order to proceed."
       : "Accepting this Permission is optional.",
@@ -42,7 +45,8 @@ function referencesOf({ selector }: PermissionClaim): string {
   const { names, namespaces, labels, fields } = claimedObjects(selector);
   const quoted = (texts: readonly string[]): string => texts.map((text) => `"${text}"`).join(" or ");
   const references = [
-    ...names.map((name) => `name: "${name}"`),
+    // No name has a blank, so this is how many there are besides.
+    ...names.map((name) => (name.includes(" ") ? `${name} names` : `name: "${name}"`)),
     ...namespaces.map((namespace) => `namespace: "${namespace}"`),
     ...(labels.length === 0 ? [] : [`labels: ${quoted(labels)}`]),
     ...(fields.length === 0 ? [] : [`fields: ${quoted(fields)}`]),
@@ -52,33 +56,9 @@ function referencesOf({ selector }: PermissionClaim): string {
     : `, which are referenced with:${references.map((one) => `\n\t- ${one}`).join("")}`;
 }
 
-function detailsOf(claim: PermissionClaim): string[] {
-  const { create, update, onConflict, selector } = claim;
-  const lines: string[] = [];
-  if (create?.replaceExisting === true)
-    lines.push("Objects of the same name that exist already are replaced.");
-  if (onConflict?.recreateWhenConsumerSideDeleted === true && selector?.owner !== "Consumer") {
-    lines.push("An object that you delete is created again.");
-  }
-  if ((update?.fields?.length ?? 0) > 0)
-    lines.push(`Only these fields are changed: ${listed(update?.fields)}.`);
-  if ((update?.preserving?.length ?? 0) > 0) {
-    lines.push(`These fields keep your values: ${listed(update?.preserving)}.`);
-  }
-  if (update?.alwaysRecreate === true) {
-    lines.push("Objects are deleted and created again instead of being changed.");
-  }
-  if (selector?.owner !== "Provider" && claim.resource === "secrets" && claim.autoDonate !== true) {
-    lines.push("The contents of these secrets leave your cluster.");
-  }
-  return lines;
-}
-
-/** RBAC can name Secrets, but not choose them by label, and their names are not known in advance. */
+/** RBAC can name Secrets, but not choose them by label or namespace, and most names are not known in advance. */
 const allSecrets =
   "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
-
-const listed = (texts: readonly string[] = []): string => texts.map((one) => printable(one)).join(", ");
 
 /** An API that is being bound. */
 interface ClaimingApi {
@@ -110,12 +90,58 @@ export async function answerClaims(
     }
     if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
     for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
-    if (claim.resource === "secrets") context.terminal.say(`  ${allSecrets}`);
+    if (claim.resource === "secrets" && watchedNames(claim.selector ?? {}) === undefined)
+      context.terminal.say(`  ${allSecrets}`);
     const accepted = await decide(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
   }
   return answered;
+}
+
+/**
+ * Asks about claims that a binding calls accepted, although no one accepted them in this cluster, and returns the accepted ones. The
+ * rejected ones need nothing more, because without rights they are without effect.
+ */
+export async function answerUnrecorded(
+  context: CliContext,
+  api: ClaimingApi & { readonly unanswered: readonly PermissionClaim[] },
+  answer: ClaimAnswer,
+  rightsOf: (claim: PermissionClaim) => readonly string[],
+): Promise<readonly AnsweredPermissionClaim[]> {
+  if (api.unanswered.length === 0) return [];
+  context.terminal.say(
+    `APIServiceBinding ${api.name} calls ${counted(api.unanswered.length, "permission claim")} accepted that no one accepted in this cluster. If you do not know why, reject.`,
+  );
+  const accepted: AnsweredPermissionClaim[] = [];
+  for (const claim of api.unanswered) {
+    context.terminal.say(describeClaim({ ...claim, required: false }));
+    const verdict = judgeClaim(claim, api);
+    if (verdict.kind !== "plain")
+      context.terminal.say(`${verdict.kind === "grave" ? "Warning" : "Refused"}: ${verdict.reason}.`);
+    if (verdict.kind === "refused") continue;
+    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
+    // No flag covers it: a program that runs again and again would accept whatever a binding says by then.
+    if (answer !== "reject" && (await ask(context, question, false)))
+      accepted.push({ ...claim, state: "Accepted" });
+    else context.terminal.say("Rejected.");
+  }
+  return accepted;
+}
+
+/** Shows rights that the konnector lacks for an API and asks for them, or answers as the flags say. */
+export async function confirmRights(
+  context: CliContext,
+  name: string,
+  rights: readonly string[],
+  answer: ClaimAnswer,
+): Promise<boolean> {
+  context.terminal.say(`The konnector lacks rights for ${name}:`);
+  for (const right of rights) context.terminal.say(`  ${right}`);
+  const given =
+    answer === "ask" ? await ask(context, "Do you give it these rights?", false) : answer === "accept";
+  context.terminal.say(given ? "Given." : "Not given.");
+  return given;
 }
 
 function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {

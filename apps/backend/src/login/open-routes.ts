@@ -1,0 +1,39 @@
+/** Serves programs instead of browsers: bounded by `Admission`, JSON in and out, never cached. */
+import { WireError } from "@klutch/api";
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Admission } from "./admission.ts";
+import type { ClientAddress } from "./client-address.ts";
+
+/** Decides whether a request goes on. */
+export interface Gate {
+  readonly admit: Admission;
+  readonly addressOf: ClientAddress;
+}
+
+/** Returns the answer that holds a request off; undefined if it goes on. */
+export function heldOff({ admit, addressOf }: Gate, context: Context): Response | undefined {
+  if (admit(addressOf(context))) return undefined;
+  context.header("Retry-After", "2");
+  return jsonAnswer(context, 429, { error: "too many requests" });
+}
+
+/** Answers with JSON that no one keeps. */
+export function jsonAnswer(
+  context: Context,
+  status: ContentfulStatusCode,
+  body: Readonly<Record<string, string>>,
+): Response {
+  context.header("Cache-Control", "no-store");
+  return context.json(body, status);
+}
+
+/** Reads the body with `decode`; undefined if it is malformed. */
+export async function bodyOf<T>(context: Context, decode: (value: unknown) => T): Promise<T | undefined> {
+  try {
+    return decode(await context.req.json());
+  } catch (error) {
+    if (error instanceof WireError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * A login that the plugin confirms without the browser. The browser brings an offer to the plugin: who logged in, and which tenant that leads
+ * to. The plugin signs it with the app cluster's key, and only then the person becomes a member and a credential is made. Nothing is kept
+ * in this process: the login is sealed into a ticket, and its nonce is written down on the tenant.
+ */
+import {
+  confirmationText,
+  type LoginConfirmation,
+  sealBinding,
+  sealOffer,
+  type TenantRelation,
+  verifyText,
+} from "@klutch/api";
+import type { Clock } from "@klutch/kube";
+import { UserError } from "../errors.ts";
+import { randomToken, type Sealer } from "../sealed-cookie.ts";
+import type { Api, BindSession, Respond } from "./bind.ts";
+import type { TenantIdentity } from "./tenant.ts";
+
+/** A login whose plugin waits to confirm it. */
+export interface OfferSession extends Omit<BindSession, "clusterKey" | "proof"> {
+  readonly redirectUrl: string;
+  readonly answerKey: string;
+  /** Public key of the app cluster, which is not proven yet. */
+  readonly offeredKey: string;
+}
+
+/** Offers and confirms. Both throw `UserError`. */
+export interface Confirmation {
+  /** URL of the confirmation, which is part of the signed text. */
+  readonly url: string;
+  /** Returns the sealed offer for an API that was chosen. Makes nothing. */
+  offer(session: OfferSession, api: Api): Promise<string>;
+  /** Makes what was offered; returns the sealed BindingResponse. */
+  complete(request: LoginConfirmation): Promise<string>;
+}
+
+/** Time in which a person answers the plugin's question. */
+const ticketSeconds = 600;
+const challengeMs = 60_000;
+const again = "Start again with kubectl bind.";
+
+/** A login as its ticket holds it. */
+interface Ticket extends OfferSession, Api {
+  readonly nonce: string;
+}
+
+export function createConfirmation(parts: {
+  /** Throws `UserError` if the API is not offered. */
+  readonly requireOffered: (api: Api) => unknown;
+  /** Throws `UserError` if the person gets none. */
+  readonly tenantFor: (identity: TenantIdentity) => {
+    readonly name: string;
+    readonly relation: TenantRelation;
+  };
+  readonly respond: Respond;
+  readonly tickets: Sealer;
+  /** Opens challenges of `Renewal.challenge`. */
+  readonly challenges: Sealer;
+  readonly url: string;
+  readonly clock: Clock;
+}): Confirmation {
+  const { requireOffered, tenantFor, respond, tickets, challenges, url, clock } = parts;
+  return {
+    url,
+    async offer(session, api) {
+      requireOffered(api);
+      const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
+      const tenant = tenantFor({ ...session, clusterKey: offeredKey });
+      const nonce = randomToken();
+      const { redirectUrl, clusterId, clusterName = "" } = session;
+      const login = { sessionId, clusterId, redirectUrl, answerKey, offeredKey, issuer, subject };
+      const names = { clusterName, displayName: displayName ?? "" };
+      const ticket = await tickets.seal({ ...login, ...names, ...api, nonce }, ticketSeconds);
+      const person = { issuer, subject, displayName, verifiedEmail };
+      return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
+    },
+    async complete({ ticket, challenge, signature }) {
+      const login = await openTicket(ticket);
+      await checkChallenge(challenge);
+      if (!verifyText(login.offeredKey, confirmationText({ ...login, url, challenge }), signature))
+        throw new UserError(403, "This app cluster's key did not sign the confirmation.", again);
+      const { offeredKey: clusterKey, nonce, resource, group, answerKey } = login;
+      const proof = { id: nonce, confirms: true };
+      const response = await respond({ ...login, clusterKey, proof }, { resource, group });
+      return sealBinding(answerKey, response);
+    },
+  };
+
+  async function openTicket(ticket: string): Promise<Ticket> {
+    const opened = await tickets.open(ticket);
+    if (opened === "expired") throw new UserError(401, "The login was more than ten minutes ago.", again);
+    if (opened === undefined)
+      throw new UserError(400, "The login to confirm was not made at this backend.", again);
+    const text = (name: string): string => opened[name] ?? "";
+    return {
+      sessionId: text("sessionId"),
+      clusterId: text("clusterId"),
+      redirectUrl: text("redirectUrl"),
+      answerKey: text("answerKey"),
+      offeredKey: text("offeredKey"),
+      issuer: text("issuer"),
+      subject: text("subject"),
+      nonce: text("nonce"),
+      resource: text("resource"),
+      group: text("group"),
+      clusterName: text("clusterName") || undefined,
+      displayName: text("displayName") || undefined,
+    };
+  }
+
+  async function checkChallenge(challenge: string): Promise<void> {
+    const opened = await challenges.open(challenge);
+    const issuedAt = Number(typeof opened === "object" ? opened["issuedAt"] : Number.NaN);
+    if (!(clock.now() - issuedAt <= challengeMs))
+      throw new UserError(
+        401,
+        "The confirmation is older than a minute, or its challenge is not ours.",
+        again,
+      );
+  }
+}
