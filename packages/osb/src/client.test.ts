@@ -148,7 +148,7 @@ test("text that is not JSON is garbage", async (t) => {
 });
 
 test("a broker that does not answer is a time-out, which may have left an orphan", async (t) => {
-  const { client } = await broker(t, () => {});
+  const { client } = await broker(t, () => {}, { timeoutMs: 300 });
   await assert.rejects(client.provision(provision), (error) => {
     assert.ok(error instanceof OsbTransportError);
     assert.equal(error.code, "Timeout");

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { type Alter, credentials, startFakeServer } from "@klutch/osb-conformance/testing";
 import { order } from "./testing/examples/order.ts";
 import { provisionOrNothing } from "./testing/examples/provision-or-nothing.ts";
-import { json, patientBroker } from "./testing/fake-broker.ts";
+import { broker, json } from "./testing/fake-broker.ts";
 
 const request = { instanceId: "i", serviceId: "s", planId: "p", organizationGuid: "o", spaceGuid: "s" };
 
@@ -40,7 +40,7 @@ test("the example of orphans deletes what may be left, and nothing after a refus
     [500, "PUT DELETE", /^Error: Full|Full/],
   ];
   for (const [status, methods, message] of cases) {
-    const { client, requests } = await patientBroker(t, (asked, response) =>
+    const { client, requests } = await broker(t, (asked, response) =>
       json(asked.method === "PUT" ? status : 200, { error: "Full" })(asked, response),
     );
     await assert.rejects(provisionOrNothing(client, request), { message });

@@ -110,7 +110,7 @@ test("after a broken connection the next call works", async (t) => {
 });
 
 test("a time-out is reported in words and does not name credentials", async (t) => {
-  const { client } = await broker(t, () => undefined);
+  const { client } = await broker(t, () => undefined, { timeoutMs: 300 });
   await assert.rejects(client.catalog(), {
     message: "the broker did not answer GET /v2/catalog within 300 ms",
   });

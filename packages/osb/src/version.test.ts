@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isRefusal, OsbError } from "./errors.ts";
-import { json, patientBroker } from "./testing/fake-broker.ts";
+import { broker, json } from "./testing/fake-broker.ts";
 import { apiVersions, hasFeature, nextVersion } from "./version.ts";
 
 const instance = { instanceId: "i", serviceId: "s", planId: "p" };
@@ -53,7 +53,7 @@ test("whatever a broker says to a 412, the client asks each version at most once
 
 test("a broker of one version is found for each version, and remembered", async (t) => {
   for (const version of apiVersions) {
-    const { client, requests } = await patientBroker(t, speaking([version]));
+    const { client, requests } = await broker(t, speaking([version]));
     await client.catalog();
     const asked = requests.length;
     assert.ok(asked <= apiVersions.length);
@@ -64,7 +64,7 @@ test("a broker of one version is found for each version, and remembered", async 
 
 test("a broker that is downgraded while the client lives is spoken to in its new version", async (t) => {
   let known = ["2.17"];
-  const { client, requests } = await patientBroker(t, (request, response) =>
+  const { client, requests } = await broker(t, (request, response) =>
     speaking(known)(request, response),
   );
   await client.catalog();
@@ -76,7 +76,7 @@ test("a broker that is downgraded while the client lives is spoken to in its new
 });
 
 test("a broker that refuses every version is asked five times, and its last words are the error", async (t) => {
-  const { client, requests } = await patientBroker(t, speaking([], "use 2.15, or 2.99"));
+  const { client, requests } = await broker(t, speaking([], "use 2.15, or 2.99"));
   await assert.rejects(client.catalog(), (error) => {
     assert.ok(error instanceof OsbError && error.status === 412);
     assert.equal(error.message, "use 2.15, or 2.99");
@@ -87,13 +87,13 @@ test("a broker that refuses every version is asked five times, and its last word
 });
 
 test("a version that is configured is not negotiated", async (t) => {
-  const { client, requests } = await patientBroker(t, speaking(["2.17"]), { apiVersion: "2.14" });
+  const { client, requests } = await broker(t, speaking(["2.17"]), { apiVersion: "2.14" });
   await assert.rejects(client.catalog(), { status: 412 });
   assert.equal(requests.length, 1);
 });
 
 test("calls at the same time negotiate without hurting each other", async (t) => {
-  const { client, requests } = await patientBroker(t, speaking(["2.15"], "2.15 is needed"));
+  const { client, requests } = await broker(t, speaking(["2.15"], "2.15 is needed"));
   await Promise.all([client.catalog(), client.catalog(), client.catalog()]);
   assert.ok(requests.length <= 6);
   await client.catalog();
@@ -101,7 +101,7 @@ test("calls at the same time negotiate without hurting each other", async (t) =>
 });
 
 test("an error that is no 412 decides the version as well as a success", async (t) => {
-  const { client, requests } = await patientBroker(t, (request, response) =>
+  const { client, requests } = await broker(t, (request, response) =>
     json(versionOf(request) === "2.14" ? 500 : 412, { description: "2.14" })(request, response),
   );
   await assert.rejects(client.catalog(), { status: 500 });
@@ -128,7 +128,7 @@ test("each version has what the versions before it had", () => {
 });
 
 test("a broker of 2.13 is not sent what came later", async (t) => {
-  const { client, requests } = await patientBroker(t, speaking(["2.13"]));
+  const { client, requests } = await broker(t, speaking(["2.13"]));
   await client.bind({ ...binding, bindResource: { appGuid: "a" } });
   await client.unbind(binding);
   const last = requests.slice(-2);

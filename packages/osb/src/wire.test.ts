@@ -12,7 +12,7 @@ import {
   OsbTransportError,
 } from "./errors.ts";
 import { createOsbClient } from "./client.ts";
-import { json, patientBroker } from "./testing/fake-broker.ts";
+import { broker, json } from "./testing/fake-broker.ts";
 import { bindWire, fetchInstanceWire, identityHeaders, provisionWire, updateWire } from "./wire.ts";
 
 const instance = { instanceId: "i", serviceId: "s", planId: "p" };
@@ -67,7 +67,7 @@ test("fetching names the plan to brokers that know it", () => {
 });
 
 test("each call has a request identity of its own, and an error tells it", async (t) => {
-  const { client, requests } = await patientBroker(t, json(422, { error: "AsyncRequired" }));
+  const { client, requests } = await broker(t, json(422, { error: "AsyncRequired" }));
   const seen = await Promise.all(
     [client.catalog(), client.catalog(), client.catalog({ requestIdentity: "mine" })].map((call) =>
       call.catch((error: unknown) => (error instanceof OsbError ? error.requestIdentity : undefined)),
@@ -80,7 +80,7 @@ test("each call has a request identity of its own, and an error tells it", async
 });
 
 test("what no header can carry is not sent and leaves nothing", async (t) => {
-  const { client, requests } = await patientBroker(t, json(201, {}));
+  const { client, requests } = await broker(t, json(201, {}));
   for (const options of [
     { identity: { platform: "", value: {} } },
     { identity: { platform: "kubernetes x", value: {} } },
@@ -117,7 +117,7 @@ const guards = {
 test("the errors that the specification defines are known by code and status together", async (t) => {
   for (const [code, guard] of Object.entries(guards)) {
     for (const status of [400, 409, 422, 500]) {
-      const { client } = await patientBroker(t, json(status, { error: code, description: "why" }));
+      const { client } = await broker(t, json(status, { error: code, description: "why" }));
       await assert.rejects(client.update(instance), (error) => {
         assert.ok(error instanceof OsbError);
         assert.equal(error.specified, status === 422 ? code : undefined);
@@ -130,18 +130,18 @@ test("the errors that the specification defines are known by code and status tog
 });
 
 test("a failed update tells whether the instance is usable and the update repeatable", async (t) => {
-  const { client } = await patientBroker(
+  const { client } = await broker(
     t,
     json(500, { instance_usable: false, update_repeatable: true, error: "E" }),
   );
   await assert.rejects(client.update(instance), { instanceUsable: false, updateRepeatable: true });
-  const { client: liar } = await patientBroker(t, json(500, { instance_usable: "no", error: "E" }));
+  const { client: liar } = await broker(t, json(500, { instance_usable: "no", error: "E" }));
   await assert.rejects(liar.update(instance), { instanceUsable: undefined, updateRepeatable: undefined });
 });
 
 test("a request that is sent again in another version is the same one, and each attempt is told to the observer", async (t) => {
   const bodies: string[] = [];
-  const { client, requests } = await patientBroker(t, (request, response) => {
+  const { client, requests } = await broker(t, (request, response) => {
     void text(request).then((body) => {
       bodies.push(body);
       json(request.headers["x-broker-api-version"] === "2.17" ? 412 : 201, {})(request, response);

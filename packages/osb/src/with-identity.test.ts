@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { json, patientBroker } from "./testing/fake-broker.ts";
+import { broker, json } from "./testing/fake-broker.ts";
 import { withIdentity } from "./with-identity.ts";
 
 const plan = { serviceId: "s", planId: "p" };
@@ -11,7 +11,7 @@ const header = (value: unknown): string =>
   `kubernetes ${Buffer.from(JSON.stringify(value)).toString("base64")}`;
 
 test("every call names the user, and a call with an identity of its own keeps it", async (t) => {
-  const { client, requests } = await patientBroker(t, json(200, answer));
+  const { client, requests } = await broker(t, json(200, answer));
   const named = withIdentity(client, { platform: "kubernetes", value: { username: "jane" } });
   await named.catalog();
   await named.provision({ ...instance, organizationGuid: "o", spaceGuid: "s" });

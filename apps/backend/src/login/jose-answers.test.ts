@@ -9,6 +9,7 @@ const offer: LoginOffer = {
   issuer: "https://idp.example.org",
   subject: "jane",
   displayName: "Jane Döe",
+  verifiedEmail: "jane@example.org",
   tenant: { name: "cluster-one", relation: "joins" },
   nonce: "n",
   ticket: "t",

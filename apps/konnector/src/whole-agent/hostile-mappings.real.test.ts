@@ -218,8 +218,9 @@ test("labels and annotations that steer the app cluster's machinery stay on the 
       "app.kubernetes.io/managed-by": "Helm",
       "pod-security.kubernetes.io/enforce": "privileged",
       "argocd.argoproj.io/instance": "x",
+      grafana_dashboard: "1",
     },
-    annotations: { note: "text", "kubernetes.io/service-account.name": "default", "x.k8s.io/y": "1" },
+    annotations: { "klutch.io/note": "text", note: "text", "kubernetes.io/service-account.name": "default", "x.k8s.io/y": "1" },
   };
   await provider.client.create(secrets, { ...secret, metadata });
   const copy = await waitFor("the copy", () => onConsumer(secrets, "labelled"));
@@ -227,7 +228,7 @@ test("labels and annotations that steer the app cluster's machinery stay on the 
   const foreign = (keys: readonly string[]): readonly string[] =>
     keys.filter((key) => !key.startsWith("klutch.anynines.com/")).toSorted();
   assert.deepEqual(foreign(Object.keys(labels)), ["app.kubernetes.io/name", "team"]);
-  assert.deepEqual(foreign(Object.keys(annotations)), ["note"]);
+  assert.deepEqual(foreign(Object.keys(annotations)), ["klutch.io/note"]);
   await provider.client.delete(secrets, { namespace: serviceNamespace, name: "labelled" });
 });
 

@@ -60,7 +60,8 @@ test("the agent's own Secrets get no labels, annotations and owners that others 
       }),
       /may not change labels and annotations of its own Secrets/,
     );
-  await agent.mergePatch(secrets, ref, { data: { kubeconfig: "MQ==" } });
+  const renewal = { "klutch.anynines.com/renewal-url": "https://backend.example.org/renew" };
+  await agent.mergePatch(secrets, ref, { data: { kubeconfig: "MQ==" }, metadata: { annotations: renewal } });
   await agent.create(secrets, secret("klutch-bind", "klutch-cluster-key", { data: { a: "MQ==" } }));
   await refused(
     agent.mergePatch(secrets, { ...ref, name: "klutch-cluster-key" }, { data: { a: "Mg==" } }),

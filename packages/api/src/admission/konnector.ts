@@ -18,6 +18,7 @@ import {
   unreachableSinceAnnotation,
 } from "../names.ts";
 import { clusterKeySecret } from "../cluster-key.ts";
+import { renewalUrlAnnotation } from "../renewal.ts";
 import { crossingSecretTypes, serviceBindingPrefix } from "../secret-types.ts";
 import type { KonnectorScope } from "./konnector-scope.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
@@ -174,7 +175,7 @@ export function konnectorPolicyOf({
         message: "the konnector may not add owners and finalizers",
       },
       {
-        expression: `!variables.isOwnKubeconfig || (variables.changedLabels.size() + variables.changedAnnotations.size() == 0 && ${keepsKeys("labels")} && ${keepsKeys("annotations")} && (request.operation == 'CREATE' || variables.name != '${clusterKeySecret}'))`,
+        expression: `!variables.isOwnKubeconfig || (variables.changedLabels.size() == 0 && variables.changedAnnotations.all(key, request.operation == 'UPDATE' && key == '${renewalUrlAnnotation}') && ${keepsKeys("labels")} && ${keepsKeys("annotations")} && (request.operation == 'CREATE' || variables.name != '${clusterKeySecret}'))`,
         message:
           "the konnector may not change labels and annotations of its own Secrets, nor the key of the cluster",
       },

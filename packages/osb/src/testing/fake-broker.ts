@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { createOsbClient, type OsbClient } from "../client.ts";
 import type { BrokerConfig } from "../transport.ts";
 
-/** Starts it, with a client that waits 300 ms; both end with the test. */
+/** Starts it, with a client that waits longer than a busy machine needs; both end with the test. */
 export async function broker(
   t: TestContext,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
@@ -24,7 +24,7 @@ export async function broker(
   const client = createOsbClient({
     url: `http://127.0.0.1:${address.port}/`,
     auth: { kind: "basic", username: "u", password: "p" },
-    timeoutMs: 300,
+    timeoutMs: 20_000,
     ...config,
   });
   t.after(async () => {
@@ -41,12 +41,3 @@ export const json =
   (_request: IncomingMessage, response: ServerResponse): void => {
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
-
-/** Like `broker`, with a client that waits long: for tests in which every answer arrives, even on a busy machine. */
-export function patientBroker(
-  t: TestContext,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-  config: Partial<BrokerConfig> = {},
-): Promise<{ client: OsbClient; requests: IncomingMessage[] }> {
-  return broker(t, handle, { timeoutMs: 20_000, ...config });
-}

@@ -71,9 +71,10 @@ export async function startFixture(): Promise<Fixture> {
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-faults-")));
   const logOf = (cluster: string): string => join(folder, `${cluster}-audit.log`);
   const fixture = stack.use(
-    await startBoundFixture(async ({ name = "" }) =>
-      startCluster({ name, fsync: true, apiServerArgs: await auditArguments(folder, logOf(name)) }),
-    ),
+    await startBoundFixture(async ({ name = "", controllerManager }) => {
+      const apiServerArgs = await auditArguments(folder, logOf(name));
+      return startCluster({ name, controllerManager, fsync: true, apiServerArgs });
+    }),
   );
   const runs = new AgentRuns();
   const consumer = stack.use(await startSide(fixture.appCluster, logOf("app-cluster"), runs));
