@@ -137,8 +137,8 @@ const statusReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Says how a request failed without a word of the answer or of the network: for a reader who may have chosen the address, and must not see
- * what is there.
+ * Says how a request failed without a word of the answer or of the network: for a reader who may have chosen the address, and must not learn
+ * about the place that it leads to.
  */
 export function failureOutline(error: unknown): string {
   if (!(error instanceof ApiError)) return "no usable answer came";

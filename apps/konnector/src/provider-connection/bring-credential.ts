@@ -56,12 +56,15 @@ export class ConsumerWriteError extends Error {
   }
 }
 
-/** Reason of `SecretValid` while the provider names another server than the accepted one. */
-export const serverNotAccepted = "ServerNotAccepted";
+type RefusalReason = "ProviderSecretInvalid" | "ServerNotAccepted";
 
-/** Why a credential is not used: `told` crosses to the provider, so it holds nothing of an answer. */
+/** Reason of `SecretValid` while the provider names another server than the accepted one. */
+export const serverNotAccepted: RefusalReason = "ServerNotAccepted";
+
+/** Says why a credential is not used: `told` crosses to the provider, so it holds nothing of an answer. */
 interface Refusal {
-  readonly reason?: typeof serverNotAccepted;
+  /** Default `ProviderSecretInvalid`. */
+  readonly reason?: RefusalReason | undefined;
   readonly told: string;
   /** For the log of this agent. */
   readonly error?: unknown;
@@ -80,11 +83,7 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
   if (secret === undefined) {
     return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
   }
-  const refuse = ({
-    told,
-    error,
-    reason = "ProviderSecretInvalid",
-  }: Omit<Refusal, "reason"> & { readonly reason?: string }): NewCondition => {
+  const refuse = ({ told, error, reason = "ProviderSecretInvalid" }: Refusal): NewCondition => {
     const fields = { ...ref, problem: told, error };
     options.logger.warn("the provider offers a credential that cannot be used", fields);
     const message = `${where} is not used: ${told}. The credential in use is kept`;

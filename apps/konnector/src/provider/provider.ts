@@ -259,7 +259,7 @@ export class Provider implements Part {
     this.#status.report(condition);
   }
 
-  /** Of what is wrong with the credential that the provider offers, the app cluster must know what only it can accept. */
+  /** Only the app cluster can accept another server, so its bindings say that the provider offers one. */
   #reportCredential(condition: NewCondition): void {
     const problem = condition.reason === serverNotAccepted ? condition : undefined;
     if (jsonEqual(problem, this.#credentialProblem)) return;

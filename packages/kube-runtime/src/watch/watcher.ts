@@ -212,7 +212,7 @@ async function list<T extends KubeObject>(
 ): Promise<string> {
   const { client, type, sink, signal, clock } = options;
   const givenUpAt = clock.monotonic() + longestListMs;
-  // What is not kept is not counted either: a hostile list would fill the memory with its names.
+  // Only keys of kept objects: a hostile list would fill the memory with its names.
   const keys = new Set<string>();
   let isWhole = true;
   let resourceVersion = "";
