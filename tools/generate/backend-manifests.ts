@@ -35,6 +35,9 @@ export function backendDeployment({ image, args, env }: SiteParts): DynamicObjec
   });
 }
 
+/** Name of the role with the image that konnectors of control-plane mode may run. */
+export const deployableRoleName = "klutch-backend-claims-konnectors";
+
 /**
  * Prints account, rights and the policies behind them, in the order in which they have to be applied; the first one is the namespace. With
  * `konnectorImage` also the rule that lets konnectors of this image run in control-plane mode, which the chart prints from its values.
@@ -49,7 +52,7 @@ export function backendRbac(konnectorImage?: string): readonly KubeObject[] {
     DEPLOY_RULES: konnectorImage === undefined ? [] : [deployRule(konnectorImage)],
   });
   const isWanted = ({ metadata }: KubeObject): boolean =>
-    konnectorImage !== undefined || metadata.name !== "klutch-backend-claims-konnectors";
+    konnectorImage !== undefined || metadata.name !== deployableRoleName;
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
   return [
     ...rights.filter(isWanted),

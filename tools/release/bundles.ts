@@ -31,7 +31,12 @@ import {
   services,
 } from "@klutch/services";
 import { released } from "../charts/chart.ts";
-import { backendDeployment, backendName, backendRbac } from "../generate/backend-manifests.ts";
+import {
+  backendDeployment,
+  backendName,
+  backendRbac,
+  deployableRoleName,
+} from "../generate/backend-manifests.ts";
 import { manifestsIn } from "../generate/manifests.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
@@ -64,6 +69,7 @@ export function bundleObjects({
   });
   const rights = backendRbac(image("konnector"));
   const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
+  const isDeployable = ({ metadata }: KubeObject): boolean => metadata.name === deployableRoleName;
   const install = [...rights.filter((object) => !isPolicy(object)), ...bindCrds.map(released), ...objects];
   // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
   const policies = rights.filter(isPolicy);
@@ -71,7 +77,8 @@ export function bundleObjects({
     install: [...install, ...policies],
     "install-dev": [...install, ...brokerObjects(image("broker")), ...policies],
     configure: configureObjects(),
-    update: objects.filter(({ kind }) => kind !== "Service"),
+    // Also the role with the image that the backend may deploy, which is another one in each version.
+    update: [...rights.filter(isDeployable), ...objects.filter(({ kind }) => kind !== "Service")],
     konnector: konnectorManifests({ image: image("konnector") }),
   };
 }

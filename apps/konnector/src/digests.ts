@@ -43,4 +43,4 @@ export const providerObjectsOfOneKind = 200_000;
  * Memory that whole objects of one provider may take, about, in bytes: exports, mappings, ClusterBindings, claimed objects and events. A tenant has a
  * few MiB of them, and the agent 512 MiB for all providers.
  */
-export const providerWeight: number = 64 * 1024 * 1024;
+export const providerWeight: number = 48 * 1024 * 1024;

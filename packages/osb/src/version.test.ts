@@ -64,9 +64,7 @@ test("a broker of one version is found for each version, and remembered", async 
 
 test("a broker that is downgraded while the client lives is spoken to in its new version", async (t) => {
   let known = ["2.17"];
-  const { client, requests } = await broker(t, (request, response) =>
-    speaking(known)(request, response),
-  );
+  const { client, requests } = await broker(t, (request, response) => speaking(known)(request, response));
   await client.catalog();
   known = ["2.14"];
   await client.catalog();

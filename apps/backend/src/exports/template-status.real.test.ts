@@ -35,7 +35,8 @@ const says = async (name: string, type: string): Promise<string> =>
 function table(kind: string, row: RegExp): Promise<string> {
   return waitFor(`the row ${row.source}`, async () => {
     const text = await kubectl("get", kind, "-A");
-    return row.test(text) && text;
+    assert.match(text, row);
+    return text;
   });
 }
 

@@ -61,7 +61,8 @@ export const serverNotAcceptedReason = "ServerNotAccepted";
 
 /** Says why a credential is not used. `told` crosses to the provider, so it holds nothing of an answer. */
 interface Refusal {
-  readonly reason?: typeof serverNotAcceptedReason;
+  /** Default `ProviderSecretInvalid`. */
+  readonly reason?: "ProviderSecretInvalid" | typeof serverNotAcceptedReason | undefined;
   readonly told: string;
   /** For the log of this agent. */
   readonly error?: unknown;
@@ -80,11 +81,7 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
   if (secret === undefined) {
     return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
   }
-  const refuse = ({
-    told,
-    error,
-    reason = "ProviderSecretInvalid",
-  }: Omit<Refusal, "reason"> & { readonly reason?: string }): NewCondition => {
+  const refuse = ({ told, error, reason = "ProviderSecretInvalid" }: Refusal): NewCondition => {
     const fields = { ...ref, problem: told, error };
     options.logger.warn("the provider offers a credential that cannot be used", fields);
     const message = `${where} is not used: ${told}. The credential in use is kept`;

@@ -63,6 +63,9 @@ async function filled(
   try {
     const both = AbortSignal.any([signal, timeout.signal]);
     await Promise.all(caches.map(({ informer }) => informer.whenSynced({ signal: both })));
+  } catch (error) {
+    // A cache only says that it was not waited for any longer.
+    throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     cancel();
   }

@@ -220,7 +220,12 @@ test("labels and annotations that steer the app cluster's machinery stay on the 
       "argocd.argoproj.io/instance": "x",
       grafana_dashboard: "1",
     },
-    annotations: { "klutch.io/note": "text", note: "text", "kubernetes.io/service-account.name": "default", "x.k8s.io/y": "1" },
+    annotations: {
+      "klutch.io/note": "text",
+      note: "text",
+      "kubernetes.io/service-account.name": "default",
+      "x.k8s.io/y": "1",
+    },
   };
   await provider.client.create(secrets, { ...secret, metadata });
   const copy = await waitFor("the copy", () => onConsumer(secrets, "labelled"));

@@ -3,8 +3,8 @@
  * likes.
  */
 
-/** Bytes of V8's heap that a value takes besides its text, about. */
-const valueWeight = 32;
+/** Bytes of V8's heap that a value takes besides its text, at most: an empty object. */
+const valueWeight = 64;
 /** Deeper objects are not kept: what walks through them would use up the stack. */
 const mostLevels = 200;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError } from "@klutch/kube";
+import { ApiError, TransportError } from "@klutch/kube";
 import { stallOf } from "./stalls.ts";
 
 const refused = (status: number, message: string): ApiError =>
@@ -30,4 +30,19 @@ test("what may pass by itself is no stall", () => {
     undefined,
   );
   assert.equal(stallOf({ ...failure, error: new Error("connection refused") }, "app cluster"), undefined);
+});
+
+test("a list that does not end, or is too large, is told with its cause, and no connection that broke", () => {
+  const failure = { resource: "zones.test", namespace: "cluster-a-app", since: 0 };
+  const error = new TransportError(
+    "Endless",
+    "list zones: the server sent 100 pages and names one more each time",
+  );
+  const stall = stallOf({ ...failure, error }, "provider");
+  assert.equal(stall?.reason, "ListTooLarge");
+  assert.match(
+    stall.message ?? "",
+    /^the agent cannot read the list of zones\.test at the provider, namespace cluster-a-app, .*: list zones: the server sent 100 pages/,
+  );
+  assert.equal(stallOf({ ...failure, error: new TransportError("Reset", "x") }, "provider"), undefined);
 });
