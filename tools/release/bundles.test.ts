@@ -100,7 +100,8 @@ test("a Pod of the backend that ends keeps serving until it gets no more request
 });
 
 test("the backend understands what the bundles start it with", async () => {
-  const [container] = recordsAt(bundles.update[0], "spec", "template", "spec", "containers");
+  const backend = bundles.update.find(({ kind }) => kind === "Deployment");
+  const [container] = recordsAt(backend, "spec", "template", "spec", "containers");
   const values: Readonly<Record<string, string>> = {
     POD_NAMESPACE: "klutch-backend",
     OIDC_ISSUER_URL: "https://idp.example.org",

@@ -1,0 +1,72 @@
+/** Floods a backend on a real API server with objects of one tenant, while another tenant asks for namespaces. */
+import { apiServiceExportRequests, type APIServiceNamespace, apiServiceNamespaces } from "@klutch/api";
+import { systemClock } from "@klutch/kube";
+import { leaseCluster, waitFor } from "@klutch/kube-testing";
+import { installProvider } from "./provider.ts";
+import { startBackend } from "./start-backend.ts";
+import { askForNamespace, createTenant, exportRequest, serviceNamespaceOf } from "./tenants.ts";
+
+/** Objects of each of the two kinds that the flood writes. */
+export const flood = 700;
+/** Namespaces that the other tenant asks for during the flood. */
+export const samples = 16;
+const writers = 24;
+
+/** Times of the other tenant's new namespaces. */
+export interface FloodTimes {
+  /** Before the flood, and during it, in milliseconds. */
+  readonly quietMs: number;
+  readonly floodMs: number;
+  /** Namespaces of the flood that the backend mapped while the other tenant got its own. */
+  readonly meanwhile: number;
+}
+
+/** Runs it with the backend's own account. */
+export async function floodBackend(): Promise<FloodTimes> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(await leaseCluster({ name: "fair-tenants" }));
+  const { client } = cluster;
+  await installProvider(client);
+  await waitFor("the kinds", async () => (await client.list(apiServiceNamespaces)) !== undefined);
+  await startBackend(stack, cluster, { flags: ["--control-plane-mode"] });
+  await Promise.all([createTenant(client, "honest"), createTenant(client, "flooder")]);
+
+  const newNamespaceMs = async (name: string): Promise<number> => {
+    const started = systemClock.monotonic();
+    await askForNamespace(client, { namespace: "honest", name });
+    const mapped = (): Promise<string | undefined> =>
+      serviceNamespaceOf(client, { namespace: "honest", name });
+    await waitFor(`the mapping of ${name}`, mapped, { intervalMs: 5 });
+    return systemClock.monotonic() - started;
+  };
+  /** The quarter of the times that is the shortest: other programs of the machine lengthen single ones. */
+  const quarter = async (prefix: string): Promise<number> => {
+    const times: number[] = [];
+    for (let index = 0; index < samples; index++) times.push(await newNamespaceMs(`${prefix}-${index}`));
+    return Math.round(times.toSorted((left, right) => left - right)[samples / 4] ?? 0);
+  };
+  const namespace = "flooder";
+  const mapped = async (): Promise<number> => {
+    const { items } = await client.list<APIServiceNamespace>(apiServiceNamespaces, { namespace });
+    return items.filter(({ status }) => status?.namespace !== undefined).length;
+  };
+
+  await quarter("warm");
+  const quietMs = await quarter("quiet");
+  await inParallel((index) => askForNamespace(client, { namespace, name: `junk-${index}` }));
+  await inParallel((index) =>
+    client.create(apiServiceExportRequests, exportRequest({ namespace, name: `junk-${index}` }, "databases")),
+  );
+  const before = await mapped();
+  const floodMs = await quarter("flood");
+  return { quietMs, floodMs, meanwhile: (await mapped()) - before };
+}
+
+/** Runs `write` for 0, 1, … up to the flood's size, some at a time. */
+async function inParallel(write: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < flood) await write(next++);
+  };
+  await Promise.all(Array.from({ length: writers }, work));
+}
