@@ -1,5 +1,4 @@
 /** Words on the wire of a login that the plugin confirms without the browser: see designs/0020. */
-import { isPublicKey } from "./cluster-key.ts";
 import { type AnswerKey, sealAnswer } from "./sealed-answer.ts";
 import { type BindingResponse, readBindingResponse } from "./wire.ts";
 import { record, text, WireError } from "./wire-fields.ts";
@@ -59,14 +58,14 @@ export function confirmChallengeUrl(confirmUrl: string): string {
   return new URL("renew/challenge", confirmUrl).href;
 }
 
-/** Seals an offer for the plugin. Throws `WireError` for a key that is none. */
-export function sealOffer(answerKey: string, offer: LoginOffer): string {
+/** Seals an offer for the plugin. Rejects with `WireError` for a key that is none. */
+export function sealOffer(answerKey: string, offer: LoginOffer): Promise<string> {
   return sealAnswer(answerKey, "klutch-login-offer", offer);
 }
 
-/** Opens an offer. Throws `WireError`. */
-export function openOffer(key: AnswerKey, sealed: string): LoginOffer {
-  const root = record(key.open(sealed, "klutch-login-offer"), "offer");
+/** Opens an offer. Rejects with `WireError`. */
+export async function openOffer(key: AnswerKey, sealed: string): Promise<LoginOffer> {
+  const root = record(await key.open(sealed, "klutch-login-offer"), "offer");
   const tenant = record(root["tenant"], "offer.tenant");
   const relation = text(tenant["relation"], "offer.tenant.relation");
   if (relation !== "founds" && relation !== "joins" && relation !== "member")
@@ -84,14 +83,14 @@ export function openOffer(key: AnswerKey, sealed: string): LoginOffer {
   };
 }
 
-/** Seals the answer to a confirmation. Throws `WireError` for a key that is none. */
-export function sealBinding(answerKey: string, response: BindingResponse): string {
+/** Seals the answer to a confirmation. Rejects with `WireError` for a key that is none. */
+export function sealBinding(answerKey: string, response: BindingResponse): Promise<string> {
   return sealAnswer(answerKey, "klutch-binding", response);
 }
 
-/** Opens the answer to a confirmation. Throws `WireError`. */
-export function openBinding(key: AnswerKey, sealed: string): BindingResponse {
-  return readBindingResponse(key.open(sealed, "klutch-binding"));
+/** Opens the answer to a confirmation. Rejects with `WireError`. */
+export async function openBinding(key: AnswerKey, sealed: string): Promise<BindingResponse> {
+  return readBindingResponse(await key.open(sealed, "klutch-binding"));
 }
 
 /** Throws `WireError` for anything else than a well-formed request. */
@@ -109,11 +108,10 @@ export function decodeLoginConfirmation(value: unknown): LoginConfirmation {
   };
 }
 
-/** Returns true for an X25519 key to which an answer can be sealed. */
-export function isAnswerKey(value: unknown): value is string {
-  if (!isPublicKey(value)) return false;
+/** Resolves to true for an X25519 key to which an answer can be sealed. */
+export async function isAnswerKey(value: string): Promise<boolean> {
   try {
-    sealAnswer(value, "klutch-binding", null);
+    await sealAnswer(value, "klutch-binding", null);
     return true;
   } catch (error) {
     if (error instanceof WireError) return false;

@@ -100,7 +100,7 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
         "Start with kubectl bind.",
       );
     }
-    const keys = confirmationKeysOf(query);
+    const keys = await confirmationKeysOf(query);
     if (keys === undefined && options.requireConfirmation) throw tooOld();
     const proven =
       keys === undefined ? await options.clusterKeyOf?.(query, { sessionId, clusterId }) : undefined;

@@ -10,13 +10,14 @@ export interface ConfirmationKeys {
   readonly offeredKey: string;
 }
 
-/** Returns the keys, or undefined for a plugin that cannot confirm. Throws `UserError` 400 for keys that are none. */
-export function confirmationKeysOf({
+/** Returns the keys, or undefined for a plugin that cannot confirm. Rejects with `UserError` 400 for keys that are none. */
+export async function confirmationKeysOf({
   ek,
   ck,
-}: Readonly<Record<string, string>>): ConfirmationKeys | undefined {
+}: Readonly<Record<string, string>>): Promise<ConfirmationKeys | undefined> {
   if (ek === undefined && ck === undefined) return undefined;
-  if (isAnswerKey(ek) && isPublicKey(ck)) return { answerKey: ek, offeredKey: ck };
+  if (ek !== undefined && isPublicKey(ck) && (await isAnswerKey(ek)))
+    return { answerKey: ek, offeredKey: ck };
   throw new UserError(
     400,
     "ek and ck in the query are not the keys of a login and of an app cluster.",

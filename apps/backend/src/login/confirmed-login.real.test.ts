@@ -94,10 +94,10 @@ async function logInAt(url: string, person: string): Promise<Landed> {
 }
 
 async function logIn(of: AppCluster, person: string, port = 4321): Promise<Waiting> {
-  const key = newAnswerKey();
+  const key = await newAnswerKey();
   const landed = await logInAt(loginUrl(of, key, port), person);
   assert.equal(landed.url.origin, `http://localhost:${port}`, landed.html);
-  const offer = openOffer(key, landed.url.searchParams.get("offer") ?? "");
+  const offer = await openOffer(key, landed.url.searchParams.get("offer") ?? "");
   return { offer, key, port, cluster: of };
 }
 
@@ -191,7 +191,7 @@ test("who copies the address of a login gets neither the tenant nor a credential
   const of = appCluster("victim");
   const name = namespaceIn(await confirm(await logIn(of, "dora")));
   const before = await tenantNames();
-  const key = newAnswerKey();
+  const key = await newAnswerKey();
   const seen = new URL(loginUrl(of, key, 4321));
   // The redirect to a port of Mallory's: the offer is sealed for dora's plugin.
   seen.searchParams.set("p", "6666");
@@ -199,12 +199,12 @@ test("who copies the address of a login gets neither the tenant nor a credential
   assert.equal(copied.url.origin, "http://localhost:6666");
   const sealed = copied.url.searchParams.get("offer") ?? "";
   assert.equal(copied.url.searchParams.get("response"), null);
-  assert.throws(() => openOffer(newAnswerKey(), sealed), /was not sealed for this login/);
+  await assert.rejects(openOffer(await newAnswerKey(), sealed), /was not sealed for this login/);
   // The key of the answer as well: the offer opens, and nothing of dora's app cluster signs it.
-  const mallory = newAnswerKey();
+  const mallory = await newAnswerKey();
   seen.searchParams.set("ek", mallory.publicKey);
   const stolen = await logInAt(seen.href, "mallory");
-  const offer = openOffer(mallory, stolen.url.searchParams.get("offer") ?? "");
+  const offer = await openOffer(mallory, stolen.url.searchParams.get("offer") ?? "");
   const waiting = { offer, key: mallory, port: 6666, cluster: of };
   for (const forged of [{ pem: newClusterKey() }, { pem: newClusterKey(), subject: "dora" }]) {
     const refused = await send(await confirmation(waiting, forged));
@@ -239,7 +239,7 @@ test("a confirmation counts once, at every replica, also for two at the same mom
   assert.match((await send(joined, second.url)).error, /used already/);
 });
 
-const otherKey = newAnswerKey().publicKey;
+const otherKey = (await newAnswerKey()).publicKey;
 const forgeries: Readonly<Record<string, Forgery>> = {
   "another person": { subject: "mallory" },
   "the person of another issuer": { issuer: "https://evil.example" },
@@ -278,7 +278,7 @@ test("a body that is no confirmation is refused with its reason, and a ticket of
 });
 
 test("keys that are none are refused before the login begins", async () => {
-  const url = new URL(loginUrl(appCluster("nokeys"), newAnswerKey(), 1));
+  const url = new URL(loginUrl(appCluster("nokeys"), await newAnswerKey(), 1));
   for (const [name, value] of [
     ["ek", "A".repeat(43)],
     ["ek", "short"],
@@ -360,6 +360,6 @@ test("both ways are counted, and a backend can refuse the old one", async () => 
   const refused = await begin(await earlierUrl(appCluster("strict"), 4321));
   assert.equal(refused.status, 400);
   assert.match(await refused.text(), /Install a current kubectl bind/);
-  const taken = await begin(loginUrl(appCluster("strict"), newAnswerKey(), 4321));
+  const taken = await begin(loginUrl(appCluster("strict"), await newAnswerKey(), 4321));
   assert.equal(taken.status, 302);
 });

@@ -11,7 +11,7 @@ import { usedProofsAnnotation, withProof } from "./used-proofs.ts";
 const keys = { signing: new Secret(Buffer.alloc(32, 5)), encryption: undefined };
 const challenges = createSealer("renewal", keys);
 const pem = newClusterKey();
-const key = newAnswerKey();
+const key = await newAnswerKey();
 
 test("a confirmation is valid for a minute, by the backend's own clock", async () => {
   let now = systemClock.now();
@@ -39,7 +39,7 @@ test("a confirmation is valid for a minute, by the backend's own clock", async (
     subject: "jane\nhttps://evil.example",
   };
   const sealed = await confirmation.offer(session, { resource: "databases", group: "example.org" });
-  const { ticket, nonce } = openOffer(key, sealed);
+  const { ticket, nonce } = await openOffer(key, sealed);
   const challenge = await challenges.seal({ issuedAt: String(now), nonce: "n" }, 600);
   const signature = signText(pem, confirmationText({ ...session, url, challenge, nonce }));
   now += 61_000;

@@ -11,7 +11,7 @@ const maxHeaderSize = 256 * 1024;
 
 /** Judges calls: only an answer for this run may end the waiting, well-formed or not. */
 export interface AnswerReader<T> {
-  judge(query: URLSearchParams): Verdict<T>;
+  judge(query: URLSearchParams): Verdict<T> | Promise<Verdict<T>>;
   /** Returns what the terminal asks about next, for the page at the end. */
   describe(answer: T): string;
 }
@@ -42,12 +42,12 @@ export async function startCallbackServer<T>(reader: AnswerReader<T>): Promise<C
   let chosen = "this login";
   let problem: string | undefined;
   let port = 0;
-  const onCallback = (query: URLSearchParams, response: ServerResponse): void => {
+  const onCallback = async (query: URLSearchParams, response: ServerResponse): Promise<void> => {
+    const verdict = await reader.judge(query);
     if (done) {
       page(response, 409, "Already done", "This login has been completed. You can close this page.");
       return;
     }
-    const verdict = reader.judge(query);
     if (verdict.kind === "foreign") {
       problem = verdict.problem;
       page(
@@ -72,7 +72,7 @@ export async function startCallbackServer<T>(reader: AnswerReader<T>): Promise<C
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     if (!isOwnHost(request.headers.host, port)) page(response, 403, "Refused", "Unknown host name.");
     else if (request.method !== "GET") page(response, 405, "Refused", "Only GET is possible.");
-    else if (pathname === "/callback") onCallback(searchParams, response);
+    else if (pathname === "/callback") void onCallback(searchParams, response);
     else if (pathname === "/done" && done) {
       response.on("close", () => served.resolve());
       page(response, 200, "Go on in the terminal", `It asks you about ${chosen}. You can close this page.`);

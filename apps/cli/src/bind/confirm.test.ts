@@ -28,8 +28,8 @@ const redirect = (port: string): string => `http://localhost:${port}/callback`;
 
 /** Answers of the provider, right unless a test changes them. */
 interface Lies {
-  offerFor?: (offer: LoginOffer, answerKey: string) => string;
-  bindingFor?: (response: BindingResponse, answerKey: string) => string;
+  offerFor?: (offer: LoginOffer, answerKey: string) => string | Promise<string>;
+  bindingFor?: (response: BindingResponse, answerKey: string) => Promise<string>;
   /** Query of the redirect in place of the offer. */
   query?: (sessionId: string) => string;
   busy: number;
@@ -84,15 +84,17 @@ const server = createServer((request, response) => {
       nonce,
       ticket: "ticket",
     };
-    const sealed = (lies.offerFor ?? ((one, key) => sealOffer(key, one)))(offer, answerKey ?? "");
-    const query = lies.query?.(sessionId ?? "") ?? new URLSearchParams({ offer: sealed }).toString();
-    response.writeHead(302, { location: `${redirect(port ?? "")}?${query}` }).end();
+    const seal = lies.offerFor ?? ((one: LoginOffer, key: string) => sealOffer(key, one));
+    void Promise.resolve(seal(offer, answerKey ?? "")).then((sealed) => {
+      const query = lies.query?.(sessionId ?? "") ?? new URLSearchParams({ offer: sealed }).toString();
+      response.writeHead(302, { location: `${redirect(port ?? "")}?${query}` }).end();
+    });
   } else if (pathname === "/renew/challenge") {
     seen.challenges++;
     if (lies.busy-- > 0) response.writeHead(429, { "retry-after": "3" }).end("{}");
     else response.end(JSON.stringify({ challenge: "a-challenge", url: `${base}/renew` }));
   } else {
-    void text(request).then((body) => {
+    void text(request).then(async (body) => {
       seen.confirmations++;
       const value: unknown = JSON.parse(body);
       const { ticket, signature } = isRecord(value) ? value : {};
@@ -104,7 +106,7 @@ const server = createServer((request, response) => {
       else {
         const binding = responseFor(known?.login.sessionId ?? "");
         const seal = lies.bindingFor ?? ((one: BindingResponse, key: string) => sealBinding(key, one));
-        response.end(JSON.stringify({ answer: seal(binding, known?.answerKey ?? "") }));
+        response.end(JSON.stringify({ answer: await seal(binding, known?.answerKey ?? "") }));
       }
     });
   }
@@ -198,7 +200,7 @@ test("control characters in a person's name do not reach the terminal", async ()
 
 const unconfirmed: Readonly<Record<string, Partial<Lies>>> = {
   "an offer that is sealed for another key": {
-    offerFor: (offer) => sealOffer(newAnswerKey().publicKey, offer),
+    offerFor: async (offer) => sealOffer((await newAnswerKey()).publicKey, offer),
   },
   "an offer of another session": {
     offerFor: (offer, key) => sealOffer(key, { ...offer, sessionId: "other" }),
@@ -237,7 +239,7 @@ async function waitForRefusal(run: ScriptedRun): Promise<void> {
 
 const useless: Readonly<Record<string, readonly [Partial<Lies>, RegExp]>> = {
   "is sealed for another key": [
-    { bindingFor: (response) => sealBinding(newAnswerKey().publicKey, response) },
+    { bindingFor: async (response) => sealBinding((await newAnswerKey()).publicKey, response) },
     /was not sealed for this login/,
   ],
   "names another person": [

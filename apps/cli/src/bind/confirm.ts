@@ -42,7 +42,7 @@ export async function confirmedLogin(
   options: ConfirmOptions,
 ): Promise<BindingResponse> {
   const { clusterId, clusterName, signer } = options;
-  const key = newAnswerKey();
+  const key = await newAnswerKey();
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(offerReader(key, sessionId));
   const { port } = callback;
@@ -72,11 +72,11 @@ export async function confirmedLogin(
 function offerReader(key: AnswerKey, sessionId: string): AnswerReader<LoginOffer> {
   return {
     describe: () => "this login",
-    judge(query) {
+    async judge(query) {
       const sealed = query.get("offer");
       if (sealed === null || sealed === "") return { kind: "foreign", problem: "it carries no offer" };
       try {
-        const answer = openOffer(key, sealed);
+        const answer = await openOffer(key, sealed);
         return answer.sessionId === sessionId
           ? { kind: "accepted", answer }
           : { kind: "foreign", problem: "it has another session id" };
@@ -153,14 +153,14 @@ async function sendConfirmation(
   );
 }
 
-/** Opens the answer. Throws `CliError` if it is not for this login and this person. */
-function checkedResponse(
+/** Opens the answer. Rejects with `CliError` if it is not for this login and this person. */
+async function checkedResponse(
   key: AnswerKey,
   sealed: string,
   login: { readonly sessionId: string; readonly id: string },
-): BindingResponse {
+): Promise<BindingResponse> {
   try {
-    const response = openBinding(key, sealed);
+    const response = await openBinding(key, sealed);
     const { sid, id } = response.authentication.oauth2CodeGrant;
     if (sid !== login.sessionId) throw new WireError("sid", "is that of another login");
     if (id !== login.id) throw new WireError("id", "is that of another person");

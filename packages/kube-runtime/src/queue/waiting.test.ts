@@ -4,11 +4,19 @@ import fc from "fast-check";
 import { VirtualClock } from "@klutch/kube-testing";
 import { WorkQueue } from "./work-queue.ts";
 
+/** A step of the test; a promoted key is taken at once. */
+type Change =
+  | { readonly op: "add"; readonly key: string }
+  | { readonly op: "get" | "promote"; readonly key: "a/0" };
+
 test("groups take turns, whatever one of them adds, and each keeps its own order", async () => {
   const key = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 9 }));
-  const change = fc.oneof(
+  const change: fc.Arbitrary<Change> = fc.oneof(
     fc.record({ op: fc.constant("add" as const), key: key.map(([group, id]) => `${group}/${id}`) }),
-    fc.record({ op: fc.constantFrom("get" as const, "promote" as const), key: fc.constant("a/0") }),
+    fc.record({
+      op: fc.constantFrom("get" as const, "promote" as const),
+      key: fc.constant("a/0" as const),
+    }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 120 }), async (changes) => {
@@ -17,6 +25,19 @@ test("groups take turns, whatever one of them adds, and each keeps its own order
       const waiting: string[] = [];
       /** Groups that took a key since the one of each group was added. */
       let turns: string[] = [];
+      const takeInTurn = async (): Promise<void> => {
+        const [group = ""] = turns;
+        const taken = await queue.get();
+        assert.equal(
+          taken,
+          waiting.find((other) => groupOf(other) === group),
+        );
+        queue.done(taken ?? "");
+        waiting.splice(waiting.indexOf(taken ?? ""), 1);
+        turns = turns.slice(1);
+        if (waiting.some((other) => groupOf(other) === group)) turns.push(group);
+      };
+      let gets = 0;
       for (const one of changes) {
         if (one.op === "add") {
           queue.add(one.key);
@@ -24,25 +45,31 @@ test("groups take turns, whatever one of them adds, and each keeps its own order
           if (!turns.includes(groupOf(one.key))) turns.push(groupOf(one.key));
         } else if (one.op === "promote") {
           queue.add(one.key, { priority: "high" });
-          assert.equal(await queue.get(), one.key);
-          queue.done(one.key);
           waiting.splice(0, waiting.length, ...waiting.filter((other) => other !== one.key));
           turns = turns.filter((group) => waiting.some((other) => groupOf(other) === group));
+          // One key in eight comes from the lowest priority.
+          if (++gets % 8 === 0 && waiting.length > 0) {
+            await takeInTurn();
+            gets++;
+          }
+          assert.equal(await queue.get(), one.key);
+          queue.done(one.key);
         } else if (queue.size > 0) {
-          const taken = await queue.get();
-          const [group = ""] = turns;
-          const expected = waiting.find((other) => groupOf(other) === group);
-          assert.equal(taken, expected);
-          queue.done(taken ?? "");
-          waiting.splice(waiting.indexOf(taken ?? ""), 1);
-          turns = turns.slice(1);
-          if (waiting.some((other) => groupOf(other) === group)) turns.push(group);
+          gets++;
+          await takeInTurn();
         }
         assert.equal(queue.size, waiting.length);
       }
     }),
+    { examples: [[promoted(6)], [promoted(17)]] },
   );
 });
+
+/** Keys that wait while another one overtakes them again and again. */
+function promoted(times: number): Change[] {
+  const add = ["a/1", "a/2", "b/1"].map((key) => ({ op: "add" as const, key }));
+  return [...add, ...Array.from({ length: times }, () => ({ op: "promote" as const, key: "a/0" as const }))];
+}
 
 test("a group of which enough is worked on is passed over until some of it is done, in every priority", async () => {
   const queue = new WorkQueue({ groups: { of: (key) => key.slice(0, 1), atOnce: 2, restsAbove: 1_000 } });
