@@ -16,7 +16,12 @@ import { formatYaml } from "@klutch/kube";
 import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
 import type { ProgramDescription } from "@klutch/program";
 import type { CustomResourceDefinition } from "@klutch/schema";
-import { backendDeployment, backendName, backendRbac } from "../generate/backend-manifests.ts";
+import {
+  backendDeployment,
+  backendName,
+  backendRbac,
+  controlPlaneModeRbac,
+} from "../generate/backend-manifests.ts";
 import { documentsIn } from "../generate/manifests.ts";
 import { filled, headOf } from "../generate/page.ts";
 import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";
@@ -91,7 +96,12 @@ function controlPlaneChart(registry: Registry): ChartDefinition {
     description: "The control plane of Klutch: login, binding page and controllers for app clusters",
     values: valuesOf(chart, "backend", backendProgram, deployment),
     templates: {
-      "templates/rbac.yaml": verbatim(rbac),
+      "templates/rbac.yaml": [
+        verbatim(rbac),
+        "{{- if .Values.controlPlaneMode }}\n---\n",
+        verbatim(controlPlaneModeRbac()),
+        "{{- end }}\n",
+      ].join(""),
       "templates/_deployment.tpl": baseTemplate("klutch.deployment", deployment),
       "templates/_kinds.tpl": baseTemplate("klutch.kinds", kinds),
       ...Object.fromEntries(bindCrds.map((crd) => [`crds/${crd.metadata.name}.yaml`, kind(crd)])),

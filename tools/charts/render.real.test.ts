@@ -21,7 +21,7 @@ import {
 } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { backendRbac } from "../generate/backend-manifests.ts";
+import { backendRbac, controlPlaneModeRbac } from "../generate/backend-manifests.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -180,6 +180,17 @@ test("the control plane's account, rights, policy and kinds are those of deploy/
   const crds = bindCrds.map((crd) => ({ ...crd, metadata: { ...crd.metadata, annotations } }));
   const shown = parseYamlDocuments(await helm.run("show", "crds", chartPath("klutch"))).filter(isRecord);
   assert.deepEqual(byName(shown), byName(crds));
+});
+
+test("the rights of control-plane mode are given only where it runs", async () => {
+  const wanted = Object.entries(byName(controlPlaneModeRbac()));
+  assert.equal(wanted.length, 2);
+  const without = byName(await klutch(minimal.klutch));
+  const rendered = byName(await klutch({ ...minimal.klutch, controlPlaneMode: true }));
+  for (const [name, manifest] of wanted) {
+    assert.equal(without[name], undefined, name);
+    assert.deepEqual(rendered[name], manifest, name);
+  }
 });
 
 test("the backend may hand out the kinds of the values, and deploy konnectors of the values and of the release", async () => {

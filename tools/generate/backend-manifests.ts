@@ -6,6 +6,8 @@ import {
   binderName,
   binderPolicyManifests,
   binderRules,
+  controlPlaneModeRoleName,
+  controlPlaneModeRules,
   deployRule,
   podIdentity,
   providerPolicyManifests,
@@ -60,4 +62,10 @@ export function backendRbac(konnectorImage?: string): readonly KubeObject[] {
     ...binderPolicyManifests,
     ...providerPolicyManifests,
   ];
+}
+
+/** Returns the role and its binding that the backend needs besides `backendRbac` for control-plane mode. */
+export function controlPlaneModeRbac(): readonly KubeObject[] {
+  const values = { NAME: controlPlaneModeRoleName, RULES: controlPlaneModeRules };
+  return manifestsIn("tools/generate/control-plane-mode.yaml", values);
 }

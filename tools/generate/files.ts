@@ -26,7 +26,7 @@ import {
   xrdsOf,
 } from "@klutch/services";
 import { chartFiles } from "../charts/charts.ts";
-import { backendRbac } from "./backend-manifests.ts";
+import { backendRbac, controlPlaneModeRbac } from "./backend-manifests.ts";
 import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
@@ -72,6 +72,7 @@ export function printedFiles(): ReadonlyMap<string, string> {
   for (const service of services) addText(`docs/services/${service.type}.md`, pageOf(legacy, service));
   add("deploy/konnector.yaml", konnectorManifests({ image: artefact("konnector") }));
   add("deploy/backend-rbac.yaml", backendRbac(artefact("konnector")));
+  add("deploy/control-plane-mode.yaml", controlPlaneModeRbac());
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   for (const [path, content] of chartFiles()) files.set(path, content);

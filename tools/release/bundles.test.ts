@@ -33,6 +33,20 @@ test("update has whole objects of install, all that name an artefact, and no oth
     );
 });
 
+test("only the bundle control-plane-mode has the rights of the mode", () => {
+  const keys = [...keysOf("control-plane-mode")];
+  assert.deepEqual(
+    keys.map((key) => key.split(" ").at(-1)),
+    ["klutch-backend-control-plane-mode", "klutch-backend-control-plane-mode"],
+  );
+  for (const other of bundleNames.filter((name) => name !== "control-plane-mode"))
+    assert.deepEqual(
+      keys.filter((key) => keysOf(other).has(key)),
+      [],
+      other,
+    );
+});
+
 test("install brings what Compositions run with, and every kind of Klutch", () => {
   const found = bundles.install.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   for (const wanted of [
@@ -152,6 +166,6 @@ test("configure lists what a site has to say; the other bundles ask for nothing"
   const text = bundleText("configure", bundles.configure);
   for (const name of variablesOf(text)) assert.match(text, new RegExp(`^# ${name}$`, "m"));
   assert.ok(variablesOf(text).includes("POSTGRESQL_BROKER_URL"));
-  for (const name of ["install", "install-dev", "update", "konnector"] as const)
+  for (const name of ["install", "install-dev", "update", "control-plane-mode", "konnector"] as const)
     assert.deepEqual(variablesOf(bundleText(name, bundles[name])), [], name);
 });

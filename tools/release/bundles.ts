@@ -35,6 +35,7 @@ import {
   backendDeployment,
   backendName,
   backendRbac,
+  controlPlaneModeRbac,
   deployableRoleName,
 } from "../generate/backend-manifests.ts";
 import { manifestsIn } from "../generate/manifests.ts";
@@ -44,7 +45,14 @@ import type { ReleasedImage } from "./build-images.ts";
 import { dataFolder } from "./images.ts";
 
 /** Names of the bundles. */
-export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
+export const bundleNames = [
+  "install",
+  "install-dev",
+  "configure",
+  "update",
+  "control-plane-mode",
+  "konnector",
+] as const;
 
 /** One of them. */
 export type BundleName = (typeof bundleNames)[number];
@@ -79,6 +87,7 @@ export function bundleObjects({
     configure: configureObjects(),
     // Also the role with the image that the backend may deploy, which is another one in each version.
     update: [...rights.filter(isDeployable), ...objects.filter(({ kind }) => kind !== "Service")],
+    "control-plane-mode": controlPlaneModeRbac(),
     konnector: konnectorManifests({ image: image("konnector") }),
   };
 }
@@ -107,6 +116,8 @@ const about: Readonly<Record<BundleName, string>> = {
     "what is particular to a site; what stands in braces after a dollar has to be replaced, by hand or by envsubst",
   update:
     "of install only what names images and packages; enough between versions that differ in the last number",
+  "control-plane-mode":
+    "the rights that the backend needs besides those of install to run with --control-plane-mode; with them it can read every Secret by name",
   konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
 };
 

@@ -18,8 +18,13 @@ export async function ensure<T extends KubeObject>(
     { name, ...(namespace === undefined ? {} : { namespace }) },
     options,
   );
-  if (present !== undefined && containsEqualLists(present, object)) return present;
+  if (present !== undefined && containsEqualLists(withRules(present), object)) return present;
   return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
+}
+
+/** Servers give back a role without rules with null in their place. */
+function withRules(present: object): object {
+  return "rules" in present && present.rules === null ? { ...present, rules: [] } : present;
 }
 
 /** Writes the status unless it is already there. */

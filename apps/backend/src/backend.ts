@@ -133,6 +133,7 @@ export function createBackend(options: BackendOptions): Backend {
     parts: [
       ...informers,
       ...controllers,
+      ...(controlPlane === undefined ? [] : [controlPlane.rights]),
       new ClaimCauses({ context, logger, metrics: options.metrics }),
       ...(web === undefined ? [] : [probing(web.identityProvider)]),
     ],

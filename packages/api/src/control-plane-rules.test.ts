@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backendRules, binderRules, controlPlaneConnectorRules } from "./rbac.ts";
+import { backendRules, binderRules, controlPlaneConnectorRules, controlPlaneModeRules } from "./rbac.ts";
 import type { PolicyRule } from "@klutch/kube-core";
 
 const rights = (rules: readonly PolicyRule[]): readonly string[] =>
@@ -10,8 +10,8 @@ const rights = (rules: readonly PolicyRule[]): readonly string[] =>
     ),
   );
 
-test("the backend holds every right of control-plane-connector, so that it may hand it out without escalate on roles", () => {
-  const own = new Set(rights(backendRules));
+test("in control-plane mode the backend holds every right of control-plane-connector, so that it may hand it out without escalate on roles", () => {
+  const own = new Set(rights([...backendRules, ...controlPlaneModeRules]));
   assert.deepEqual(
     rights(controlPlaneConnectorRules).filter((right) => !own.has(right)),
     [],
@@ -31,9 +31,19 @@ test("a konnector of the control plane reads Secrets, never writes them, and has
   );
 });
 
-test("the backend reads Secrets by name and never lists or watches them", () => {
-  assert.deepEqual(
-    rights(backendRules).filter((right) => right.includes(" secrets.")),
-    ["get secrets.", "create secrets.", "patch secrets.", "delete secrets."],
-  );
+test("the backend never lists or watches Secrets, and reads those of app clusters only, unless control-plane mode lets it read others by name", () => {
+  const onSecrets = (rules: readonly PolicyRule[]): readonly string[] =>
+    rules
+      .filter(({ resources = [] }) => resources.includes("secrets"))
+      .flatMap((rule) => rights([rule]).map((right) => `${right} ${rule.resourceNames?.join() ?? "*"}`));
+  assert.deepEqual(onSecrets(backendRules), [
+    "get secrets. kubeconfig,klutch-binder",
+    "patch secrets. kubeconfig,klutch-binder",
+    "create secrets. *",
+  ]);
+  assert.deepEqual(onSecrets(controlPlaneModeRules), [
+    "get secrets. *",
+    "patch secrets. *",
+    "delete secrets. *",
+  ]);
 });

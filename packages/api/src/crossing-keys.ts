@@ -1,6 +1,6 @@
 /**
- * Patterns of label and annotation keys on objects that cross from a provider to an app cluster, in which `*` stands for any characters. The
- * agent filters by them, and its admission policy refuses the rest.
+ * Label and annotation keys that cross, or do not. In patterns `*` stands for any characters. The agent filters by them, and the admission
+ * policies of both clusters refuse the rest.
  */
 
 /**
@@ -62,3 +62,26 @@ export const keptKeyPatterns: readonly string[] = [
   "*.klutch.anynines.com/*",
   ...ownershipMarks,
 ];
+
+/**
+ * Beginnings of labels and annotations on Secrets and ConfigMaps by which tools of a control plane act. Those that only say where an object comes
+ * from, such as `helm.sh/chart`, are not among them: agents in Go copy them.
+ */
+export const actingKeys: readonly string[] = [
+  "argocd.argoproj.io/secret-type",
+  "cert-manager.io/allow-direct-injection",
+  "grafana_",
+  "jenkins.io/",
+  "k8s-sidecar-",
+  "kubed.appscode.com/",
+  "kubernetes.io/service-account.",
+  "reflector.v1.k8s.emberstack.com/",
+  "replicator.v1.mittwald.de/",
+  "sealedsecrets.bitnami.com/sealed-secrets-key",
+];
+
+/** Returns true if tools of a control plane act on labels and annotations with this key: it refuses an app cluster that sets or removes one. */
+export function isActingKey(key: string): boolean {
+  const isCrossplanes = key.startsWith("crossplane.io/") || key.includes(".crossplane.io/");
+  return isCrossplanes || actingKeys.some((beginning) => key.startsWith(beginning));
+}

@@ -148,6 +148,8 @@ export const bindingCreatedAnnotation = "anynines.crossplane.io/servicebinding-c
 export const aggregateToBackendLabel = "klutch.anynines.com/aggregate-to-backend";
 /** ClusterRole that aggregates these; its rules with the verbs below are the list of what the backend may hand out. */
 export const backendClaimsRoleName = "klutch-backend-claims";
+/** ClusterRole with the rights that the backend has only where control-plane mode runs. */
+export const controlPlaneModeRoleName = "klutch-backend-control-plane-mode";
 /** Verb of a rule in such a ClusterRole: app clusters may be given rights on the kind. It gives no one a right of Kubernetes. */
 export const offerVerb = "offer";
 /** Verb of a rule in such a ClusterRole: konnectors of control-plane mode may run the images that `resourceNames` say. */

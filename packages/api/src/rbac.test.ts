@@ -10,6 +10,7 @@ import {
   binderRules,
   bindingRules,
   clusterWideExportRules,
+  controlPlaneModeRules,
   exportRules,
   type GrantedExport,
   konnectorClusterRules,
@@ -19,7 +20,13 @@ import {
 } from "./rbac.ts";
 import type { PolicyRule } from "@klutch/kube-core";
 
-const everything = { backendRules, binderRules, konnectorClusterRules, konnectorNamespaceRules };
+const everything = {
+  backendRules,
+  controlPlaneModeRules,
+  binderRules,
+  konnectorClusterRules,
+  konnectorNamespaceRules,
+};
 /** One line a right: "verb resource.group". */
 const rights = (rules: readonly PolicyRule[]): readonly string[] =>
   rules

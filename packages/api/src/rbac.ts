@@ -1,7 +1,7 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
 import { isDnsSubdomain, type PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
-import { binderName, bindGroup, templateGroup } from "./names.ts";
+import { binderName, bindGroup, kubeconfigKey, templateGroup } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
@@ -200,29 +200,19 @@ export const controlPlaneConnectorRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];
 
-/** Rules of the backend in the control plane cluster, besides the rights that it grants. */
+/** Rules of the backend in the control plane cluster, besides the rights that it grants, and those of control-plane mode. */
 export const backendRules: readonly PolicyRule[] = [
   {
     apiGroups: [bindGroup],
-    resources: [
-      "apiservicebindings",
-      "apiserviceexportrequests",
-      "apiserviceexports",
-      "apiservicenamespaces",
-      "clusterbindings",
-    ],
+    resources: ["apiserviceexportrequests", "apiserviceexports", "apiservicenamespaces", "clusterbindings"],
     verbs: all,
   },
-  { apiGroups: [bindGroup], resources: ["appclusterbindings"], verbs: [...read, "patch"] },
   {
     apiGroups: [bindGroup],
     resources: [
-      // Handed out to konnectors of the control-plane mode.
-      "apiservicebindings/status",
       "apiserviceexportrequests/status",
       "apiserviceexports/status",
       "apiservicenamespaces/status",
-      "appclusterbindings/status",
       "clusterbindings/status",
     ],
     verbs: ["get", "patch", "update"],
@@ -240,16 +230,19 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
-  // By name only. A copy of another type must be deleted, in control-plane mode.
-  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
-  // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.
-  { apiGroups: ["apps"], resources: ["deployments"], verbs: [...read, "create", "patch", "delete"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
-  { apiGroups: [""], resources: ["events"], verbs: ["create"] },
+  // Credentials of app clusters, whose names are the same in each cluster namespace.
   {
-    apiGroups: ["rbac.authorization.k8s.io"],
-    resources: ["roles"],
-    verbs: ["get", "create", "patch"],
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [kubeconfigKey, binderName],
+    verbs: ["get", "patch"],
+  },
+  // RBAC does not see the name of an object that is created; the admission policy sees the namespace.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["get", "watch", "create", "update", "patch"],
   },
   {
     // It hands out rights on kinds it does not know beforehand, which RBAC allows only with `bind` and `escalate`.
@@ -262,4 +255,20 @@ export const backendRules: readonly PolicyRule[] = [
     resources: ["rolebindings", "clusterrolebindings"],
     verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
   },
+];
+
+/**
+ * Rules that the backend needs besides `backendRules` to serve AppClusterBindings. One of these may name a Secret of any namespace, so they are
+ * given only where control-plane mode runs.
+ */
+export const controlPlaneModeRules: readonly PolicyRule[] = [
+  { apiGroups: [bindGroup], resources: ["appclusterbindings"], verbs: [...read, "patch"] },
+  { apiGroups: [bindGroup], resources: ["appclusterbindings/status"], verbs: ["get", "patch", "update"] },
+  // By name only. A copy of another type must be deleted.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "patch", "delete"] },
+  // The konnectors, and their Role.
+  { apiGroups: ["apps"], resources: ["deployments"], verbs: [...read, "create", "patch", "delete"] },
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles"], verbs: ["get", "create", "patch"] },
+  // It may hand out only rights that it holds itself.
+  ...controlPlaneConnectorRules,
 ];

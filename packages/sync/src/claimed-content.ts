@@ -3,6 +3,7 @@ import {
   claimedFromLabel,
   clusterNamespaceAnnotation,
   deliveredAnnotation,
+  isActingKey,
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
@@ -112,13 +113,15 @@ function propagated(
 ): Entries {
   const patterns = on === "consumer" ? propagation.toConsumer : propagation.toProvider;
   const own = on === "consumer" ? propagation.copyToProvider : propagation.copyToConsumer;
-  const isPropagated = (key: string): boolean =>
+  const isPropagated = (key: string, value: string): boolean =>
     on === "consumer"
       ? mayReachConsumer(key, patterns)
-      : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
+      : mayReachProvider(key, value) && (patterns === undefined || matchesAny(key, patterns));
+  // The control plane refuses also to remove what acts there, which an earlier agent brought.
+  const isKept = (key: string): boolean => on === "provider" && isActingKey(key);
   return {
     ...filter(source, isPropagated),
-    ...filter(copy, (key) => !isBookkeeping(key) && matchesAny(key, own)),
+    ...filter(copy, (key) => isKept(key) || (!isBookkeeping(key) && matchesAny(key, own))),
   };
 }
 
@@ -127,8 +130,14 @@ function isBookkeeping(key: string): boolean {
   return key.startsWith("kubectl.kubernetes.io/") || key.startsWith("klutch.anynines.com/");
 }
 
-function filter(entries: Entries | undefined, keep: (key: string) => boolean): Entries {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => keep(key)));
+/** Returns false for what never is propagated, and what the control plane would refuse together with the whole object. */
+function mayReachProvider(key: string, value: string): boolean {
+  const isHelms = key === "owner" && value === "helm";
+  return !isBookkeeping(key) && !isActingKey(key) && !isHelms;
+}
+
+function filter(entries: Entries | undefined, keep: (key: string, value: string) => boolean): Entries {
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key, value]) => keep(key, value)));
 }
 
 /** A merge patch that brings to the source what the copy's side may change in it; undefined when there is nothing. */
@@ -139,15 +148,19 @@ export function sourcePatch(
   copy: DynamicObject,
   markDelivered: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
-  const goesBack = (key: string, { copyToProvider, copyToConsumer }: MetadataPropagation): boolean =>
+  const goesBack = (
+    key: string,
+    value: string,
+    { copyToProvider, copyToConsumer }: MetadataPropagation,
+  ): boolean =>
     on === "consumer"
-      ? !isBookkeeping(key) && matchesAny(key, copyToProvider)
+      ? mayReachProvider(key, value) && matchesAny(key, copyToProvider)
       : mayReachConsumer(key, copyToConsumer);
   const changed = (
     from: Entries | undefined,
     to: Entries | undefined,
     propagation: MetadataPropagation,
-  ): Entries => filter(from, (key) => goesBack(key, propagation) && from?.[key] !== to?.[key]);
+  ): Entries => filter(from, (key, value) => goesBack(key, value, propagation) && value !== to?.[key]);
   const labels = changed(copy.metadata.labels, source.metadata.labels, permissionClaim.labels);
   const delivered: Entries =
     markDelivered && source.metadata.annotations?.[deliveredAnnotation] !== "true"

@@ -88,6 +88,27 @@ test("a copy that is as it should be causes no write; an edit or a removed key d
   }
 });
 
+test("labels on which tools of the control plane act go up neither with the object nor with a copy's changes, and stay where they are", () => {
+  const labels = { team: "a", grafana_dashboard: "1", "x.crossplane.io/y": "1", owner: "helm" };
+  const keysOf = (metadata: ObjectMeta | undefined): readonly string[] =>
+    Object.keys(metadata?.labels ?? {}).filter((key) => key !== claimedFromLabel);
+  const labelsOf = ({ step }: ClaimedPlan): readonly string[] =>
+    step !== undefined && "content" in step ? keysOf(step.content.metadata) : [];
+  const up = { permissionClaim: consumerOwned, consumer: onConsumer({ a: "x" }, { labels }) };
+  assert.deepEqual(labelsOf(plan(up)), ["team"]);
+  const marks = copyMarks("Consumer");
+  const earlier = onProvider({ a: "w" }, { ...marks, labels: { ...marks.labels, grafana_dashboard: "0" } });
+  assert.deepEqual(labelsOf(plan({ ...up, provider: earlier })), ["team", "grafana_dashboard"]);
+  const anyLabel = { ...providerOwned.labels, copyToProvider: ["*"] };
+  const copy = copyMarks("Provider");
+  const { step } = plan({
+    permissionClaim: { ...providerOwned, labels: anyLabel },
+    provider: onProvider({ a: "x" }),
+    consumer: onConsumer({ a: "x" }, { ...copy, labels: { ...copy.labels, ...labels } }),
+  });
+  assert.deepEqual(step?.do === "patch" ? step.patch : step, { metadata: { labels: { team: "a" } } });
+});
+
 test("an object of the consumer's own is a conflict and is left alone", () => {
   assert.deepEqual(plan({ provider: onProvider({}), consumer: onConsumer({}) }), { conflict: true });
   assert.deepEqual(plan({ consumer: onConsumer({}) }), {});

@@ -7,15 +7,17 @@ import {
   apiServiceExportRequests,
   type APIServiceNamespace,
   apiServiceNamespaces,
+  backendClaimsRoleName,
   binderName,
   consumerNamespace,
 } from "@klutch/api";
-import { namespaces } from "@klutch/kube-core";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import {
   installRights,
   isAllowed,
   namespaceObject,
+  roleBindingObject,
   seededRandom,
   type TestCluster,
   waitFor,
@@ -50,6 +52,8 @@ interface Account {
   readonly name: string;
   readonly user: string;
   readonly places: Places;
+  /** Account whose rights this one has, too; they are not listed again. Default: any account. */
+  readonly beyond?: Account;
 }
 
 const userOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
@@ -76,13 +80,20 @@ const konnector: Account = {
 };
 const backend: Account = {
   name: "backend",
-  user: userOf("klutch-backend", "klutch-backend"),
+  user: userOf("klutch-backend", "with-a-login"),
   places: [
     ["cluster-wide", undefined],
     ["a cluster namespace", tenants.a],
     ["a service namespace", serviceNamespace(tenants.a)],
     ...otherPlaces,
   ],
+};
+/** It runs in the fixture. */
+const inControlPlaneMode: Account = {
+  name: "backend in control-plane mode",
+  user: userOf("klutch-backend", "klutch-backend"),
+  places: [["cluster-wide", undefined]],
+  beyond: backend,
 };
 const tenant = (name: string, own: string, foreign: string): Account => ({
   name,
@@ -111,6 +122,7 @@ const ofPackage = (
 const inControlPlane = [
   anyone,
   backend,
+  inControlPlaneMode,
   tenant("tenant A", tenants.a, tenants.b),
   tenant("tenant B", tenants.b, tenants.a),
   ofPackage("provider-anynines", packageAccounts.provider),
@@ -124,7 +136,7 @@ for (const scope of ["Namespaced", "Cluster"] as const) {
   test(`with consumer scope ${scope} the rules of each account say what the authorizer answers`, async () => {
     await using fixture = await startBoundFixture(leaseCluster, { scope });
     await fixture.controlPlane.client.create(namespaces, namespaceObject("crossplane-system"));
-    await installRights(fixture.controlPlane.client, packageRights());
+    await installRights(fixture.controlPlane.client, [...packageRights(), ...rightsWithoutMode()]);
     const readRights = async (phase: Phase): Promise<void> => {
       await lookAt(fixture.appCluster, "app cluster", [anyone, konnector], scope, phase);
       await lookAt(fixture.controlPlane, "control plane", inControlPlane, scope, phase);
@@ -135,6 +147,14 @@ for (const scope of ["Namespaced", "Cluster"] as const) {
     await unbind(fixture);
     await readRights("unbound");
   });
+}
+
+/** The shipped rights of a backend that serves no AppClusterBindings. */
+function rightsWithoutMode(): readonly KubeObject[] {
+  const account = { namespace: "klutch-backend", name: "with-a-login" };
+  return ["klutch-backend", backendClaimsRoleName].map((name) =>
+    roleBindingObject({ name: `${name}-${account.name}` }, { kind: "ClusterRole", name }, account),
+  );
 }
 
 test("each account has exactly the rights in the reviewed file", async () => {
@@ -170,7 +190,9 @@ async function lookAt(
   const served = await discover(cluster.client);
   const common = layOut(await rightsOf(cluster.config, anyone.user), served);
   for (const account of accounts) {
+    const { beyond } = account;
     let wide: Cell["verbs"] = account === anyone ? new Map() : common;
+    if (beyond !== undefined) wide = layOut(await rightsOf(cluster.config, beyond.user), served);
     for (const [place, namespace] of account.places) {
       const rights = await rightsOf(cluster.config, account.user, namespace);
       const verbs = layOut(rights, served);

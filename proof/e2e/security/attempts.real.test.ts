@@ -25,6 +25,7 @@ import {
   crdObject,
   installKinds,
   installRights,
+  isAllowed,
   leaseCluster,
   objectOfType,
   roleBindingObject,
@@ -40,7 +41,7 @@ import { sendRaw } from "./raw-request.ts";
 
 const file = join(import.meta.dirname, "attempts.txt");
 const rewrite = "KLUTCH_REWRITE_ATTEMPTS=1 npm test -- proof/e2e/security/attempts";
-const shipped = join(import.meta.dirname, "../../../deploy/backend-rbac.yaml");
+const deploy = join(import.meta.dirname, "../../../deploy");
 const header = [
   "# What accounts of the control plane may do and are refused, with the shipped roles and policies in force. Written by:",
   `#   ${rewrite}`,
@@ -98,12 +99,13 @@ const tokens = "authentication.k8s.io/v1";
 
 /** The request of a row. */
 function requestOf(row: Body): Request {
-  const { create, patch, delete: removed, post, grant, konnector, ...body } = row;
+  const { create, get, patch, delete: removed, post, grant, konnector, ...body } = row;
   if (typeof post === "string") return { method: "POST", path: post };
   if (typeof grant === "string") return creation("ClusterRole", roleOf(grant, row));
   if (isRecord(konnector)) return creation("Deployment klutch-bind-default-app", konnectorOf(konnector, row));
   if (typeof create === "string") return creation(create, body);
-  const path = pathOf(String(patch ?? removed));
+  const path = pathOf(String(get ?? patch ?? removed));
+  if (get !== undefined) return { method: "GET", path };
   return patch === undefined ? { method: "DELETE", path } : { method: "PATCH", path, body };
 }
 
@@ -148,8 +150,10 @@ function konnectorOf(pod: Body, { container, template, spec: more }: Body): Body
   };
 }
 
+const inMode = "backend in control-plane mode";
 const accounts: Readonly<Record<string, readonly [namespace: string, name: string]>> = {
   backend: ["klutch-backend", "klutch-backend"],
+  [inMode]: ["klutch-backend", "klutch-backend"],
   "klutch-binder": ["cluster1", "klutch-binder"],
   "provider-anynines": [packageAccounts.provider.namespace, packageAccounts.provider.name],
   "function-klutch": [packageAccounts.function.namespace, packageAccounts.function.name],
@@ -164,6 +168,7 @@ test("each account may do, and is refused, exactly what the reviewed file says",
   const lines: string[] = [];
   const [table] = parseYamlDocuments(await readFile(join(import.meta.dirname, "attempts.yaml"), "utf8"));
   for (const [account, user] of Object.entries(accounts)) {
+    if (account === inMode) await giveRightsOfMode();
     for (const [what, row] of Object.entries(recordAt(table, account))) {
       const request = requestOf(recordAt(row));
       const own = await verdict(user, request, "system:authenticated");
@@ -223,11 +228,22 @@ const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "crossplane-system": {},
 };
 
+async function manifestsOf(name: string): Promise<readonly KubeObject[]> {
+  const documents = parseYamlDocuments(await readFile(join(deploy, name), "utf8"));
+  return documents.map((document) => decodeObject<KubeObject>(document, name));
+}
+
+async function giveRightsOfMode(): Promise<void> {
+  await installRights(client, await manifestsOf("control-plane-mode.yaml"));
+  const question = { verb: "get", group: "", resource: "secrets" };
+  await waitFor("the rights of the mode", () =>
+    isAllowed(client, "system:serviceaccount:klutch-backend:klutch-backend", question),
+  );
+}
+
 /** Installs the shipped manifests, an API that an operator offers, two tenants, and what others have in the cluster. */
 async function install(): Promise<void> {
-  const manifests = parseYamlDocuments(await readFile(shipped, "utf8")).map((document) =>
-    decodeObject<KubeObject>(document, shipped),
-  );
+  const manifests = await manifestsOf("backend-rbac.yaml");
   await installKinds(client, [...bindCrds, ...providerCrds]);
   const spec = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   for (const type of installed)

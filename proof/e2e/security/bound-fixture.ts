@@ -278,8 +278,11 @@ async function installControlPlane(
   isConfined: boolean,
 ): Promise<void> {
   for (const crd of crds) await client.create<KubeObject>(customResourceDefinitions, crd);
-  const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
-  const rights = shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml"));
+  const rights: KubeObject[] = [];
+  for (const name of ["backend-rbac.yaml", "control-plane-mode.yaml"]) {
+    const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", name), "utf8"));
+    rights.push(...shipped.map((object) => decodeObject<KubeObject>(object, name)));
+  }
   await installRights(client, rights);
   if (isConfined)
     await applyPolicies(

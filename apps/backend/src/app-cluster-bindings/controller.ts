@@ -7,10 +7,11 @@ import {
   type AppClusterBinding,
   appClusterBindings,
   clusterBindingName,
+  controlPlaneModeRoleName,
 } from "@klutch/api";
 import { deployments, keyOf, type KubeObject } from "@klutch/kube-core";
-import { type KubeClient } from "@klutch/kube";
-import { type Change, Controller, Informer } from "@klutch/kube-runtime";
+import { isForbidden, type KubeClient } from "@klutch/kube";
+import { type Change, Controller, Informer, type Runnable } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createAppClusterBindingReconcile } from "./reconciler.ts";
 import type { Caches, ControllerContext } from "../controller-context.ts";
@@ -36,6 +37,8 @@ export type AnyInformer = AsyncDisposable &
 export interface ControlPlane {
   readonly informers: readonly AnyInformer[];
   readonly controller: Controller;
+  /** Says at the start which role is missing. */
+  readonly rights: Runnable;
 }
 
 const yearMs = 365 * 86_400_000;
@@ -59,8 +62,33 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     return namespace === undefined ? [] : ownerKeyOf(namespace);
   });
   controller.watch(templates, () => [...objects.list()].map((binding) => keyOf(binding)));
-  return { informers: [objects, caches.serviceBindings, caches.deployments], controller };
+  return {
+    informers: [objects, caches.serviceBindings, caches.deployments],
+    controller,
+    rights: rightsCheck(options),
+  };
 }
+
+/** Logs what to do where the account lacks the role of the mode: its caches stay empty then, and the backend does not become ready. */
+function rightsCheck({ client, logger }: ControlPlaneOptions): Runnable {
+  return {
+    name: "control-plane-mode",
+    runs: "process",
+    async start({ signal }) {
+      const failure = await client.list(appClusterBindings, { limit: 1, signal }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      // The cache reports every other failure.
+      if (isForbidden(failure))
+        logger.error(missingRights, { role: controlPlaneModeRoleName, error: failure });
+    },
+  };
+}
+
+const missingRights =
+  "control-plane mode has no rights, so the backend does not become ready. Apply control-plane-mode.yaml of this release; " +
+  "the chart does it with controlPlaneMode: true";
 
 /** A konnector of the control plane uses its pod's account, so that no kubeconfig of the provider is issued for its namespace. */
 export function withoutControlPlane(issuer: CredentialIssuer, caches: Caches): CredentialIssuer {

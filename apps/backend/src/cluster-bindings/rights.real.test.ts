@@ -9,6 +9,8 @@ import {
   apiServiceExportTemplates,
   apiServiceNamespaces,
   binderName,
+  clusterBindingName,
+  clusterBindings,
   type PermissionClaim,
 } from "@klutch/api";
 import {
@@ -26,7 +28,7 @@ import {
   leaseCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { isForbidden } from "@klutch/kube";
+import { isForbidden, type KubeClient } from "@klutch/kube";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, ownClaim, templateObject, offerDatabases } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
@@ -242,6 +244,32 @@ test("a kind that operators do not offer costs a tenant the rights on it and no 
   await list(["example.org", "databases"], ["", "secrets"], ["", "configmaps"], ["example.org", "things"]);
   await waitFor("all rights", async () => (await verbs("unlisted", "configmaps", service)) === all);
   await waitFor("the template again", async () => (await offered()).startsWith("True"));
+});
+
+test("rights that are as they should be are not written again, also of a tenant that bound nothing", async () => {
+  const seen = { reads: 0, writes: 0 };
+  const counting: KubeClient = {
+    ...confined,
+    find(type, ref, options) {
+      if (type.kind === "ClusterRole" && ref.name === "klutch-binder-idle") seen.reads++;
+      return confined.find(type, ref, options);
+    },
+    apply(type, object, options) {
+      if (type.kind === "ClusterRole" && object.metadata.name === "klutch-binder-idle") seen.writes++;
+      return confined.apply(type, object, options);
+    },
+  };
+  const { stop } = await startBackend(stack, cluster, { flags: ["--control-plane-mode"], client: counting });
+  await createTenant(client, "idle", "idle#abc123");
+  for (const touched of ["1", "2", "3"]) {
+    const before = seen.reads;
+    const ref = { namespace: "idle", name: clusterBindingName };
+    await client.mergePatch(clusterBindings, ref, { metadata: { labels: { touched } } });
+    await waitFor("the next reconcile", () => seen.reads > before);
+  }
+  await stop();
+  // Backends of other tests run, too, and one of them may have made the role.
+  assert.ok(seen.writes <= 1, `${seen.writes} writes`);
 });
 
 test("namespaces of an earlier release get pod security, and a level that an operator chose stays", async () => {

@@ -1,13 +1,19 @@
 /** The konnector between two real API servers: permission claims of every kind, isolation modes, warnings, long names. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
   apiServiceExports,
+  binderName,
+  binderPolicyManifests,
   consumerNamespace,
+  fieldManager,
+  offerVerb,
   type PermissionClaim,
   resourceOwnerAnnotation,
+  serviceNamespaceAnnotation,
   serviceNamespaceName,
 } from "@klutch/api";
 import {
@@ -19,7 +25,16 @@ import {
   namespaces,
   secrets,
 } from "@klutch/kube-core";
-import { secretObject, waitFor } from "@klutch/kube-testing";
+import { isForbidden } from "@klutch/kube";
+import {
+  applyPolicies,
+  installRights,
+  roleBindingObject,
+  roleObject,
+  secretObject,
+  unlimitedClient,
+  waitFor,
+} from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
@@ -312,3 +327,69 @@ test("a namespace whose mirror would have too long a name is mapped, and its obj
   assert.ok((found.metadata.namespace ?? "").length <= 63);
   assert.ok((await binding(widgets.name)) !== undefined);
 });
+
+test("labels and annotations on which tools of the control plane act stay out of it, and the rest of the object crosses", async () => {
+  const ref = { namespace: tenantNamespace, name: widgets.name };
+  await provider.client.mergePatch(apiServiceExports, ref, { spec: { permissionClaims: claimed } });
+  await answerNow(answer("Accepted"));
+  const map = (name: string, metadata: object, data = { a: "1" }): DynamicObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: "app", name, ...metadata },
+    data,
+  });
+  // A copy with such a label that the agent wrote before the control plane refused it.
+  await consumer.client.create(configMaps, map("earlier", {}));
+  const { metadata, ...fields } = await waitFor("the copy", () => onProvider(configMaps, "earlier"));
+  const { name, namespace, annotations, labels } = metadata;
+  const copy = {
+    ...fields,
+    metadata: { name, namespace, annotations, labels: { ...labels, grafana_dashboard: "1" } },
+  };
+  await provider.client.apply(configMaps, copy, { fieldManager, force: true });
+  await confineTenant();
+  const acting = {
+    labels: { team: "a", "argocd.argoproj.io/secret-type": "cluster", owner: "helm" },
+    annotations: {
+      note: "b",
+      "crossplane.io/paused": "true",
+      "replicator.v1.mittwald.de/replicate-to": "kube-system",
+    },
+  };
+  await consumer.client.create(configMaps, map("acting", acting));
+  const crossed = await waitFor("the ConfigMap on the provider", () => onProvider(configMaps, "acting"));
+  const keysOf = (object: DynamicObject, keys: object): readonly string[] =>
+    Object.keys(keys).filter((key) =>
+      [object.metadata.labels, object.metadata.annotations].some((entries) => key in (entries ?? {})),
+    );
+  const all = { ...acting.labels, ...acting.annotations };
+  assert.deepEqual(keysOf(crossed, all), ["team", "note"]);
+  await create(widgets.type, widget(widgets.type, "acting", {}, acting));
+  const bound = await waitFor("the claim on the provider", () => onProvider(widgets.type, "acting"));
+  assert.deepEqual(keysOf(bound, { "crossplane.io/paused": "" }), []);
+  await consumer.client.mergePatch(configMaps, { namespace: "app", name: "earlier" }, { data: { a: "2" } });
+  const changed = await waitFor("the change of the earlier copy", async () => {
+    const found = await onProvider(configMaps, "earlier");
+    return isDeepStrictEqual(found?.["data"], { a: "2" }) ? found : undefined;
+  });
+  assert.equal(changed.metadata.labels?.["grafana_dashboard"], "1");
+});
+
+/** Puts the policy of app clusters' accounts in force, with everything on the list of offers. */
+async function confineTenant(): Promise<void> {
+  const { client } = provider;
+  const mark = { [serviceNamespaceAnnotation]: `${tenantNamespace}/app` };
+  await client.mergePatch(namespaces, { name: serviceNamespace }, { metadata: { annotations: mark } });
+  const offers = [{ apiGroups: ["*"], resources: ["*"], verbs: [offerVerb] }];
+  const account = { namespace: "klutch-backend", name: "klutch-backend" };
+  await installRights(client, [
+    roleObject({ name: "offers" }, offers),
+    roleBindingObject({ name: "offers" }, { kind: "ClusterRole", name: "offers" }, account),
+  ]);
+  await applyPolicies(client, binderPolicyManifests);
+  await using tenant = unlimitedClient(provider, { namespace: tenantNamespace, name: binderName });
+  const probe = secretObject("default", "probe", {});
+  await waitFor("the policy to be in force", () =>
+    tenant.create(secrets, probe, { dryRun: true }).then(() => false, isForbidden),
+  );
+}

@@ -2,6 +2,7 @@
  * Limits what the accounts of app clusters (`klutch-binder`, in any namespace) may write in the control plane, whatever roles the backend gave
  * them: kinds that operators offer, in the tenant's own namespaces, and nothing on which a controller of the control plane would act.
  */
+import { actingKeys } from "../crossing-keys.ts";
 import type { Manifest } from "../konnector-manifests.ts";
 import {
   binderName,
@@ -14,22 +15,6 @@ import { crossingSecretTypes } from "../secret-types.ts";
 import { accountPolicyManifests, entriesOf, listed } from "./policy.ts";
 
 const policyName = "klutch-binder";
-/**
- * Beginnings of labels and annotations on Secrets and ConfigMaps by which tools of a control plane act. Those that only say where an object comes
- * from, such as `helm.sh/chart`, are not among them: agents in Go copy them.
- */
-const actingKeys: readonly string[] = [
-  "argocd.argoproj.io/secret-type",
-  "cert-manager.io/allow-direct-injection",
-  "grafana_",
-  "jenkins.io/",
-  "k8s-sidecar-",
-  "kubed.appscode.com/",
-  "kubernetes.io/service-account.",
-  "reflector.v1.k8s.emberstack.com/",
-  "replicator.v1.mittwald.de/",
-  "sealedsecrets.bitnami.com/sealed-secrets-key",
-];
 /** Parts of a spec in which Crossplane records what it made of a claim. */
 const references = ["resourceRef", "resourceRefs", "claimRef"];
 

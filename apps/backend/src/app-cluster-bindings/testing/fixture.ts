@@ -6,6 +6,8 @@ import {
   apiServiceExportTemplates,
   backendClaimsRoleName,
   backendRules,
+  controlPlaneModeRoleName,
+  controlPlaneModeRules,
   bindCrds,
   deployRule,
   shippedOffers,
@@ -146,12 +148,13 @@ async function createAccount(client: KubeClient): Promise<void> {
   await client.create(serviceAccounts, serviceAccountObject(account));
   for (const [name, rules] of [
     [account.name, backendRules],
+    [controlPlaneModeRoleName, controlPlaneModeRules],
     ["klutch-binder", binderRules],
     [backendClaimsRoleName, [...shippedOffers(offered), deployRule("example.org/konnector")]],
   ] as const) {
     await client.create(clusterRoles, roleObject({ name }, rules));
   }
-  for (const name of [account.name, backendClaimsRoleName]) {
+  for (const name of [account.name, controlPlaneModeRoleName, backendClaimsRoleName]) {
     const binding = roleBindingObject({ name }, { kind: "ClusterRole", name }, account);
     await client.create(clusterRoleBindings, binding);
   }
