@@ -26,6 +26,8 @@ export interface AgentOptions {
   readonly tamper?: Tamper | undefined;
   /** Changes the objects in the provider's answers and watches. */
   readonly distort?: Distort | undefined;
+  /** Changes the objects that the agent reads in its app cluster, to see that the observers notice a bad agent. */
+  readonly misread?: Distort | undefined;
   /** Asked at each list of the provider whether it never comes to an end. Default: it does. */
   readonly isEndless?: (() => boolean) | undefined;
   /** Default 1000. */
@@ -106,7 +108,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       return observed(client, {
         mortal,
         change: (verb, type, body) => (tamper === undefined ? body : tamper(side, verb, type, body)),
-        distort: (side === "provider" ? options.distort : undefined) ?? ((_type, object) => object),
+        distort: (side === "provider" ? options.distort : options.misread) ?? ((_type, object) => object),
         isEndless: (side === "provider" ? options.isEndless : undefined) ?? (() => false),
         onWrite: (verb, type, { namespace, name = "" }, body) => {
           // The lease's own client has no guard, and what it writes is no work.

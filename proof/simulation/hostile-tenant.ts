@@ -47,7 +47,7 @@ export interface LyingTenant {
   readonly random: Random;
 }
 
-type Deed = (fixture: LyingTenant) => Promise<string>;
+export type Deed = (fixture: LyingTenant) => Promise<string>;
 
 /** Does one harmful thing and describes it. Throws when a server refuses it. */
 export async function doLie(fixture: LyingTenant): Promise<string> {
@@ -228,10 +228,15 @@ const removeOnProvider: Deed = async (fixture) => {
   return `${removed} on the provider`;
 };
 
-/** Lists the deeds, and how often each is done. */
-const deeds = weighted<Deed>([
+/** The deeds that need only bound kinds, and how often each is done. */
+export const claimLies: readonly (readonly [Deed, number])[] = [
   [changeClaim, 3],
   [makeClaim, 2],
+];
+
+/** Lists the deeds, and how often each is done. */
+const deeds = weighted<Deed>([
+  ...claimLies,
   [changeOnConsumer, 2],
   [makeNamespace, 1],
   [answerItself, 2],

@@ -1,6 +1,6 @@
 /**
  * `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a
- * provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm;
+ * provider that means harm, `--keep-exports` when it leaves its exports as they are, `--taken-over` with an agent in foreign hands besides; `--liar` for an app cluster that means harm;
  * `--naive-store` for agents that know nothing of digests.
  */
 import { fork } from "node:child_process";
@@ -20,6 +20,7 @@ const defaults = {
   seed: 0,
   story: false,
   hostile: false,
+  "taken-over": false,
   "keep-exports": false,
   liar: false,
   "naive-store": false,
@@ -29,6 +30,7 @@ type Options = typeof defaults;
 
 function run(seed: number, options: Options): Promise<SimulationResult> {
   if (options.liar) return simulateTenant(seed);
+  if (options["taken-over"]) return simulateHostile(seed, { takenOver: true });
   if (options.hostile) return simulateHostile(seed, { withExports: !options["keep-exports"] });
   return simulate(seed, { naiveStore: options["naive-store"] });
 }

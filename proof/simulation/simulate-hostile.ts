@@ -21,19 +21,24 @@ import {
   secrets,
   textAt,
 } from "@klutch/kube-core";
-import type { AgentWrite, SimulatedAgent } from "./agent.ts";
+import type { AgentWrite, Distort, SimulatedAgent } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { reasonOf } from "./deeds.ts";
 import { doHarm, endlessNow, forbiddenNamespaces, lieAbout, lonelyNamespace } from "./hostile-provider.ts";
 import { misplaced, ProviderWords } from "./places.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulationResult, Stage } from "./stage.ts";
+import { doForge } from "./taken-over.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import { act, type Ledger, lostEdits } from "./users.ts";
 
 export interface HostileOptions {
   /** Changes exports, too. Default true. */
   readonly withExports?: boolean | undefined;
+  /** The first app cluster has an agent in foreign hands besides its own. Default false. */
+  readonly takenOver?: boolean | undefined;
+  /** For the healthy agents, to see that the checks notice a bad one. */
+  readonly misread?: Distort | undefined;
 }
 
 const checkEveryMs = 5_000;
@@ -50,7 +55,7 @@ interface Cluster {
 export async function simulateHostile(seed: number, options: HostileOptions = {}): Promise<SimulationResult> {
   const stage = new Stage(seed);
   const { client, clock, provider, random, record } = stage;
-  const monitor = hostileMonitor(stage, providerObjectsLimit);
+  const monitor = hostileMonitor(stage, providerObjectsLimit, options.takenOver);
   const clusters: Cluster[] = [];
   const tenants = await stage.prepare(async (tenant, index) => {
     await putCanaries(tenant.direct);
@@ -61,6 +66,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
       distort: lieAbout(seededRandom(seed + index * 2_000)),
       isEndless: endlessNow(seededRandom(seed + index * 3_000)),
       providerObjectsLimit,
+      misread: options.misread,
       judge: (write) => monitor.wrote(tenant, write),
     });
     clusters.push({ tenant, ledger: new Map(), agent });
@@ -76,6 +82,11 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
       record(`the provider is refused: ${reasonOf(error, 120)}`);
     }
   };
+  const [liar, victim] = tenants;
+  const forge = async (): Promise<void> =>
+    record(
+      `the agent in foreign hands ${await doForge({ liar, victim, client, provider, random }).catch(reasonOf)}`,
+    );
   const work = async (): Promise<void> => {
     const cluster = clusters[Math.floor(random() * clusters.length)];
     if (cluster === undefined) return;
@@ -86,11 +97,15 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     record(`${tenant.name}: ${done}`);
   };
   const check = (): void => tenants.forEach((tenant) => monitor.check(tenant));
-  const trouble = stage.trouble(1_500, () => (random() < 0.6 ? harm() : work()));
+  const trouble = stage.trouble(1_500, () =>
+    options.takenOver === true && random() < 0.4 ? forge() : random() < 0.6 ? harm() : work(),
+  );
   await clock.resolve(Promise.all([trouble, stage.watchOver(checkEveryMs, check)]));
   await clock.advance(quietMs);
   check();
-  for (const { tenant, ledger } of clusters) lostEdits(tenant, ledger).forEach(stage.say);
+  // Bound objects are open to the hand of the agent.
+  for (const { tenant, ledger } of clusters)
+    if (tenant !== liar || options.takenOver !== true) lostEdits(tenant, ledger).forEach(stage.say);
   await stage.end(clusters.map(({ agent }) => agent));
   return stage.result();
 }
@@ -114,7 +129,7 @@ async function putCanaries(direct: KubeClient): Promise<void> {
 }
 
 /** Sees each write before it is made, and what both sides hold when it is asked; tells the stage what must not have been. */
-function hostileMonitor(stage: Stage, limit: number) {
+function hostileMonitor(stage: Stage, limit: number, takenOver = false) {
   const words = new ProviderWords(stage.provider);
   /** An agent is about to write. */
   const wrote = (tenant: SimulatedTenant, write: AgentWrite): void => {
@@ -157,7 +172,8 @@ function hostileMonitor(stage: Stage, limit: number) {
         for (const { reason, message } of recordsAt(object.status, "conditions"))
           if (control.test(`${textAt(reason)}${textAt(message)}`))
             say(`${type.plural} ${object.metadata.name ?? ""} shows ${JSON.stringify([reason, message])}`);
-        if (object.metadata.annotations?.[adoptedAnnotation] === "true")
+        // A hand in the app cluster marks claims as it likes.
+        if (object.metadata.annotations?.[adoptedAnnotation] === "true" && !takenOver)
           checkKeys(object, (key) => say(`${type.plural} ${object.metadata.name ?? ""} brought ${key}`));
       }
     checkOwn(consumer, say);

@@ -2,6 +2,12 @@
 
 /** A whole number of 16 digits or more: it may not fit a double. May also match inside a string, which only costs time. */
 const longNumber = /[[:,]\s*-?\d{16}/;
+
+/** Returns true for text that `parseExactJson` parses the slow way: by recursion, in three times the memory and ten times the time. */
+export function hasLongNumber(text: string): boolean {
+  return longNumber.test(text);
+}
+
 const wholeNumber = /^-?\d+$/;
 
 /** Parts of the JSON text access proposal that the compiler's library does not know. */
@@ -18,7 +24,7 @@ const exactJson = JSON as unknown as {
  * digit by digit, so that an object can be forwarded unchanged; do not compute with it. Throws `SyntaxError` for text that is not JSON.
  */
 export function parseExactJson(text: string): unknown {
-  if (!longNumber.test(text)) return JSON.parse(text);
+  if (!hasLongNumber(text)) return JSON.parse(text);
   return exactJson.parse(text, (_key, value, { source = "" }) =>
     typeof value === "number" && !Number.isSafeInteger(value) && wholeNumber.test(source)
       ? exactJson.rawJSON(source)

@@ -14,7 +14,7 @@ export * from "./conditions.ts";
 export { contains, containsEqualLists } from "./contains.ts";
 export { isDnsLabel, isDnsSubdomain, maxLabelLength, maxSubdomainLength } from "./dns-name.ts";
 export { parseDuration } from "./duration.ts";
-export { parseExactJson } from "./exact-json.ts";
+export { hasLongNumber, parseExactJson } from "./exact-json.ts";
 export { Heap, type HeapEntry } from "./heap.ts";
 export { isRecord } from "./is-record.ts";
 export { jsonEqual } from "./json-equal.ts";

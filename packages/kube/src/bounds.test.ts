@@ -52,6 +52,18 @@ test("one object of a list that must not be parsed is left out, and the others a
   assert.deepEqual(told, ["is nested more than 200 levels deep", "has more than 400000 values"]);
 });
 
+test("an object with a number beyond 2^53, which takes a slower way of parsing, is left out when it is nested too deep, however short", () => {
+  const long = ',"n":12345678901234567';
+  const text = listOf(named("a", long), named("deep", `${long},"status":${deep(3_000)}`));
+  const { items } = decodeList(text, "list things", "Thing");
+  assert.deepEqual(
+    items.map(({ metadata }) => metadata.name),
+    ["a"],
+  );
+  const wide = `[12345678901234567${",1".repeat(500_000)}]`;
+  assert.throws(() => parseJson(wide, "get Thing a"), { code: "TooLarge" });
+});
+
 test("a page whose objects have too many values together is too large, so that it is requested again with fewer", () => {
   const half = `${padding},"status":[${"1,".repeat(250_000)}1]`;
   assert.throws(() => decodeList(listOf(named("a", half), named("b", half)), "list things", "Thing"), {
@@ -92,3 +104,104 @@ test("of any list, whatever its strings hold, exactly the objects beyond a bound
     { numRuns: 15 },
   );
 });
+
+/** Counts what the parser made, not by recursion. */
+function sizeOf(parsed: unknown): { readonly values: number; readonly levels: number } {
+  let [values, levels] = [1, 0];
+  const open: [value: unknown, level: number][] = [[parsed, 0]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [value, above] = next;
+    if (typeof value !== "object" || value === null) continue;
+    levels = Math.max(levels, above + 1);
+    const parts = Object.values(value);
+    values += parts.length;
+    for (const part of parts) if (typeof part === "object") open.push([part, above + 1]);
+  }
+  return { values, levels };
+}
+
+/** JSON text of any value, written as a hostile server may: escapes, white space, keys that repeat, brackets in strings. */
+const jsonText = fc.letrec<{ value: string }>((tie) => {
+  const escaped = (text: string): string =>
+    `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`;
+  const units = fc.oneof(
+    fc.constantFrom("[", "]", "{", "}", ",", '"', "\\", "\\u005b"),
+    fc.string({ unit: "binary" }),
+  );
+  const string = fc
+    .tuple(fc.array(units, { maxLength: 12 }), fc.boolean(), fc.constantFrom(0, 20, 40))
+    .map(([parts, isEscaped, padding]) => {
+      const text = `${"x".repeat(padding)}${parts.join("")}`;
+      return isEscaped ? escaped(text) : JSON.stringify(text);
+    });
+  const space = fc.constantFrom("", " ", "\n\t");
+  const key = fc.oneof(
+    fc.constantFrom('"items"', '"metadata"', '"__proto__"', '"\\u0069tems"', '""'),
+    string,
+  );
+  const parts = fc.array(fc.tuple(space, key, tie("value")), { maxLength: 5 });
+  const join = (texts: readonly string[]): string => texts.join(",");
+  return {
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom("null", "true", "-0.0e-5", "12345678901234567", "1E400", "[]", "{}"),
+      string,
+      parts.map((all) => `{${join(all.map(([gap, name, value]) => `${gap}${name}${gap}:${value}${gap}`))}}`),
+      parts.map((all) => `[${join(all.map(([gap, , value]) => `${gap}${value}${gap}`))}]`),
+    ),
+  };
+}).value;
+/** Has every text looked at. */
+const looked = "12345678901234567";
+
+test("no text is parsed to more levels or values than the bounds, and none within them is refused for its levels", () => {
+  const nests = fc.array(fc.constantFrom<[string, string]>(["[", "]"], ['{"a":', "}"]), {
+    minLength: 180,
+    maxLength: 203,
+  });
+  fc.assert(
+    fc.property(jsonText, jsonText, nests, (before, inner, around) => {
+      const [opens, closes] = [around.map(([open]) => open), around.map(([, close]) => close).toReversed()];
+      const text = `[${looked},${before},${opens.join("")}${inner}${closes.join("")}]`;
+      const excess = excessIn(text);
+      if (levelsOf(text) > 200) assert.match(excess ?? "", /200 levels/);
+      // Of keys that repeat the last one counts for the parser.
+      if (around.length < 190) assert.equal(excess, undefined);
+    }),
+    { numRuns: 300 },
+  );
+  fc.assert(
+    fc.property(jsonText, fc.nat(60), (inner, fewer) => {
+      const text = `[${looked},${inner}${",1".repeat(400_000 - fewer)}]`;
+      if (sizeOf(JSON.parse(text)).values > 400_000) assert.match(excessIn(text) ?? "", /400000 values/);
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test("no list is parsed to more levels or values than the bounds, whatever stands before, in, beside or instead of its items", () => {
+  const nested = fc
+    .tuple(jsonText, fc.integer({ min: 190, max: 203 }))
+    .map(([text, levels]) => `${"[".repeat(levels)}${text}${"]".repeat(levels)}`);
+  const part = fc.tuple(
+    fc.constantFrom("items", "metadata", "\\u0069tems"),
+    fc.array(fc.oneof(jsonText, nested), { maxLength: 4 }),
+    fc.boolean(),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 4 }), (parts) => {
+      const members = parts.map(
+        ([key, all, isList]) => `"${key}":${isList ? `[${all.join(",")}]` : (all[0] ?? "7")}`,
+      );
+      const text = `{${[`"n":${looked}`, ...members].join(",")}}`;
+      const parsable = parsableList(text, "list");
+      assert.ok(levelsOf(parsable) <= 200, text);
+      if (!text.includes("[".repeat(190))) assert.equal(parsable, text);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function levelsOf(text: string): number {
+  return sizeOf(JSON.parse(text)).levels;
+}

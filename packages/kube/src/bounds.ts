@@ -3,6 +3,7 @@
  * keeps later steps busy for minutes. Text of the usual length cannot do harm while it is parsed and is not looked at: the fast path costs nothing.
  * Caches weigh what they keep (packages/kube-runtime/src/cache/weight.ts).
  */
+import { hasLongNumber } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 
 /** Levels of objects and lists within each other. CustomResourceDefinitions, the deepest objects of Kubernetes, have some forty. */
@@ -11,6 +12,8 @@ const mostLevels = 200;
 const mostValues = 400_000;
 /** A little more than a page that is asked for (pages.ts): parsed it takes some 60 MiB, whatever it holds. */
 const harmlessLength = 2.25 * 1024 * 1024;
+/** Text with a number that is kept digit by digit is looked at however short: parsing it takes a recursion for each level. */
+const isHarmless = (text: string): boolean => text.length < harmlessLength && !hasLongNumber(text);
 /** Level of the objects in the `items` of a list. */
 const itemLevel = 3;
 
@@ -23,7 +26,7 @@ interface Bad {
 
 /** Returns the bound that a text exceeds, in words that follow its name; undefined for one that may be parsed. */
 export function excessIn(text: string): string | undefined {
-  if (text.length < harmlessLength) return undefined;
+  if (isHarmless(text)) return undefined;
   const { values, levels } = scan(text, undefined);
   return excessOf(values, levels);
 }
@@ -37,7 +40,7 @@ export function parsableList(
   what: string,
   onLeftOut: (excess: string) => void = () => undefined,
 ): string {
-  if (text.length < harmlessLength) return text;
+  if (isHarmless(text)) return text;
   const bad: Bad[] = [];
   const { values, levels } = scan(text, bad);
   if (values > mostValues)

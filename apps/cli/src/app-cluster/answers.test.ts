@@ -6,8 +6,10 @@ import {
   bindingRules,
   boundApiRoleManifests,
   consumerNamespace,
+  konnectorScopeOf,
 } from "@klutch/api";
 import type { PolicyRule, Role } from "@klutch/kube-core";
+import fc from "fast-check";
 import { answersOf } from "./answers.ts";
 import type { Grant } from "./rights.ts";
 
@@ -86,4 +88,61 @@ test("a record that is no list of claims gives nothing but what the roles give",
     };
     assert.deepEqual(answersOf(binding(claim), broken, []).claims, [], text);
   }
+});
+
+test("whatever a binding says, the claims that are believed give no right beyond the record, and all of the record is believed", () => {
+  const words = fc.uniqueArray(fc.constantFrom("a", "b", "*"), { minLength: 1 });
+  const keys = fc.constantFrom([{ pattern: "team" }], [{ pattern: "*" }]);
+  const optional = { requiredKeys: [] };
+  const selector = fc.record(
+    {
+      owner: fc.constantFrom("Provider" as const, "Consumer" as const),
+      names: words,
+      namespaces: words,
+      labelSelectors: fc.constantFrom([{ a: "b" }], [{}]),
+      fieldSelectors: fc.constant(["type=example.org/odd"]),
+    },
+    optional,
+  );
+  const answered: fc.Arbitrary<AnsweredPermissionClaim> = fc.record(
+    {
+      group: fc.constant(""),
+      resource: fc.constantFrom("secrets", "configmaps"),
+      version: fc.constant("v1"),
+      state: fc.constant("Accepted"),
+      selector,
+      autoAdopt: fc.boolean(),
+      create: fc.record({ replaceExisting: fc.boolean() }, optional),
+      read: fc.record({ labels: keys, annotations: keys, labelsOnProviderOwnedObjects: keys }, optional),
+      update: fc.record(
+        { fields: fc.constantFrom(["data.a"], ["data"]), labels: keys, labelsOnConsumerOwnedObjects: keys },
+        optional,
+      ),
+    },
+    { requiredKeys: ["group", "resource", "version", "state"] },
+  );
+  const rightsOf = (claims: readonly AnsweredPermissionClaim[]): ReadonlySet<string> => {
+    const scope = konnectorScopeOf([{ name: "widgets.example.org", claims }]);
+    const rules = bindingRules(widgets, claims).flatMap(({ resources = [], resourceNames = ["*"], verbs }) =>
+      resources.flatMap((one) =>
+        resourceNames.flatMap((name) => verbs.map((verb) => `${verb} ${one} ${name}`)),
+      ),
+    );
+    return new Set([...scope.claims, ...scope.secretTypes, ...rules]);
+  };
+  fc.assert(
+    fc.property(fc.array(answered, { maxLength: 3 }), fc.array(answered), (recorded, forged) => {
+      // Each forged claim is also tried as a change of a recorded one.
+      const changed = forged.flatMap((one) =>
+        recorded.map((claim) => ({ ...claim, update: one.update, selector: one.selector })),
+      );
+      const all = binding(...recorded, ...forged, ...changed);
+      const { claims } = answersOf(all, roleFor(...recorded), [
+        grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]),
+      ]);
+      assert.deepEqual(rightsOf(claims).difference(rightsOf(recorded)), new Set());
+      assert.deepEqual(claims.slice(0, recorded.length), recorded);
+    }),
+    { numRuns: 300 },
+  );
 });

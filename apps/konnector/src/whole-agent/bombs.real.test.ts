@@ -233,6 +233,7 @@ for (const [what, next] of Object.entries(modes)) {
 test("a list without an end is told on the binding, and the honest binding stays ready", async () => {
   mode = { list: endless, watch: gone };
   await restart();
+  // A new connection has 30 seconds for its first lists (`syncTimeoutMs`); one that stands tells it after three (stalls.ts).
   const told = await waitFor("the endless list to be told", async () => {
     const conditions = conditionsOf(await binding(gizmos.name));
     return conditions.find(({ message = "" }) => /list \w+: the server sent/.test(message));
@@ -249,6 +250,9 @@ test("a developer's claim that is nested in thousands of levels holds up no othe
   const levels = Array.from({ length: 5_000 });
   const deepSpec = levels.reduce<unknown>((inner) => [inner], 7);
   await consumer.client.create(widgets.type, widget(widgets.type, "deep", { deep: deepSpec }));
+  // A whole number of 17 digits takes the parser a recursion for each level. The server stores it; the client does not read the answer.
+  const exact = widget(widgets.type, "exact", { deep: deepSpec, beyond: 1e16 });
+  await assert.rejects(consumer.client.create(widgets.type, exact), { code: "TooLarge" });
   await createSynced(widgets.type, "after-deep");
   await restart();
   await createSynced(widgets.type, "after-restart");

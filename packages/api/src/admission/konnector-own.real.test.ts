@@ -29,8 +29,9 @@ const gadgets: ResourceType = { ...widgets, plural: "gadgets", kind: "Gadget" };
 
 await agent.create(secrets, secret("klutch-bind", "kubeconfig-abc"));
 let attempts = 0;
-await confine(konnectorScopeOf([{ name: "widgets.example.org", claims: [] }]), () =>
-  agent.create(secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden),
+await confine(
+  konnectorScopeOf(["widgets", "leases"].map((plural) => ({ name: `${plural}.example.org`, claims: [] }))),
+  () => agent.create(secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden),
 );
 await agent.create(customResourceDefinitions, crd(widgets));
 
@@ -171,9 +172,20 @@ test("an API's definition takes no word by which kubectl finds a built-in kind; 
   await refused(rename({ categories: ["pods"] }), reason);
   await refused(rename({ categories: ["all"] }), reason);
   await refused(rename({ singular: "deployment" }), reason);
+  await refused(rename({ shortNames: ["vac"] }), reason);
+  await refused(rename({ categories: ["endpointslices"] }), reason);
   await rename({ shortNames: ["wi"], categories: ["klutch"] });
   await admin.mergePatch(customResourceDefinitions, ref, { spec: { names: { shortNames: ["po"] } } });
   await rename({ categories: ["klutch", "managed"] });
+});
+
+test("an API that a person bound by a word of a built-in kind keeps the singular that follows, and gets no other", async () => {
+  const leases: ResourceType = { ...widgets, plural: "leases", kind: "Lease" };
+  const definition = crd(leases);
+  const names = { ...recordAt(definition.spec, "names"), singular: "secret" };
+  const forged = { ...definition, spec: { ...recordAt(definition.spec), names } };
+  await refused(agent.create(customResourceDefinitions, forged), /words of built-in kinds/);
+  await agent.create(customResourceDefinitions, definition);
 });
 
 test("the definition of bindings is not the agent's: neither its schema nor its conversion nor its creation", async () => {

@@ -89,9 +89,13 @@ const keepsData =
   "[[object, oldObject], [oldObject, object]].all(pair, !(field in pair[0]) || pair[0][field].all(entry, (field + '.' + entry) in variables.fields || (field in pair[1] && entry in pair[1][field] && pair[0][field][entry] == pair[1][field][entry])))";
 const mayChangeField = `field == 'metadata' || ${isSameField} || field in variables.fields || (field in ['data', 'binaryData'] ? ${keepsData} : variables.fields.exists(path, path.startsWith(field + '.')))`;
 
+/** The same forms as in built-in-words.ts. */
+const follows = (singular: string, plural: string): string =>
+  `['', 's', 'es'].exists(end, ${plural} == ${singular} + end) || (${singular}.endsWith('y') && ${plural} == ${singular}.substring(0, ${singular}.size() - 1) + 'ies')`;
+
 /** Words that kubectl takes for the kind. The plural name, and a singular name that follows from it, are what a person bound. */
 const wordsOfKind = (crd: string): string =>
-  `((has(${crd}.spec.names.shortNames) ? ${crd}.spec.names.shortNames : []) + (has(${crd}.spec.names.categories) ? ${crd}.spec.names.categories : []) + (has(${crd}.spec.names.singular) && !(${crd}.spec.names.plural in variables.builtInWords) ? [${crd}.spec.names.singular] : []))`;
+  `((has(${crd}.spec.names.shortNames) ? ${crd}.spec.names.shortNames : []) + (has(${crd}.spec.names.categories) ? ${crd}.spec.names.categories : []) + (has(${crd}.spec.names.singular) && !(${follows(`${crd}.spec.names.singular`, `${crd}.spec.names.plural`)}) ? [${crd}.spec.names.singular] : []))`;
 
 /** The same with the lists as CEL writes them, for a template that fills them in. Types are all that may cross. */
 export function konnectorPolicyOf({

@@ -54,12 +54,14 @@ test("short names and categories of Kubernetes' own kinds, and what steers a ter
   const names = {
     ...good.spec.names,
     shortNames: ["po", "wd", "secret", "deploy", "pods", "ingresses", "networkpolicies", "posts"],
-    categories: ["all", "storage", "api-extensions"],
+    categories: ["all", "storage", "api-extensions", "pods"],
+    singular: "pod",
   };
   const versions = [{ ...version, deprecationWarning: "use\rv2", additionalPrinterColumns: [column] }];
   const { spec } = parseExport({ ...good, spec: { ...good.spec, names, versions } });
   assert.deepEqual(spec?.names.shortNames, ["wd", "posts"]);
   assert.deepEqual(spec.names.categories, ["storage"]);
+  assert.equal(spec.names.singular, undefined);
   assert.equal(spec.versions[0]?.deprecationWarning, "use v2");
   assert.deepEqual(spec.versions[0]?.additionalPrinterColumns, [
     { ...column, name: "Age [2J", description: "a b" },

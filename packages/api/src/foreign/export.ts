@@ -4,6 +4,7 @@
  */
 import { isDnsLabel, listAt, plainText, recordAt, valueAt } from "@klutch/kube-core";
 import { accepts, describeProblem, problemsOf } from "@klutch/schema";
+import { freeWords, isTakenSingular } from "../built-in-words.ts";
 import {
   type APIServiceExportSpec,
   type APIServiceExportStatus,
@@ -15,7 +16,6 @@ import {
 import { observedGenerationAnnotation } from "../names.ts";
 import { checkApiName } from "./api-name.ts";
 import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
-import { freeCategories, freeShortNames } from "./taken-names.ts";
 import { overweight, type WeightLimits } from "./weight.ts";
 
 /** An export that was read. */
@@ -145,10 +145,10 @@ function knownNames({
   return {
     kind: single,
     plural,
-    ...(singular === undefined ? {} : { singular }),
+    ...(singular === undefined || isTakenSingular(singular, plural) ? {} : { singular }),
     ...(listKind === undefined ? {} : { listKind }),
-    ...(shortNames === undefined ? {} : { shortNames: freeShortNames(shortNames) }),
-    ...(categories === undefined ? {} : { categories: freeCategories(categories) }),
+    ...(shortNames === undefined ? {} : { shortNames: freeWords(shortNames) }),
+    ...(categories === undefined ? {} : { categories: freeWords(categories) }),
   };
 }
 
