@@ -306,7 +306,10 @@ async function makeObjects(): Promise<void> {
       roleBindingObject({ namespace, name: binderName }, { kind: "ClusterRole", name }, binder),
     );
   const annotations = { "crossplane.io/paused": "true" };
-  const paused = objectOfType(databases, { namespace: "cluster1-team", name: "paused", annotations });
+  const finalizers = ["finalizer.apiextensions.crossplane.io"];
+  const place = { namespace: "cluster1-team", name: "paused" };
+  const spec = { resourceRef: { name: "its-composite" } };
+  const paused = objectOfType(databases, { ...place, annotations, finalizers }, { spec });
   await waitFor("the API to be served", () => client.create<DynamicObject>(databases, paused));
   // Of a version that is not served: the garbage collector leaves it alone.
   const owner = { apiVersion: "dataservices.anynines.com/v9", kind: "ServiceBinding", name: "b", uid: "1" };

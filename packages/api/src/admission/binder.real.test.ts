@@ -151,10 +151,26 @@ test("keys and references of Crossplane are neither set nor removed, and what Cr
     tenant.mergePatch(widgets, ref, { metadata: { annotations: { "crossplane.io/external-name": "x" } } }),
     reason,
   );
-  await refused(tenant.mergePatch(widgets, ref, { spec: { resourceRef: { name: "x" } } }), reason);
-  // An agent in Go sends a spec without it; Crossplane sets it again.
-  await tenant.mergePatch(widgets, ref, { spec: { resourceRef: null } });
+  for (const resourceRef of [{ name: "x" }, null])
+    await refused(tenant.mergePatch(widgets, ref, { spec: { resourceRef } }), reason);
+  // Agents apply their own fields, so those of Crossplane stay.
+  const applied = objectOfType(widgets, ref, { spec: { size: 3 } });
+  await tenant.apply(widgets, applied, { fieldManager: "konnector", force: true });
   await tenant.delete(widgets, ref);
+});
+
+test("finalizers of the control plane stay until its controllers take them off, also while an object is being deleted", async () => {
+  const ref = { namespace: team, name: "finalized" };
+  const finalizers = ["finalizer.apiextensions.crossplane.io", "example.org/stay"];
+  await admin.create(widgets, objectOfType(widgets, { ...ref, finalizers }));
+  const reason = /may not remove finalizers/;
+  const patch = (value: readonly string[] | null): Promise<unknown> =>
+    tenant.mergePatch(widgets, ref, { metadata: { finalizers: value } });
+  await refused(patch(null), reason);
+  await tenant.delete(widgets, ref);
+  for (const value of [null, [], ["example.org/stay"]]) await refused(patch(value), reason);
+  await tenant.mergePatch(widgets, ref, { spec: { size: 2 } });
+  await admin.mergePatch(widgets, ref, { metadata: { finalizers: null } });
 });
 
 test("a Secret on which the control plane would act is refused, by type and by key", async () => {

@@ -23,8 +23,9 @@ const unchanged = (field: string, test: string): string =>
   `(variables.${field}.all(key, !(${test}) || (key in variables.${field}Before && variables.${field}[key] == variables.${field}Before[key])) && variables.${field}Before.all(key, !(${test}) || key in variables.${field}))`;
 const isCrossplanes = "key.startsWith('crossplane.io/') || key.contains('.crossplane.io/')";
 const isActing = `${listed(actingKeys)}.exists(beginning, key.startsWith(beginning)) || ${isCrossplanes}`;
+/** Without its reference a claim gets a second composite, and nothing deletes the first. */
 const isSame = (parent: string, before: string, field: string): string =>
-  `(!('${field}' in ${parent}) || ('${field}' in ${before} && ${before}['${field}'] == ${parent}['${field}']))`;
+  `('${field}' in ${before} ? ('${field}' in ${parent} && ${before}['${field}'] == ${parent}['${field}']) : !('${field}' in ${parent}))`;
 
 /** The policy and its binding. */
 export const binderPolicyManifests: readonly Manifest[] = accountPolicyManifests({
@@ -92,7 +93,13 @@ export const binderPolicyManifests: readonly Manifest[] = accountPolicyManifests
     },
     {
       expression: `!variables.isObject || variables.isRemoval || (${references.map((field) => `${isSame("variables.spec", "variables.specBefore", field)} && ${isSame("variables.machinery", "variables.machineryBefore", field)}`).join(" && ")})`,
-      message: "an app cluster may not set what Crossplane records in a claim",
+      message: "an app cluster may not set or remove what Crossplane records in a claim",
+    },
+    {
+      expression:
+        "!variables.isShared || request.operation != 'UPDATE' || (has(oldObject.metadata.finalizers) ? oldObject.metadata.finalizers : []).all(name, has(object.metadata.finalizers) && name in object.metadata.finalizers)",
+      message:
+        "an app cluster may not remove finalizers, because controllers would leave behind what they made",
     },
   ],
 });
