@@ -186,13 +186,14 @@ for (const protocol of ["http", "https"]) {
       assert.ok(performance.now() - startedAt < 10_000);
     };
     await fc.assert(
-      fc.asyncProperty(fc.array(plan, { minLength: 40, maxLength: 60 }), async (some) => {
+      fc.asyncProperty(fc.array(plan, { minLength: 14, maxLength: 20 }), async (some) => {
         // A number is used once: what comes late is not taken for another.
         const first = plans.length;
         plans.push(...some);
+        // Few at a time: on a busy machine sixty handshakes take longer than the client waits.
         await Promise.all(some.map((one, index) => run(one, first + index)));
       }),
-      { numRuns: 6, endOnFailure: true },
+      { numRuns: 18, endOnFailure: true },
     );
     assert.ok(arrived.size > 100, `${arrived.size} requests arrived`);
   });
