@@ -17,10 +17,11 @@ import type { ListPage } from "./types.ts";
 export function parseJson(text: string, what: string): unknown {
   const excess = excessIn(text);
   if (excess !== undefined) throw new TransportError("TooLarge", `${what} ${excess}, so it is not read`);
-  return parse(text, what);
+  return parseJudged(text, what);
 }
 
-function parse(text: string, what: string): unknown {
+/** Parses text that `excessIn` or `parsableList` let pass. */
+export function parseJudged(text: string, what: string): unknown {
   try {
     return parseExactJson(text);
   } catch (cause) {
@@ -52,7 +53,7 @@ export function decodeList<T extends KubeObject>(
   onLeftOut?: (excess: string) => void,
 ): ListPage<T> {
   const parsable = parsableList(text, what, onLeftOut);
-  const value = parse(parsable, what);
+  const value = parseJudged(parsable, what);
   if (!isRecord(value) || !isRecord(value["metadata"]))
     throw new TransportError("Decode", `${what} is not a list`);
   const { metadata, apiVersion, items } = value;

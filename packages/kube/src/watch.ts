@@ -1,7 +1,7 @@
 /** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
 import { isRecord, type KubeObject, numberAt } from "@klutch/kube-core";
 import { excessIn } from "./bounds.ts";
-import { decodeObject, errorOf, parseJson } from "./decode.ts";
+import { decodeObject, errorOf, parseJudged } from "./decode.ts";
 import { TransportError, WatchStalledError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
 import type { WireResponse } from "./transport.ts";
@@ -41,7 +41,7 @@ export async function* decodeWatch<T extends KubeObject>(
 }
 
 function decodeEvent<T extends KubeObject>(line: string, what: string): WatchEvent<T> {
-  const event = parseJson(line, what);
+  const event = parseJudged(line, what);
   if (!isRecord(event)) throw new TransportError("Decode", `${what}: an event is not an object`);
   const { type, object } = event;
   switch (type) {

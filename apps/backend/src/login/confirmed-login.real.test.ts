@@ -23,44 +23,16 @@ import {
 } from "@klutch/api";
 import { createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { isRecord, type KubeObject, namespaces } from "@klutch/kube-core";
-import {
-  anyObject,
-  crdObject,
-  leaseCluster,
-  startBackendProcess,
-  TcpProxy,
-  waitFor,
-} from "@klutch/kube-testing";
+import { waitFor } from "@klutch/kube-testing";
 import { membersOf } from "../provisioning/members.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { oidcClient } from "../testing/login-fixture.ts";
-import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
+import { prepareReplicas } from "../testing/replicas.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await leaseCluster({ name: "confirmed-login" }));
+const { cluster, issuer, service, start } = await prepareReplicas(stack, "confirmed-login");
 const { client } = cluster;
-await installProvider(client, [
-  crdObject(databases, { properties: { spec: anyObject, status: anyObject }, hasStatus: true }),
-]);
-await offerDatabases(client);
-const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
-const callbackUrl = `${service.url}/callback`;
-const issuer = await startIdentityProvider(stack, { ...oidcClient, callbackUrl });
-const flags = [
-  `--oidc-issuer-url=${issuer}`,
-  `--oidc-issuer-client-id=${oidcClient.id}`,
-  `--oidc-issuer-client-secret=${oidcClient.secret}`,
-  `--oidc-callback-url=${callbackUrl}`,
-  `--cookie-signing-key=${Buffer.alloc(32, 7).toString("base64")}`,
-  "--lease-namespace=default",
-];
-const start = (name: string, ...more: string[]): ReturnType<typeof startBackendProcess> =>
-  startBackendProcess(cluster, { name, servesLogin: false, flags: [...flags, ...more] });
 const [first, second] = await Promise.all([start("one"), start("two")]);
-stack.use(first);
-stack.use(second);
 service.route(first.url);
 await waitFor("the offer", async () => (await fetch(`${second.url}/export`)).ok);
 
@@ -354,7 +326,7 @@ test("both ways are counted, and a backend can refuse the old one", async () => 
   const text = await (await fetch(`${first.probeUrl}/metrics`)).text();
   assert.match(text, /^klutch_logins_total\{way="confirmed"\} [1-9]/m);
   assert.match(text, /^klutch_logins_total\{way="redirect"\} [1-9]/m);
-  await using strict = await start("strict", "--require-confirmed-login");
+  const strict = await start("strict", "--require-confirmed-login");
   const begin = (url: string): Promise<Response> =>
     fetch(url.replace(service.url, strict.url), { redirect: "manual" });
   const refused = await begin(await earlierUrl(appCluster("strict"), 4321));

@@ -4,41 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import {
-  type BackendProcess,
-  crdObject,
-  anyObject,
-  startBackendProcess,
-  leaseCluster,
-  TcpProxy,
-  waitFor,
-} from "@klutch/kube-testing";
+import { waitFor } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
-import { startIdentityProvider } from "../testing/identity-provider.ts";
-import { oidcClient } from "../testing/login-fixture.ts";
-import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
+import { prepareReplicas } from "../testing/replicas.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await leaseCluster({ name: "handover" }));
-const crd = crdObject(databases, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
-await installProvider(cluster.client, [crd]);
-await offerDatabases(cluster.client);
-const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
-const callbackUrl = `${service.url}/callback`;
-const issuer = await startIdentityProvider(stack, { ...oidcClient, callbackUrl });
-
-async function startReplica(name: string): Promise<BackendProcess> {
-  const flags = [
-    `--oidc-issuer-url=${issuer}`,
-    `--oidc-issuer-client-id=${oidcClient.id}`,
-    `--oidc-issuer-client-secret=${oidcClient.secret}`,
-    `--oidc-callback-url=${callbackUrl}`,
-    `--cookie-signing-key=${Buffer.alloc(32, 7).toString("base64")}`,
-    "--lease-namespace=default",
-  ];
-  return stack.use(await startBackendProcess(cluster, { name, servesLogin: false, flags }));
-}
+const { service, start } = await prepareReplicas(stack, "handover");
 
 /** A whole login, from the plugin's first request to its answer. */
 async function logIn(person: string): Promise<void> {
@@ -62,13 +34,13 @@ async function keepLoggingIn(
 }
 
 test("no login fails while the replicas of the backend are replaced", async (t) => {
-  let old = await startReplica("backend-0");
+  let old = await start("backend-0");
   service.route(old.url);
   const seen = { count: 0, failed: [] as unknown[] };
   const stop = new AbortController();
   const people = ["ann", "bob", "cleo"].map((person) => keepLoggingIn(person, seen, stop.signal));
   for (let round = 1; round <= 3; round++) {
-    const next = await startReplica(`backend-${round}`);
+    const next = await start(`backend-${round}`);
     service.route(next.url);
     const enough = seen.count + 3;
     await Promise.all([old.stop(), waitFor("more logins", () => seen.count >= enough)]);

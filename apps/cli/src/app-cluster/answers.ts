@@ -46,7 +46,12 @@ export function answersOf(
 export async function readAnswers(
   consumer: Consumer,
   signal: AbortSignal,
-): Promise<{ readonly bindings: readonly AnsweredBinding[] | undefined; readonly roles: FoundRoles }> {
+): Promise<{
+  readonly bindings: readonly AnsweredBinding[] | undefined;
+  readonly roles: FoundRoles;
+  /** Image of the konnector that runs, if one does. */
+  readonly image: string | undefined;
+}> {
   const [bindings, roles, image] = await Promise.all([
     listBindings(consumer, signal),
     readGrants(consumer, signal),
@@ -57,5 +62,5 @@ export async function readAnswers(
     const role = roles.allRoles.get(`ClusterRole ${bindingRoleName(binding.metadata.name ?? "")}`);
     return { ...answersOf(binding, role, roles.grants), isWide };
   });
-  return { bindings: answered, roles };
+  return { bindings: answered, roles, image };
 }

@@ -31,7 +31,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readAnswers } from "./answers.ts";
 import { createBindingKind } from "./binding-kind.ts";
-import { releasedImage } from "./konnector-image.ts";
+import { releasedImage, watchesAll } from "./konnector-image.ts";
 import { lackOfApi, roleManifests } from "./rights.ts";
 import type { CommonOptions } from "../options.ts";
 import { waitFor } from "../wait.ts";
@@ -74,6 +74,12 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
   return options.registry === undefined || released.registry === options.registry
     ? { kind: "keep", reason: `it is already ${tag}` }
     : apply(`it comes from ${released.registry}`);
+}
+
+/** Returns true if the konnector that runs once the plan is carried out watches all claimed objects, whatever names a claim gives. */
+export function willWatchAll(current: string | undefined, options: PlanOptions): boolean {
+  const plan = planKonnector(current, options);
+  return watchesAll(plan.kind === "apply" ? plan.image : current);
 }
 
 const resourceOfKind: Readonly<Record<string, ResourceType>> = {

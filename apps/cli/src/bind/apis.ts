@@ -38,12 +38,13 @@ import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
 import { type Grant, lackOfApi } from "../app-cluster/rights.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
-import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
+import { konnectorImage } from "../app-cluster/konnector-image.ts";
 import {
   applyManifests,
   installKonnector,
   planKonnector,
   waitForBindingKind,
+  willWatchAll,
 } from "../app-cluster/konnector.ts";
 import type { CommonOptions } from "../options.ts";
 import { confirmApis } from "./requested.ts";
@@ -82,13 +83,11 @@ export async function bindApis(
   chosenAt?: string,
 ): Promise<APIServiceBinding[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
-  const { bindings: present = [], roles } = await readAnswers(consumer, context.signal);
-  const image = await konnectorImage(consumer, context.signal);
-  const plan = planKonnector(image, options);
+  const { bindings: present = [], roles, image } = await readAnswers(consumer, context.signal);
   const standing: Standing = {
     answered: new Map(present.map((api) => [api.name, api])),
     grants: roles.grants,
-    isWide: watchesAll(plan.kind === "apply" ? plan.image : image),
+    isWide: willWatchAll(image, options),
   };
   const { known, unbound } = await sortRequested(consumer, requests, secretName, standing, context.signal);
   if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);

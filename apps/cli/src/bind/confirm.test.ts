@@ -19,6 +19,7 @@ import {
 } from "@klutch/api";
 import { isRecord } from "@klutch/kube-core";
 import { systemClock } from "@klutch/kube";
+import { responseFor } from "../testing/binding-response.ts";
 import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
 import { confirmedLogin, type ConfirmingProvider } from "./confirm.ts";
 
@@ -39,22 +40,6 @@ const lies: Lies = { busy: 0 };
 /** Requests that came to the provider, and whether the last confirmation was signed for exactly this login. */
 const seen = { challenges: 0, confirmations: 0, verified: false };
 const waiting = new Map<string, { login: Parameters<typeof confirmationText>[0]; answerKey: string }>();
-
-const responseFor = (sid: string, id = "https://idp/jane"): BindingResponse => ({
-  kind: "BindingResponse",
-  apiVersion: "klutch.anynines.com/v1alpha1",
-  authentication: { oauth2CodeGrant: { sid, id } },
-  kubeconfig: Buffer.from("kind: Config").toString("base64"),
-  requests: [
-    {
-      apiVersion: "klutch.anynines.com/v1alpha1",
-      kind: "APIServiceExportRequest",
-      metadata: { name: "widgets.x.test" },
-      spec: { resources: [{ group: "x.test", resource: "widgets" }] },
-      status: {},
-    },
-  ],
-});
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", base);

@@ -28,8 +28,8 @@ import {
 import type { CliContext } from "../context.ts";
 import { exportRequestOf, withAnswers } from "./export-request.ts";
 import { readAnswers } from "../app-cluster/answers.ts";
-import { konnectorImage, watchesAll } from "../app-cluster/konnector-image.ts";
-import { planKonnector, rolesOfBindings } from "../app-cluster/konnector.ts";
+import { konnectorImage } from "../app-cluster/konnector-image.ts";
+import { planKonnector, rolesOfBindings, willWatchAll } from "../app-cluster/konnector.ts";
 import type { ClaimAnswer, CommonOptions } from "../options.ts";
 
 /** Stands for the name of a Secret that a real run would create with a random suffix. */
@@ -72,10 +72,8 @@ export async function plannedApis(
   options: CommonOptions,
 ): Promise<KubeObject[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
-  const { bindings = [] } = await readAnswers(consumer, context.signal);
-  const image = await konnectorImage(consumer, context.signal);
-  const plan = planKonnector(image, options);
-  const isWide = watchesAll(plan.kind === "apply" ? plan.image : image);
+  const { bindings = [], image } = await readAnswers(consumer, context.signal);
+  const isWide = willWatchAll(image, options);
   const answers = new Map<string, readonly PermissionClaim[]>();
   const later: KubeObject[] = [];
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {

@@ -5,6 +5,7 @@ import { type BindingResponse, encodeBindingResponse } from "@klutch/api";
 import { type CallbackServer, startCallbackServer } from "./callback-server.ts";
 import { login, loginUrlOf, newSessionId, responseReader } from "./login.ts";
 import type { ProviderDescription } from "./provider.ts";
+import * as answers from "../testing/binding-response.ts";
 import { scriptedRun } from "../testing/script.ts";
 
 const provider: ProviderDescription = {
@@ -15,23 +16,8 @@ const provider: ProviderDescription = {
   controlPlaneId: undefined,
 };
 
-function responseFor(sid: string): BindingResponse {
-  return {
-    kind: "BindingResponse",
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    authentication: { oauth2CodeGrant: { sid, id: "issuer/subject?~>" } },
-    kubeconfig: Buffer.from("kind: Config").toString("base64"),
-    requests: [
-      {
-        apiVersion: "klutch.anynines.com/v1alpha1",
-        kind: "APIServiceExportRequest",
-        metadata: { name: "widgets.x.test" },
-        spec: { resources: [{ group: "x.test", resource: "widgets" }] },
-        status: {},
-      },
-    ],
-  };
-}
+/** The person's id has characters that a careless encoding of base64 would lose. */
+const responseFor = (sid: string): BindingResponse => answers.responseFor(sid, "issuer/subject?~>");
 
 async function server(t: TestContext, sessionId = "session"): Promise<CallbackServer<BindingResponse>> {
   const callback = await startCallbackServer(responseReader(sessionId));

@@ -102,6 +102,15 @@ export async function freshKubeconfig(
   return formatKubeconfig({ ...config, name: "provider", namespace });
 }
 
+/** Gives the tenant rights on all kinds of tests and on the usual claimed ones, in its namespaces. */
+export async function grantUsualClaims({ client }: TestCluster): Promise<void> {
+  const rules = [
+    { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
+    { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
+  ];
+  await client.mergePatch(clusterRoles, { name: `${binderName}-${tenantNamespace}` }, { rules });
+}
+
 /** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does: never on kinds of Kubernetes itself. */
 export async function grantClusterWide({ client }: TestCluster): Promise<void> {
   const name = binderClusterWideName(tenantNamespace);

@@ -17,7 +17,6 @@ import {
   serviceNamespaceName,
 } from "@klutch/api";
 import {
-  clusterRoles,
   configMaps,
   type DynamicObject,
   events,
@@ -36,7 +35,7 @@ import {
   waitFor,
 } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { exportCrd, grantUsualClaims, installCrd, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
@@ -71,16 +70,7 @@ const fixture = await startTenantFixture({
 const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = fixture;
 const { binding, untilReady, untilReason, create } = fixture;
 for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
-await provider.client.mergePatch(
-  clusterRoles,
-  { name: `klutch-binder-${tenantNamespace}` },
-  {
-    rules: [
-      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
-      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
-    ],
-  },
-);
+await grantUsualClaims(provider);
 const konnector = cleanup.use(await startKonnector(fixture));
 
 const answer = (state: "Accepted" | "Rejected", claims = claimed): readonly AnsweredPermissionClaim[] =>

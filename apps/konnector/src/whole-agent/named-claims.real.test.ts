@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AnsweredPermissionClaim, consumerNamespace, konnectorName } from "@klutch/api";
-import { clusterRoles, configMaps, type DynamicObject, secrets } from "@klutch/kube-core";
+import { configMaps, type DynamicObject, secrets } from "@klutch/kube-core";
 import { createKubeClient } from "@klutch/kube";
 import { isAllowed, secretObject, waitFor } from "@klutch/kube-testing";
 import { serviceNamespace } from "../testing/pair.ts";
 import { agentConfig, bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
-import { tenantNamespace } from "../testing/provider-side.ts";
+import { grantUsualClaims } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
@@ -25,16 +25,7 @@ const accepted: readonly AnsweredPermissionClaim[] = claimed.map((claim) => ({
 }));
 const fixture = await startTenantFixture({ exported: [{ ...widgets, claims: claimed }] });
 const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, create } = fixture;
-await provider.client.mergePatch(
-  clusterRoles,
-  { name: `klutch-binder-${tenantNamespace}` },
-  {
-    rules: [
-      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
-      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
-    ],
-  },
-);
+await grantUsualClaims(provider);
 const konnector = cleanup.use(await startKonnector(fixture));
 
 const user = `system:serviceaccount:${consumerNamespace}:${konnectorName}`;

@@ -39,7 +39,7 @@ export class WeightBudget {
     this.limit = limit;
   }
 
-  /** Takes so much more, or gives it back when it is negative; false, and nothing is taken, when there is not enough. */
+  /** Takes so much more, or gives it back when it is negative. Returns false and takes nothing when too little is left. */
   take(weight: number): boolean {
     if (weight > 0 && this.#used + weight > this.limit) return false;
     this.#used += weight;
