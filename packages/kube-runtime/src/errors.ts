@@ -1,11 +1,12 @@
 /** Errors of a reconcile, and of what it reads. */
 
-/** A server shows more objects than a cache may hold; those that came first are held. */
+/** A server shows more objects than a cache may hold, and those that came first are held; or one that no cache may hold. */
 export class TooManyObjectsError extends Error {
   readonly code = "TooManyObjects";
 
-  constructor(resource: string, limit: number) {
-    super(`there are more than ${limit} ${resource}, and no more are taken; the others are left out`);
+  /** `message` says which objects are left out, and why. */
+  constructor(message: string) {
+    super(message);
     this.name = "TooManyObjectsError";
   }
 }

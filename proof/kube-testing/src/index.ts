@@ -43,3 +43,4 @@ export { writeSecretVolume } from "./secret-volume.ts";
 export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";
+export { type Kubectl, startKubectl } from "./kubectl.ts";

@@ -129,6 +129,14 @@ test("an image belongs to a prefix at the borders of its parts only", () => {
     assert.ok(!isImageWithin(image, prefix), image);
   }
   assert.ok(isImageWithin("example.org/any:1", "example.org/"));
+  assert.ok(isImageWithin("example.org/any:1", "example.org"));
+  assert.ok(isImageWithin("example.org:5000/any:1", "example.org:5000"));
+});
+
+test("a prefix that is only a host covers no other port of that host", () => {
+  assert.ok(!isImageWithin("example.org:5000/any:1", "example.org"));
+  assert.ok(!isImageWithin("example.org:5000/any@sha256:aa", "example.org"));
+  assert.ok(!isImageWithin("example.org:5000/any:1", "example.org:50"));
 });
 
 test("the repository of an image has neither tag nor digest", () => {

@@ -74,11 +74,12 @@ export function overrideFaults(
 
 /**
  * Returns true if the image is in the repository `prefix`, or below it: `registry.example.org/klutch` covers
- * `registry.example.org/klutch:1` and `registry.example.org/klutch/konnector@sha256:…`, but not `registry.example.org/klutch-other`.
+ * `registry.example.org/klutch:1` and `registry.example.org/klutch/konnector@sha256:…`, but not `registry.example.org/klutch-other`. A prefix that is
+ * only a host covers no other port of that host.
  */
 export function isImageWithin(image: string, prefix: string): boolean {
   if (!image.startsWith(prefix)) return false;
-  return prefix.endsWith("/") || ["", "/", ":", "@"].includes(image.charAt(prefix.length));
+  return prefix.endsWith("/") || /^($|[/@]|:[^/]*$)/.test(image.slice(prefix.length));
 }
 
 /** The image without tag and digest. */

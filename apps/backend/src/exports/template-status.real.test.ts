@@ -8,9 +8,8 @@ import {
   bindCrds,
 } from "@klutch/api";
 import { customResourceDefinitions, type KubeObject, recordAt, recordsAt, textAt } from "@klutch/kube-core";
-import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, leaseCluster, startKubectl, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
-import { startKubectl } from "../testing/kubectl.ts";
 import { databases, installProvider, templateObject, offerDatabases } from "../testing/provider.ts";
 import { loginFlags, startBackend } from "../testing/start-backend.ts";
 import { conditionText, createTenant, exportRequest } from "../testing/tenants.ts";

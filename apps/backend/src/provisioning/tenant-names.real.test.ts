@@ -11,11 +11,10 @@ import {
   decodeBindingResponse,
 } from "@klutch/api";
 import { createKubeClient, isForbidden, parseForeignKubeconfig } from "@klutch/kube";
-import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, leaseCluster, startKubectl, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
 import { sessionOf, startProvisioning } from "../testing/provisioning.ts";
-import { startKubectl } from "../testing/kubectl.ts";
 import { loginFlags, startBackend } from "../testing/start-backend.ts";
 import { exportRequest } from "../testing/tenants.ts";
 import type { BindSession } from "./bind.ts";

@@ -9,12 +9,12 @@ import {
   syncerFinalizer,
 } from "@klutch/api";
 import { customResourceDefinitions, type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
-import { secretObject, waitFor } from "@klutch/kube-testing";
+import { anyObject, secretObject, startKubectl, waitFor } from "@klutch/kube-testing";
 import { serveAggregated } from "../testing/aggregated.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
 import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
-import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
@@ -218,4 +218,42 @@ test("what the provider calls itself and its things stands in a binding's status
   const message = await untilReason(gadgets.name, "Connected", "APIServiceExportInvalid");
   assert.match(message, /spec\.names\.kind: is "Gad get/);
   assert.doesNotMatch(message, steering);
+});
+
+test("a schema of the provider steers no developer's terminal: its sentences are cleaned, and bad names are refused", async () => {
+  const kubectl = await startKubectl(cleanup, consumer);
+  const evil = "Pay\u001b[2J\u202e me";
+  const rule = { rule: "self.size < 9", message: evil, messageExpression: String.raw`'\u001b[31m' + 'red'` };
+  const size = { type: "integer", description: `${evil}\nhere` };
+  const specOf = (more: object): object => ({
+    type: "object",
+    description: evil,
+    properties: { size, ...more },
+    "x-kubernetes-validations": [rule],
+  });
+  const tools = testApi("tools", "Tool");
+  const spec = tools.crd.spec as { versions: object[] };
+  const schemaOf = (more: object): object => {
+    const root = { type: "object", description: evil, properties: { spec: specOf(more), status: anyObject } };
+    return { versions: spec.versions.map((version) => ({ ...version, schema: { openAPIV3Schema: root } })) };
+  };
+  await installCrd(provider, tools.crd);
+  await exportCrd(provider, { ...tools.crd, spec: { ...spec, ...schemaOf({}) } });
+  await bindApi(fixture, tools.name, kubeconfig);
+  await untilReady(tools.name);
+  const explained = await waitFor("the API to be explained", () =>
+    kubectl("explain", "tools", "--recursive"),
+  );
+  const tooLarge = widget(tools.type, "one", { size: 10 });
+  const refused = await consumer.client.create(tools.type, tooLarge).then(() => "taken", String);
+  for (const output of [explained, refused]) {
+    assert.match(output, /Pay +\[2J +me/);
+    assert.doesNotMatch(output, /[[\p{Cc}\p{Cf}]--[\t\n]]/v);
+  }
+  await rewriteExport(provider, tools.name, { spec: schemaOf({ "b\u001b[7m": size }) });
+  const message = await untilReason(tools.name, "Connected", "APIServiceExportInvalid");
+  assert.match(
+    message,
+    /versions\[0\]\.schema\.openAPIV3Schema\.properties\.spec\.properties: has control characters in "b\\u001b\[7m"/,
+  );
 });

@@ -135,7 +135,11 @@ test("it hands out rights only on kinds that an operator put on the list of offe
       },
     },
   ]);
-  await list([...offers, deployRule("example.org/konnector:v1")]);
+  await list([
+    ...offers,
+    deployRule("example.org/konnector:v1"),
+    ...["one.example.org", "two.example.org:5000", "three.example.org/"].map(deployRule),
+  ]);
   const notListed =
     /only on kinds that a rule with the verb offer in the ClusterRole klutch-backend-claims names/;
   const secretsOnly = { ...payload, resources: ["secrets"] };
@@ -154,9 +158,20 @@ test("it hands out rights only on kinds that an operator put on the list of offe
     "example.org/konnector-evil:v1",
     "example.org/konnectors",
     "example.org/",
+    "one.example.org:5000/any",
+    "two.example.org/any",
+    "two.example.org:50001/any",
+    "three.example.org:5000/any",
   ])
     await refused(create(deployments, place, { spec: konnector({}, { image: evil }) }), image);
-  for (const good of ["example.org/konnector:v2", "example.org/konnector", "example.org/konnector@sha256:00"])
+  for (const good of [
+    "example.org/konnector:v2",
+    "example.org/konnector",
+    "example.org/konnector@sha256:00",
+    "one.example.org/any:v1",
+    "two.example.org:5000/any:v1",
+    "three.example.org/any",
+  ])
     await backend.create(deployments, object(deployments, place, { spec: konnector({}, { image: good }) }), {
       dryRun: true,
     });

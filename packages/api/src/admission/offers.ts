@@ -12,9 +12,16 @@ import { accountPolicyManifests } from "./policy.ts";
 const offerPolicyName = "klutch-backend-offers";
 const account = { namespace: "klutch-backend", name: "klutch-backend" };
 
-/** A repository or its beginning out of an entry, which may be an image: without tag and digest. */
-const repository = (entry: string): string =>
-  `(${entry}.split('@')[0].lastIndexOf(':') > ${entry}.split('@')[0].lastIndexOf('/') ? ${entry}.split('@')[0].substring(0, ${entry}.split('@')[0].lastIndexOf(':')) : ${entry}.split('@')[0])`;
+/** A repository or its beginning out of an entry, which may be an image: without tag and digest. A host keeps its port. */
+const repository = (entry: string): string => {
+  const name = `${entry}.split('@')[0]`;
+  const hasTag = `${name}.lastIndexOf(':') > ${name}.lastIndexOf('/') && !${entry}.matches('^([^/]*[.][^/]*|localhost):[0-9]+$')`;
+  return `(${hasTag} ? ${name}.substring(0, ${name}.lastIndexOf(':')) : ${name})`;
+};
+
+/** True if an image is in the repository `prefix` or below it, and on no other port of a prefix that is only a host. */
+const isWithin = (image: string, prefix: string): string =>
+  `${image}.startsWith(${prefix}) && (${prefix}.endsWith('/') || ${image}.substring(size(${prefix})).matches('^($|[/@]|:[^/]*$)'))`;
 
 /** The policy and its binding. */
 export const offerPolicyManifests: readonly Manifest[] = accountPolicyManifests({
@@ -38,7 +45,7 @@ export const offerPolicyManifests: readonly Manifest[] = accountPolicyManifests(
       message: `the backend may hand out rights only on kinds that a rule with the verb ${offerVerb} in the ClusterRole ${backendClaimsRoleName} names (docs/offer-an-api.md)`,
     },
     {
-      expression: `!variables.isWritten || variables.containers.all(container, variables.images.exists(rule, rule.resourceNames.exists(entry, [${repository("entry")}].exists(prefix, container.image.startsWith(prefix) && (prefix.endsWith('/') || container.image.substring(size(prefix)) == '' || container.image.substring(size(prefix), size(prefix) + 1) in ['/', ':', '@'])))))`,
+      expression: `!variables.isWritten || variables.containers.all(container, variables.images.exists(rule, rule.resourceNames.exists(entry, [${repository("entry")}].exists(prefix, ${isWithin("container.image", "prefix")}))))`,
       message: `the backend may deploy only images that a rule with the verb ${deployVerb} in the ClusterRole ${backendClaimsRoleName} names`,
     },
   ],

@@ -16,6 +16,7 @@ import {
 import { observedGenerationAnnotation } from "../names.ts";
 import { checkApiName } from "./api-name.ts";
 import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
+import { withHarmlessWords } from "./schema-words.ts";
 import { overweight, type WeightLimits } from "./weight.ts";
 
 /** An export that was read. */
@@ -52,7 +53,12 @@ export function parseExport(object: unknown): ForeignExport {
   const { spec } = reading;
   const problem = problemOf(spec, head.name);
   if (problem !== undefined) return { ...head, problem };
-  if (accepts(exportSpec, spec)) return { ...head, spec: known(spec) };
+  if (accepts(exportSpec, spec)) {
+    const harmless = harmlessVersions(spec);
+    return typeof harmless === "string"
+      ? { ...head, problem: harmless }
+      : { ...head, spec: known({ ...spec, versions: harmless }) };
+  }
   const [first] = problemsOf(exportSpec.json, spec, "spec");
   return {
     ...head,
@@ -132,6 +138,17 @@ function known(spec: APIServiceExportSpec): APIServiceExportSpec {
     ...(clusterScopedIsolation === undefined ? {} : { clusterScopedIsolation }),
     ...(permissionClaims === undefined ? {} : { permissionClaims }),
   };
+}
+
+/** The versions with schemas that are safe to show, or why there are none. */
+function harmlessVersions({ versions }: APIServiceExportSpec): readonly ExportVersion[] | string {
+  const harmless: ExportVersion[] = [];
+  for (const [index, version] of versions.entries()) {
+    const reading = withHarmlessWords(version.schema.openAPIV3Schema);
+    if (reading.problem !== undefined) return `spec.versions[${index}].schema.${reading.problem}`;
+    harmless.push({ ...version, schema: { openAPIV3Schema: reading.schema } });
+  }
+  return harmless;
 }
 
 function knownNames({

@@ -12,7 +12,7 @@ import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core"
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { TooManyObjectsError } from "../errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
-import type { WeightBudget } from "./weight.ts";
+import { heaviest, mostLevels, type WeightBudget } from "./weight.ts";
 import { runWatcher, type WatchSink } from "../watch/watcher.ts";
 
 /** Options of an informer. */
@@ -97,7 +97,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     const { transform, indexes, isSame, budget } = options;
     const onChange = (change: Change<T>): void => this.#notify(change);
     const mayAdd = (size: number): boolean => this.#mayAdd(size);
-    const onTooHeavy = (): void => this.#reportFull(`MiB of ${this.#resource}`, mebibytes(budget));
+    const onTooHeavy = (key: string, weight: number): void => this.#reportTooHeavy(key, weight);
     this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange, budget, onTooHeavy });
     // There may be no waiter when the informer is disposed before its first list.
     this.#synced.promise.catch(() => undefined);
@@ -271,18 +271,26 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #mayAdd(size: number): boolean {
     const { maxObjects = Number.POSITIVE_INFINITY } = this.#options;
     if (size < maxObjects) return true;
-    this.#reportFull(this.#resource, maxObjects);
+    this.#reportFull(tooMany(maxObjects, this.#resource));
     return false;
+  }
+
+  #reportTooHeavy(key: string, weight: number): void {
+    this.#reportFull(
+      weight === Number.POSITIVE_INFINITY
+        ? `${key} of ${this.#resource} takes more than ${mebibytes(heaviest)} MiB of memory, or is nested in more than ${mostLevels} levels, so it is left out`
+        : tooMany(mebibytes(this.#options.budget?.limit ?? weight), `MiB of ${this.#resource}`),
+    );
   }
 
   get #resource(): string {
     return `${this.type.plural}.${this.type.group}`;
   }
 
-  #reportFull(what: string, limit: number): void {
+  #reportFull(message: string): void {
     if (this.#isFull) return;
     this.#isFull = true;
-    const error = new TooManyObjectsError(what, limit);
+    const error = new TooManyObjectsError(message);
     this.#logger.warn("a cache is full", { error });
     this.#options.onLimit?.(error);
   }
@@ -304,6 +312,10 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   }
 }
 
-function mebibytes(budget: WeightBudget | undefined): number {
-  return (budget?.limit ?? 0) / (1024 * 1024);
+function tooMany(limit: number, resource: string): string {
+  return `there are more than ${limit} ${resource}, and no more are taken; the others are left out`;
+}
+
+function mebibytes(bytes: number): number {
+  return bytes / (1024 * 1024);
 }

@@ -117,6 +117,44 @@ test("of too many objects those that came first are held, and the pool says so u
   assert.equal(handle.cache.informer.size, 2);
 });
 
+test("an object that no cache may hold is named, and one for which too little memory is left is counted", async () => {
+  const small = object("small", "8");
+  const deep = Array.from({ length: 300 }).reduce<unknown>((inner) => [inner], 7);
+  for (const [heavy, maxWeight, expected] of [
+    [
+      object("deep", "8", { deep }),
+      1e9,
+      /^a: a\/deep of widgets\.example\.org takes more than 8 MiB .* in more than 200 levels, so it/,
+    ],
+    [
+      object("long", "8", { text: "x".repeat(9e6) }),
+      1e9,
+      /a\/long of widgets\.example\.org takes more than 8 MiB/,
+    ],
+    [
+      object("rest", "8", { text: "x".repeat(2e6) }),
+      1024 * 1024,
+      /^a: there are more than 1 MiB of widgets\.example\.org/,
+    ],
+  ] as const) {
+    const reports: (string | undefined)[] = [];
+    const client = clientOf([[small, heavy]], [{ events: [], end: "410" }]);
+    const onLimit = (message: string | undefined): void => void reports.push(message);
+    await using pool = new CachePool({
+      client,
+      onLimit,
+      maxWeight,
+      logger: silentLogger,
+      clock,
+      random: systemRandom,
+    });
+    await using handle = pool.acquire({ type: widgets, namespace: "a", maxObjects: 3 });
+    await handle.cache.informer.whenSynced();
+    assert.match(reports[0] ?? "", expected);
+    assert.deepEqual([...handle.cache.informer.list()], [small]);
+  }
+});
+
 test("a cache that waits after a failure tries again at once when it is told to, and else waits longer each time", async () => {
   const virtual = new VirtualClock();
   let asked = 0;

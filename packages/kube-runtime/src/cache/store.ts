@@ -26,8 +26,8 @@ export interface StoreOptions<T> {
   readonly mayAdd?: ((size: number) => boolean) | undefined;
   /** Shared with other stores. Default: objects may have any weight. */
   readonly budget?: WeightBudget | undefined;
-  /** Called when an object is left out because the budget is used up. */
-  readonly onTooHeavy?: (() => void) | undefined;
+  /** Called with the key and weight of an object that is left out because too little of the budget is left. */
+  readonly onTooHeavy?: ((key: string, weight: number) => void) | undefined;
   /** Returns true if an object that was read again at the same version is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
 }
@@ -41,7 +41,7 @@ export class Store<T extends Cached> {
   readonly #mayAdd: (size: number) => boolean;
   readonly #isSame: (previous: T, reread: T) => boolean;
   readonly #budget: WeightBudget | undefined;
-  readonly #onTooHeavy: () => void;
+  readonly #onTooHeavy: (key: string, weight: number) => void;
 
   constructor(options: StoreOptions<T>) {
     this.#transform = options.transform ?? asSent;
@@ -125,8 +125,9 @@ export class Store<T extends Cached> {
 
   #mayKeep(object: T, replaced: T | undefined): boolean {
     if (this.#budget === undefined) return true;
-    if (this.#budget.take(weightOf(object) - (replaced === undefined ? 0 : weightOf(replaced)))) return true;
-    this.#onTooHeavy();
+    const weight = weightOf(object);
+    if (this.#budget.take(weight - (replaced === undefined ? 0 : weightOf(replaced)))) return true;
+    this.#onTooHeavy(keyOf(object), weight);
     return false;
   }
 

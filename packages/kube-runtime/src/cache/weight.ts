@@ -6,10 +6,10 @@
 /** Bytes of V8's heap that a value takes besides its text, at most: an empty object. */
 const valueWeight = 64;
 /** Deeper objects are not kept: what walks through them would use up the stack. */
-const mostLevels = 200;
+export const mostLevels = 200;
 
-/** Heavier objects are not kept: 1.5 MiB of text, which is all that API servers store, has about half. */
-const heaviest = 8 * 1024 * 1024;
+/** Bytes of memory; heavier objects are not kept: 1.5 MiB of text, which is all that API servers store, has about half. */
+export const heaviest: number = 8 * 1024 * 1024;
 
 /** Returns about the bytes of memory that a JSON value takes; infinity for one that is too heavy or nested too deep. */
 export function weightOf(value: unknown): number {

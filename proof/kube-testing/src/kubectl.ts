@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { resolveEngine } from "@klutch/engines";
-import type { TestCluster } from "@klutch/kube-testing";
+import type { TestCluster } from "./cluster.ts";
 
 /** Runs one command line; gives back what it prints. */
 export type Kubectl = (...args: readonly string[]) => Promise<string>;
