@@ -6,7 +6,7 @@ import { BackupFixture } from "../testing/backup-fixture.ts";
 import { bothScopes, type TestKinds } from "../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
-const enoughMs = 1_200_000;
+const enoughMs = 600_000;
 
 /** Backup, lost rows, restore, new rows, and the end of all. Checks what must be so after each phase. */
 async function live(fixture: BackupFixture): Promise<void> {

@@ -6,7 +6,7 @@ import { BindingFixture } from "../../testing/binding-fixture.ts";
 import { bothScopes, type TestKinds } from "../../testing/kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
-const enoughMs = 700_000;
+const enoughMs = 350_000;
 const graceMs = 300_000;
 
 /** The broker's way of working. */
