@@ -16,7 +16,7 @@ const common = ["REASON", "SYNCED", "READY", "AGE"];
 
 /** Titles exactly as they are printed. */
 const columns: readonly (readonly [plural: string, titles: readonly string[]])[] = [
-  ...services.map(({ type }): readonly [string, readonly string[]] => [
+  ...services().map(({ type }): readonly [string, readonly string[]] => [
     `${type}instances`,
     ["NAME", ...(type === "postgresql" ? [] : ["MANAGEDRESOURCE"]), "SERVICE", "PLAN", ...common],
   ]),
@@ -62,7 +62,7 @@ export async function bindKinds({ folder, backendUrl }: SeenSandbox): Promise<vo
 export async function assertKindsAreSeen(folder: string, captureTo?: string): Promise<void> {
   const kubectl = kubectlIn(folder);
   const wanted = [
-    ...services.map(({ type }) => `${type}-instance`),
+    ...services().map(({ type }) => `${type}-instance`),
     ...["binding", "backup", "restore"].map((operation) => `postgresql-${operation}`),
   ];
   const files = await writeExamples(join(folder, "examples"), wanted);
@@ -81,7 +81,7 @@ export async function assertKindsAreSeen(folder: string, captureTo?: string): Pr
     const field = plural.endsWith("instances") ? `${plural}.spec.plan` : `${plural}.spec`;
     captures.push(section(`kubectl explain ${field}`, await kubectl("explain", field)));
   }
-  for (const service of services) {
+  for (const service of services()) {
     const ways = [service, ...service.others];
     await assertExplained(kubectl, `${service.kind.toLowerCase()}s`, [
       ...ways.flatMap(({ offerings }) => offerings),

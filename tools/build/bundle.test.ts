@@ -28,7 +28,7 @@ test("a bundle has the tables of services inside", async (t) => {
   const outfile = join(folder, "cli.mjs");
   await bundleApp("cli", outfile);
   const text = await readFile(outfile, "utf8");
-  for (const { type, about } of serviceTables) {
+  for (const { type, about } of serviceTables()) {
     assert.ok(text.includes(JSON.stringify(type)), type);
     assert.ok(text.includes(about), type);
   }

@@ -13,7 +13,7 @@ const tablesInside: Plugin = {
   name: "tables",
   setup: (building) => {
     building.onLoad({ filter: /[/\\]services[/\\]src[/\\]shipped-tables\.ts$/ }, () => ({
-      contents: `export const tables = ${JSON.stringify(serviceTables)};`,
+      contents: `const tables = ${JSON.stringify(serviceTables())};\nexport const shippedTables = () => tables;`,
     }));
   },
 };

@@ -31,7 +31,7 @@ test("each file that is printed when asked for says that it is generated, and ho
 test("both generations have a definition, Compositions, a template and examples for every service", () => {
   for (const { name } of generations) {
     const folder = name === "legacy" ? "configuration" : "configuration/namespaced";
-    for (const { type } of services) {
+    for (const { type } of services()) {
       const count = (pattern: RegExp): number =>
         [...printed.keys()].filter((path) => pattern.test(path)).length;
       assert.equal(count(new RegExp(`^${folder}/apis/x?${type}instances\\.`)), 1, `${name} ${type}`);

@@ -69,12 +69,12 @@ export function printedFiles(): ReadonlyMap<string, string> {
   add("configuration/packages/configuration-namespaced.yaml", [namespacedConfigurationMeta(releaseRegistry)]);
   add("configuration/packages/function.yaml", [functionMeta]);
   add("configuration/packages/provider.yaml", [providerMeta]);
-  for (const service of services) addText(`docs/services/${service.type}.md`, pageOf(legacy, service));
+  for (const service of services()) addText(`docs/services/${service.type}.md`, pageOf(legacy, service));
   add("deploy/konnector.yaml", konnectorManifests({ image: artefact("konnector") }));
   add("deploy/backend-rbac.yaml", backendRbac(artefact("konnector")));
   add("deploy/control-plane-mode.yaml", controlPlaneModeRbac());
-  add("deploy/gitops/argocd-health.yaml", [argoHealth]);
-  add("deploy/gitops/flux-health.yaml", [fluxHealth]);
+  add("deploy/gitops/argocd-health.yaml", [argoHealth()]);
+  add("deploy/gitops/flux-health.yaml", [fluxHealth()]);
   for (const [path, content] of chartFiles()) files.set(path, content);
   addText("docs/reference/kinds.md", kindsPage());
   addText("docs/reference/flags.md", flagsPage());

@@ -172,7 +172,7 @@ export function variablesOf(text: string): readonly string[] {
 
 /** Returns the objects in the order in which they have to be applied: what needs kinds of the provider's package comes last. */
 function configureObjects(): readonly KubeObject[] {
-  const backends = services.flatMap(backendsOf);
+  const backends = services().flatMap(backendsOf);
   return [
     ...manifestsIn("tools/release/site.yaml", {}),
     ...backends.filter(({ kind }) => kind === "Secret"),

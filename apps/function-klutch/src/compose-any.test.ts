@@ -13,7 +13,7 @@ import {
 } from "@klutch/services";
 import { compose } from "./compose.ts";
 
-const called = [...services.map(functionResource), bindingResource];
+const called = [...services().map(functionResource), bindingResource];
 const inputs = [...called, backupResource, restoreResource];
 
 /** Any value at the fields that the function reads: an XRD allows less, but a function must not rely on it. */

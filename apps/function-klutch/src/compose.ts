@@ -21,7 +21,7 @@ const composers: ReadonlyMap<unknown, Compose> = new Map([
   [instanceResource, composeDescribed] as const,
   [objectResource, composeObject] as const,
   // Compositions of the release before say only which of these services they mean.
-  ...services.map((service) => [functionResource(service), composeServiceInstance(service)] as const),
+  ...services().map((service) => [functionResource(service), composeServiceInstance(service)] as const),
   [bindingResource, composeServiceBinding] as const,
   [backupResource, composeBackup] as const,
   [restoreResource, composeRestore] as const,

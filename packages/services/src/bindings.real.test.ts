@@ -67,7 +67,7 @@ const cases: readonly ClaimCase[] = [
     { ...pgBinding, rotate: "1", compositionRef: { name: "a8s-servicebinding" } },
     /rotate is not supported for a8s-servicebinding: remove it/,
   ],
-  ...services.map(
+  ...services().map(
     ({ title, type }): ClaimCase => [
       `a binding to ${title}`,
       { instanceRef: "orders", serviceInstanceType: type },

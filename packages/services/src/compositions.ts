@@ -61,11 +61,11 @@ export function compositionsOf(generation: Generation): readonly PackageManifest
   const shared = (name: string, kind: string, resource: string): PackageManifest =>
     composition(generation, name, kind, functionInput(resource));
   return [
-    ...services.flatMap((service) => instanceCompositions(generation, service)),
+    ...services().flatMap((service) => instanceCompositions(generation, service)),
     shared("a9s-servicebinding", "ServiceBinding", bindingResource),
     shared("a9s-backup", "Backup", backupResource),
     shared("a9s-restore", "Restore", restoreResource),
-    ...objectCompositions(generation, services),
+    ...objectCompositions(generation, services()),
   ];
 }
 

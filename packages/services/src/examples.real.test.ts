@@ -20,7 +20,7 @@ const manifest = schema.object({
 
 for (const generation of generations)
   test(`every shipped example of ${generation.name} is accepted, and none has a field that is dropped`, async () => {
-    const kinds = [...services.map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"];
+    const kinds = [...services().map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"];
     const types = kinds.map((kind) => claimResource(kind, generation));
     // The first requests to fresh kinds may still be answered with 404.
     for (const type of types) await waitFor(`${type.plural} to be served`, () => client.list(type));

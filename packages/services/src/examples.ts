@@ -134,5 +134,5 @@ function sharedExamples(options: {
 
 /** All of a generation. */
 export function exampleFilesOf(generation: Generation): readonly ExampleFile[] {
-  return services.flatMap((service) => examplesOf(generation, service));
+  return services().flatMap((service) => examplesOf(generation, service));
 }

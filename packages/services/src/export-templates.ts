@@ -90,7 +90,7 @@ export function exportTemplatesOf(generation: Generation): readonly TemplateMani
     selector: { owner: "Provider", fieldSelectors: credentials },
   };
   return [
-    ...services.map((service) => instanceTemplate(generation, service)),
+    ...services().map((service) => instanceTemplate(generation, service)),
     sharedTemplate(generation, "ServiceBinding", { permissionClaims: [secrets] }),
     sharedTemplate(generation, "Backup"),
     sharedTemplate(generation, "Restore"),

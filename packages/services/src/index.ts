@@ -25,7 +25,7 @@ export {
 } from "./object-input.ts";
 export { type CrossplanePackage, packagesOf } from "./packages.ts";
 export { pageOf } from "./page.ts";
-export { tables as serviceTables } from "./shipped-tables.ts";
+export { shippedTables as serviceTables } from "./shipped-tables.ts";
 export { sharedXrdsOf } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
 export { xrdsOf } from "./xrds.ts";

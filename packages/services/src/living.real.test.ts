@@ -29,7 +29,7 @@ const refused = (now: string, then: string): RegExp =>
     `spec\\.compositionRef: .*CompositionRef is an immutable field: it is ${now} and cannot become ${then}`,
   );
 
-for (const service of services) {
+for (const service of services()) {
   const type = claimResource(service.kind);
   const ours = service.composition;
   const [second] = service.others;

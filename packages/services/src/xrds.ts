@@ -7,5 +7,5 @@ import type { CompositeResourceDefinition } from "./xrd.ts";
 
 /** Returns all XRDs of a generation. */
 export function xrdsOf(generation: Generation): readonly CompositeResourceDefinition[] {
-  return [...services.map((service) => instanceXrd(generation, service)), ...sharedXrdsOf(generation)];
+  return [...services().map((service) => instanceXrd(generation, service)), ...sharedXrdsOf(generation)];
 }

@@ -32,7 +32,7 @@ const argoPrefix = "resource.customizations.health.";
 
 /** Script by `<group>/<Kind>`, as Argo CD reads its ConfigMap. */
 const argo = Object.fromEntries(
-  Object.entries(argoHealth.data).map(([key, script]) => [
+  Object.entries(argoHealth().data).map(([key, script]) => [
     key.slice(argoPrefix.length).replace("_", "/"),
     script,
   ]),
@@ -40,7 +40,7 @@ const argo = Object.fromEntries(
 
 /** One answer for each object, in their order. Throws when the program cannot read the question, as when Flux refuses an expression. */
 export async function judge(objects: readonly object[]): Promise<readonly Verdicts[]> {
-  const input = JSON.stringify({ argo, flux: fluxHealth.spec.healthCheckExprs, objects });
+  const input = JSON.stringify({ argo, flux: fluxHealth().spec.healthCheckExprs, objects });
   const options = { input, encoding: "utf8", maxBuffer: Number.POSITIVE_INFINITY } as const;
   const { status, stdout, stderr } = spawnSync(await resolveEngine("judges"), [], options);
   if (status !== 0) throw new Error(`the judges ended with ${status}: ${stderr}`);

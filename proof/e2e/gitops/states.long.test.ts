@@ -4,15 +4,15 @@ import { argoHealth, fluxHealth, generations, services } from "@klutch/services"
 import { judge } from "./judge.ts";
 import { claimWith, malformedStatuses, type State, states, strangeStates } from "./states.ts";
 
-const kinds = [...services.map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"].toSorted();
+const kinds = [...services().map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"].toSorted();
 
 test("both tools get a check for each kind of each generation that app clusters can bind", () => {
   const wanted = generations.flatMap(({ group }) => kinds.map((kind) => `${group}/v1 ${kind}`)).toSorted();
-  const ofArgo = Object.keys(argoHealth.data).map((key) =>
+  const ofArgo = Object.keys(argoHealth().data).map((key) =>
     key.replace(/^resource\.customizations\.health\.(.+)_(\w+)$/, "$1/v1 $2"),
   );
   assert.deepEqual(ofArgo.toSorted(), wanted);
-  const ofFlux = fluxHealth.spec.healthCheckExprs.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
+  const ofFlux = fluxHealth().spec.healthCheckExprs.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
   assert.deepEqual(ofFlux.toSorted(), wanted);
 });
 

@@ -20,7 +20,7 @@ export async function readServiceFile({ terminal }: CliContext, path: string): P
   // A table of the package's own type is taken for another version of that service; the cluster says whether it may be applied.
   const read = readTable(
     file,
-    services.filter((service) => service.type !== type),
+    services().filter((service) => service.type !== type),
   );
   if (read.table !== undefined) return { path, table: read.table, lineOf: file.lineOf };
   for (const fault of read.faults) terminal.say(describeFault(path, fault));

@@ -20,7 +20,7 @@ function valueOf(key: string): unknown {
   return key.endsWith("hosts") ? ["a.example.org", "b.example.org"] : `the ${key}`;
 }
 
-for (const service of services) {
+for (const service of services()) {
   test(`credentials of ${service.title} become the keys of a Secret`, () => {
     const flat = flattenCredentials(sent(service.credentialKeys));
     assert.deepEqual(Object.keys(flat).toSorted(), service.credentialKeys.toSorted());

@@ -22,7 +22,7 @@ function instance(text?: string): ServiceInstance {
 }
 
 const own = [{ label: "Own", from: "address", form: "address" }];
-const postgresql = services.find(({ type }) => type === "postgresql")?.connection;
+const postgresql = services().find(({ type }) => type === "postgresql")?.connection;
 
 test("the instance says how its service is reached, also against the type of the binding", () => {
   for (const type of ["example", "postgresql"])

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { services } from "../list.ts";
 
-const { parameters = [], plans = [] } = services.find(({ type }) => type === "postgresql") ?? {};
+const { parameters = [], plans = [] } = services().find(({ type }) => type === "postgresql") ?? {};
 
 test("the broker calls every parameter as the claim does, in snake case, but for two", () => {
   const special: Readonly<Record<string, string>> = {

@@ -10,7 +10,7 @@ function problemOf(text: string): string {
   return "problem" in read ? read.problem : "none";
 }
 
-for (const { title, connection } of services)
+for (const { title, connection } of services())
   test(`the connection of ${title} is read as it was written`, () => {
     assert.deepEqual(readConnectionText(connectionText(connection)), { connection });
   });

@@ -49,7 +49,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-for (const { type, title, connection } of services)
+for (const { type, title, connection } of services())
   test(`a binding to ${title} says where it is, without secrets`, () => {
     const found = connectionDetails(connection, secrets[type] ?? {});
     assert.deepEqual(

@@ -24,13 +24,16 @@ export type FluxHealthAddition = readonly [
   { readonly op: "add"; readonly path: "/spec/healthCheckExprs/-"; readonly value: FluxHealthCheck },
 ];
 
-/** All kinds of both generations, for Argo CD 2.1 or newer. */
-export const argoHealth: ArgoHealthConfig = argoHealthOf(generations.flatMap(xrdsOf));
+/** Returns the checks of all kinds of both generations, for Argo CD 2.1 or newer. */
+export function argoHealth(): ArgoHealthConfig {
+  return argoHealthOf(generations.flatMap(xrdsOf));
+}
 
-/** All kinds of both generations, for Flux 2.5 or newer. */
-export const fluxHealth: FluxHealthPatch = {
-  spec: { wait: true, healthCheckExprs: generations.flatMap(xrdsOf).map(healthRulesOf).map(fluxHealthCheck) },
-};
+/** Returns the checks of all kinds of both generations, for Flux 2.5 or newer. */
+export function fluxHealth(): FluxHealthPatch {
+  const healthCheckExprs = generations.flatMap(xrdsOf).map(healthRulesOf).map(fluxHealthCheck);
+  return { spec: { wait: true, healthCheckExprs } };
+}
 
 /** Returns the checks for claims of these definitions. */
 export function argoHealthOf(definitions: readonly CompositeResourceDefinition[]): ArgoHealthConfig {
