@@ -24,6 +24,7 @@ import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
 import { backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
 import { listenBeforeBroker } from "./before-broker.ts";
 import { bothGenerations } from "./scenarios/both-generations.scenario.ts";
+import { whyNothingIsMade } from "./scenarios/causes.scenario.ts";
 import { organisations } from "./scenarios/environment.scenario.ts";
 import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
 import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
@@ -130,6 +131,7 @@ function assertChain(text: string, title: string): void {
 suite("a second start takes up the kept state, and side by side", { concurrency: 8 }, () => {
   bothGenerations(sandbox);
   wordsForDevelopers(sandbox);
+  whyNothingIsMade(sandbox);
   organisations(sandbox, sent);
   pagesByWord(sandbox);
   twoAppClusters(sandbox);

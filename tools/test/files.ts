@@ -89,7 +89,7 @@ export function batchesOf(files: readonly string[]): readonly Batch[] {
 }
 
 /** Parts of the paths of files on servers that take longest, in the order in which they start. */
-const slowOnServers = ["e2e/whole-way", "crossplane/claim-causes", "packages/services/"];
+const slowOnServers = ["e2e/whole-way", "packages/services/"];
 
 /** Folders whose files on servers share one process, because they share what takes longest to start. */
 const sharing = ["packages/services/"];

@@ -39,6 +39,18 @@ const table: readonly (readonly [string, { json: JsonSchema }, { json: JsonSchem
     ["breaking : a is now required"],
   ],
   [
+    "a field that is required no longer",
+    object({ a: string() }),
+    object({}, { a: string() }),
+    ["compatible : a is no longer required"],
+  ],
+  [
+    "a long value by its beginning",
+    oneOf([`first${"x".repeat(300)}`]),
+    oneOf(["a"]),
+    [`breaking : no longer takes "first${"x".repeat(193)}…`, 'compatible : also takes "a"'],
+  ],
+  [
     "a smaller set of values",
     oneOf(["a", "b"]),
     oneOf(["a", "c"]),

@@ -102,6 +102,14 @@ test("reading a huge schema ends with the given effort", () => {
   for (const [index, check] of checks.entries()) assert.throws(check, EffortError, `check ${index}`);
 });
 
+test("an effort is spent with the first step that it lacks", () => {
+  const effort = new Effort(2);
+  effort.spend(2);
+  assert.equal(effort.isSpent, false);
+  assert.throws(() => effort.spend(1), EffortError);
+  assert.equal(effort.isSpent, true);
+});
+
 test("a large schema that is in order needs less than that", () => {
   let schema: JsonSchema = { type: "string", description: "x".repeat(100) };
   for (let level = 0; level < 3; level++) schema = withFields(names(25, `level${level}`), schema);

@@ -88,6 +88,21 @@ test("what a watch had shown through an older schema is read again when the serv
   assert.equal(digests.cache.informer.type.plural, "others");
 });
 
+test("waiting for a cache ends with the signal, also with one that has ended before", {
+  timeout: 5_000,
+}, async () => {
+  const client = fakeClient({ list: () => Promise.reject(new Error("the server is away")) });
+  const options = { client, clock: new VirtualClock(), random: systemRandom, logger: silentLogger };
+  await using pool = new CachePool(options);
+  await using handle = pool.acquire({ type: widgets });
+  const { informer } = handle.cache;
+  await assert.rejects(informer.whenSynced({ signal: AbortSignal.abort() }), /stopped waiting .* widgets/);
+  await assert.rejects(
+    informer.whenSynced({ signal: AbortSignal.timeout(10) }),
+    /stopped waiting .* widgets/,
+  );
+});
+
 test("a built-in resource, whose schema does not change, is resumed where it was", async () => {
   const secrets = { ...widgets, group: "", plural: "secrets", kind: "Secret" };
   const client = clientOf(
