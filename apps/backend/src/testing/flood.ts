@@ -19,6 +19,8 @@ export interface FloodTimes {
   readonly floodMs: number;
   /** Namespaces of the flood that the backend mapped while the other tenant got its own. */
   readonly meanwhile: number;
+  /** Namespaces of the flood that still waited at the end. */
+  readonly waiting: number;
 }
 
 /** Runs it with the backend's own account. */
@@ -59,7 +61,8 @@ export async function floodBackend(): Promise<FloodTimes> {
   );
   const before = await mapped();
   const floodMs = await meanMs("flood");
-  return { quietMs, floodMs, meanwhile: (await mapped()) - before };
+  const after = await mapped();
+  return { quietMs, floodMs, meanwhile: after - before, waiting: flood - after };
 }
 
 /** Runs `write` for 0, 1, … up to the flood's size, some at a time. */
