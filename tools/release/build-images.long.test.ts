@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { access, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { operatorManifests } from "@klutch/a8s-operator";
@@ -19,6 +19,7 @@ import { installedAccount, leaseCluster, waitFor } from "@klutch/kube-testing";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
 import { buildImages, type ReleasedImage } from "./build-images.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
+import { repositoryRoot } from "../root.ts";
 import { sourceOfRelease } from "./documents.ts";
 import { missingForNamespaces, podArguments, runBeside } from "./testing/namespaces.ts";
 import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/unpack.ts";
@@ -154,6 +155,28 @@ test("a program runs without a shell and as an unprivileged user, and its docume
   assert.ok(stdout.includes(klutchVersion));
   await assert.rejects(run("chroot", [...program, "--no-such-flag"], { env }), /no-such-flag/);
 });
+
+test("no image has a file that its user may change, that runs with other rights, or that names the place where it was built", {
+  skip,
+}, async () => {
+  assert.ok(definitions.length >= 6, `${definitions.length} images`);
+  for (const { name } of definitions)
+    for (const { bytes } of imageOf(name).blobs.slice(1)) {
+      const archive = join(folder, "layer-of-any.tar.gz");
+      await writeFile(archive, bytes);
+      const { stdout } = await run("tar", ["--numeric-owner", "-tvzf", archive], { maxBuffer: 2 ** 26 });
+      const entries = stdout.trimEnd().split("\n");
+      const others = entries.filter((entry) => !isRoots.test(entry));
+      assert.deepEqual(others, [], `${name} has files with other rights`);
+      const { stdout: unpacked } = await run("tar", ["-xOzf", archive], latin1);
+      for (const place of [repositoryRoot, folder, homedir()])
+        assert.ok(place.length < 6 || !unpacked.includes(place), `${name} names ${place}`);
+    }
+});
+
+/** A line of tar about a file, a folder or a link of root's that nobody else may change; or `/tmp`, where everybody may write. */
+const isRoots = /^(?:[-d]r[w-][x-]r-[x-]r-[x-]|lrwxrwxrwx) 0\/0 |^drwxrwxrwt 0\/0 .* (?:\.\/)?tmp\/$/;
+const latin1 = { maxBuffer: 2 ** 30, encoding: "latin1" } as const;
 
 /** Variables that Crossplane 2.3 sets in the Pods of packages besides names of the package's own. It gives no arguments. */
 const environmentOfPackages = {
