@@ -174,7 +174,7 @@ test("no image has a file that its user may change, that runs with other rights,
     }
 });
 
-/** A line of tar about a file, a folder or a link of root's that nobody else may change; or `/tmp`, where everybody may write. */
+/** A line of tar about a file, a folder or a link of root, which no one else may change; or `/tmp`, where all may write. */
 const isRoots = /^(?:[-d]r[w-][x-]r-[x-]r-[x-]|lrwxrwxrwx) 0\/0 |^drwxrwxrwt 0\/0 .* (?:\.\/)?tmp\/$/;
 const latin1 = { maxBuffer: 2 ** 30, encoding: "latin1" } as const;
 
