@@ -169,3 +169,24 @@ test("a hostile text in a template stays one bounded line of a message", () => {
   assert.ok(valid.length < 1_200, `${valid.length}`);
   assert.doesNotMatch(valid, /[\p{Cc}\p{Cf}]/u);
 });
+
+test("a kind that no operator listed is not offered, nor is one whose permission claim is not listed", () => {
+  const isOffered = (group: string, resource: string): boolean =>
+    `${resource}.${group}` === "widgets.example.org";
+  assert.equal(stateOf({ isOffered }).offered, "True");
+  const listed = { isOffered, crd: crd({ group: "example.com" }), crdNames: ["widgets.example.com"] };
+  assert.match(
+    stateOf({ ...listed, template: template({ group: "example.com" }) }).offered,
+    /^False .*no rights on widgets\.example\.com/,
+  );
+  const secret = {
+    group: "",
+    resource: "secrets",
+    version: "v1",
+    selector: { owner: "Provider" },
+  } as PermissionClaim;
+  assert.match(
+    stateOf({ isOffered, template: template({}, [secret]) }).offered,
+    /^False .*no rights on secrets/,
+  );
+});
