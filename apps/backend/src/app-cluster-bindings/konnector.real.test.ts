@@ -219,8 +219,12 @@ test("deletion waits for the konnector to unbind, however long that takes, and t
   try {
     await client.delete(appClusterBindings, app);
     await until("the unbinding", () => condition("app", "Unbound"), /^False Info\/Unbinding: .*mangodbs/);
-    const { metadata } = await client.get(namespaces, { name: ref.namespace });
-    assert.equal(metadata.deletionTimestamp, undefined);
+    // The same reconcile that says so would go on at once.
+    for (let look = 0; look < 50; look++) {
+      const { metadata } = await client.get(namespaces, { name: ref.namespace });
+      assert.equal(metadata.deletionTimestamp, undefined);
+    }
+    assert.ok(await client.find(clusterRoles, { name: `klutch-binder-${ref.namespace}` }), "the rights");
     await client.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: null } });
     await waitFor("everything to be gone", () => gone("app"));
   } finally {

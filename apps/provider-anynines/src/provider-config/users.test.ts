@@ -188,3 +188,12 @@ test("of many users three are named", () => {
     "the ProviderConfig is still used by 5 managed resources: ServiceInstance a, ServiceInstance b, ServiceInstance c and 2 more; delete them first. Nothing new is made with it",
   );
 });
+
+test("the condition of one that is in use says for which generation it holds", () => {
+  for (const generation of [7, undefined]) {
+    const metadata = { name: configName, finalizers: [inUseFinalizer], deletionTimestamp, generation };
+    const plan = planUsers({ ...config, metadata }, [userNamed("a")], 0);
+    const conditions = plan?.kind === "hold" ? plan.status?.conditions : undefined;
+    assert.equal(findCondition(conditions, "Terminating")?.observedGeneration, generation);
+  }
+});
