@@ -42,7 +42,7 @@ test("a kind that no operator listed costs the tenant only the rights on it, and
   assert.equal(await ensureRights(context, "cluster-a", signal), "partly");
   for (const name of ["klutch-binder-cluster-a", "klutch-binder-cluster-a:cluster-wide"]) {
     const { rules } = await context.client.get<Role>(clusterRoles, { name });
-    assert.ok(rules != null && rules.length > 0, name);
+    assert.ok((rules ?? []).length > 0, name);
     assert.ok(!JSON.stringify(rules).includes("secrets"), name);
   }
 });
