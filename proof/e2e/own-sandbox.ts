@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { cacheFolder, removeDataHome, watchedArguments } from "@klutch/engines";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { bindApi, type CliFiles, dataHomes } from "@klutch/launcher";
@@ -111,18 +111,21 @@ export interface SandboxOptions {
   readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Starts it; does not wait for anything. */
+/** Starts it; does not wait for anything. It ends with this process, also when that one is killed. */
 export function startSandbox({ env, args, tree, identity }: SandboxOptions): RunningSandbox {
   const root = tree ?? join(import.meta.dirname, "..", "..");
-  const child = spawn(process.execPath, [join(root, "sandbox", "launcher", "src", "main.ts"), ...args], {
+  const program = [join(root, "sandbox", "launcher", "src", "main.ts"), ...args];
+  const child = spawn("/bin/sh", watchedArguments("sandbox", process.execPath, program), {
     cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
     env,
     ...identity,
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+    stream?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  child.on("exit", () => child.stdio[3]?.destroy());
   return { child, printed: () => printed, exited: once(child, "exit") };
 }
 

@@ -15,5 +15,11 @@ export { canEnter, dataHome, removeDataHome, unprivileged } from "./data-home.ts
 export { whyNoNodes } from "./node-check.ts";
 export { namespaceFlags } from "./node-check.ts";
 export { isPortFree, type PortRange, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
-export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
+export {
+  logTail,
+  type ProcessOptions,
+  type RunningProcess,
+  startProcess,
+  watchedArguments,
+} from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

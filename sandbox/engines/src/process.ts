@@ -51,7 +51,7 @@ export interface RunningProcess extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-/** The server takes the place of the shell that started it, so its exit code and its signals need no interpreter. */
+/** The command takes the place of the shell that started it, so its exit code and its signals need no interpreter. */
 const watched = `
 {
   read -r _ <&3
@@ -61,6 +61,15 @@ const watched = `
 } </dev/null >/dev/null 2>&1 &
 exec "$@" 3<&-
 `;
+
+/**
+ * Returns the arguments of `/bin/sh` that make it run a command which ends soon after file descriptor 3 is closed, so with the process that
+ * holds the other end, however that one ends. The command must lead a process group.
+ */
+export function watchedArguments(name: string, command: string, args: readonly string[]): readonly string[] {
+  return ["-c", watched, name, command, ...args];
+}
+
 const readyPollMs = 100;
 /** Servers log what their users said to them. */
 const ownerOnly = 0o600;
@@ -84,7 +93,7 @@ function spawnWatched(options: ProcessOptions): ChildProcess {
   try {
     // One that an older version made is open to everybody.
     fchmodSync(log, ownerOnly);
-    return spawn("/bin/sh", ["-c", watched, options.name, options.command, ...options.args], {
+    return spawn("/bin/sh", watchedArguments(options.name, options.command, options.args), {
       // Its own process group: Ctrl-C in a terminal must reach only us, so that servers end in order.
       detached: true,
       cwd: options.cwd,
