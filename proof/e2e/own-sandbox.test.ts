@@ -24,8 +24,9 @@ test("a sandbox ends with the process that started it, also when that one is kil
   const test = spawn(process.execPath, ["--input-type=module", "--eval", starter], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const [pid] = await once(createInterface(test.stdout), "line");
-  process.kill(Number(pid), 0);
+  const lines: readonly unknown[] = await once(createInterface(test.stdout), "line");
+  const pid = Number(lines[0]);
+  process.kill(pid, 0);
   test.kill("SIGKILL");
-  await waitFor("the sandbox to end", () => assert.throws(() => process.kill(Number(pid), 0)) ?? true);
+  await waitFor("the sandbox to end", () => assert.throws(() => process.kill(pid, 0)) ?? true);
 });
