@@ -74,6 +74,17 @@ test("an account that is gone is not made again by keeping credentials fresh", a
   assert.equal(await client.find(serviceAccounts, { namespace, name: binderName }), undefined);
 });
 
+test("a credential is renewed when half of its life is over, also the shortest one", async () => {
+  const { namespace } = await bindAgain();
+  for (const seconds of [600, 86_400]) {
+    const { renewInMs } = await issuer(seconds).issue(namespace, { signal });
+    const half = (seconds * 1_000) / 2;
+    assert.ok(renewInMs > half - 60_000 && renewInMs <= half + 1_000, `${renewInMs} ms of ${seconds} s`);
+    const kept = await issuer(seconds).ensure(namespace, { signal });
+    assert.ok(kept.renewInMs <= half + 1_000, `${kept.renewInMs} ms of ${seconds} s`);
+  }
+});
+
 test("without a lifetime the agents get a token that does not end, also instead of one that would, and not for a revoked one", async () => {
   const { namespace } = await bindAgain();
   const lasting = issuer(undefined);
