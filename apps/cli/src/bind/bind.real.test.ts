@@ -18,10 +18,11 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  resourceQuotas,
   secrets,
 } from "@klutch/kube-core";
 import { formatYaml, parseForeignKubeconfig, parseYaml, parseYamlDocuments } from "@klutch/kube";
-import { roleObject, untilServed } from "@klutch/kube-testing";
+import { roleObject, untilServed, waitFor } from "@klutch/kube-testing";
 import { kubeconfigOf } from "../clusters.ts";
 import { startBackend } from "../testing/backend.ts";
 import {
@@ -350,6 +351,39 @@ test("a provider that never answers a request is not waited for without end", as
   );
   assert.equal(run.code, 1);
   assert.match(run.stderr(), /Waited 1 s for the provider to export gizmos/);
+});
+
+test("a tenant's quota that counts nothing yet is waited for, and not without end", async () => {
+  const ref = { namespace: "cluster-a", name: "klutch-tenant" };
+  const counted = "count/apiserviceexportrequests.klutch.anynines.com";
+  const hard = { [counted]: "9" };
+  await provider.client.create<KubeObject>(resourceQuotas, {
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: ref,
+    spec: { hard },
+  } as KubeObject);
+  /** Plays kube-controller-manager, which writes the limits at once, and what is used when it knows the kind. */
+  const count = (used: object): Promise<unknown> =>
+    provider.client.mergePatch(resourceQuotas, ref, { status: { hard, used } }, { subresource: "status" });
+  const stdin = formatYaml(requestFor("gizmos"));
+  const ask = (timeout: string): Promise<Finished> =>
+    kubectlBind(["apiservice", "--remote-kubeconfig", path("remote"), "-f", "-", timeout], { stdin });
+  try {
+    await count({});
+    await waitFor("the quota to be in force", async () => {
+      const { code, stderr } = await ask("--timeout=1s");
+      assert.equal(code, 1);
+      return /Waited 1 s for the provider to count .*status unknown for quota.*kube-controller-manager/.test(
+        stderr(),
+      );
+    });
+    const waiting = ask("--timeout=6s");
+    await count({ [counted]: "0" });
+    assert.match((await waiting).stderr(), /Waited 6 s for the provider to export gizmos/);
+  } finally {
+    await provider.client.delete(resourceQuotas, ref);
+  }
 });
 
 test("a revoked kubeconfig: the message names the provider's cluster, not this one's flags", async () => {

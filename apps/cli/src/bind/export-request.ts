@@ -49,7 +49,7 @@ export async function requestExports(
   timeoutMs: number,
 ): Promise<Requested> {
   const { signal } = context;
-  const created = await createRequest(provider, request, signal);
+  const created = await createOnceCounted(context, provider, request, timeoutMs);
   const ref = { namespace: provider.namespace, name: created.metadata.name ?? "" };
   try {
     await waitForSuccess(context, provider, ref, timeoutMs);
@@ -107,6 +107,32 @@ export function exportRequestOf(
     metadata: { ...metadata, namespace },
     spec: request.spec,
   };
+}
+
+/**
+ * Creates the request. A new tenant's quota counts nothing until the control plane has looked at it, for up to half a minute while its kinds are
+ * new; until then the API server refuses every request, so that is waited for.
+ */
+async function createOnceCounted(
+  context: CliContext,
+  provider: Provider,
+  request: ExportRequestResponse,
+  timeoutMs: number,
+): Promise<APIServiceExportRequest> {
+  let refusal = "";
+  const what = "the provider to count the objects of this cluster";
+  const problem = (): string =>
+    `${refusal}. Ask the provider's operator whether kube-controller-manager runs.`;
+  return waitFor(context, { what, timeoutMs, problem, intervalMs: 1_000 }, async () => {
+    try {
+      return await createRequest(provider, request, context.signal);
+    } catch (error) {
+      const { cause } = error as { readonly cause?: unknown };
+      if (!isForbidden(cause) || !cause.message.includes("status unknown for quota")) throw error;
+      refusal = printable(cause.message);
+      return undefined;
+    }
+  });
 }
 
 async function createRequest(
