@@ -363,7 +363,7 @@ test("a tenant's quota that counts nothing yet is waited for, and not without en
     metadata: ref,
     spec: { hard },
   } as KubeObject);
-  /** Plays kube-controller-manager, which writes the limits at once, and what is used when it knows the kind. */
+  /** Plays kube-controller-manager, which writes the limits at once, and the numbers in use when it knows the kind. */
   const count = (used: object): Promise<unknown> =>
     provider.client.mergePatch(resourceQuotas, ref, { status: { hard, used } }, { subresource: "status" });
   const stdin = formatYaml(requestFor("gizmos"));
@@ -372,10 +372,10 @@ test("a tenant's quota that counts nothing yet is waited for, and not without en
   try {
     await count({});
     await waitFor("the quota to be in force", async () => {
-      const { code, stderr } = await ask("--timeout=1s");
-      assert.equal(code, 1);
+      const run = await ask("--timeout=1s");
+      assert.equal(run.code, 1);
       return /Waited 1 s for the provider to count .*status unknown for quota.*kube-controller-manager/.test(
-        stderr(),
+        run.stderr(),
       );
     });
     const waiting = ask("--timeout=6s");
