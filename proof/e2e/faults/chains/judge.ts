@@ -41,7 +41,7 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       undone.push(`${later.name}: instance ${instanceId}`);
       continue;
     }
-    if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
+    if (name === undefined) double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})`);
     const unused = unusedBindings(own);
     undone.push(...unused.map(({ id }) => `${name ?? instanceId}: binding ${id}`));
     for (const table of tables) {
