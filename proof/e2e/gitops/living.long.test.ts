@@ -78,8 +78,14 @@ async function judged(t: TestContext, type: ResourceType, name: string): Promise
     const verdict = verdicts[index];
     return verdict === undefined ? [] : [{ ...verdict, claim }];
   });
-  const steps = all.map(({ claim: { metadata }, kstatus, argo, flux }) =>
-    [metadata.generation, kstatus.status, argo.status, flux.status].join(" "),
+  const steps = all.map(({ claim, kstatus, argo, flux }) =>
+    [
+      claim.metadata.generation,
+      kstatus.status,
+      argo.status,
+      flux.status,
+      `(${said(claim, "Ready").reason})`,
+    ].join(" "),
   );
   t.diagnostic(`${name}: ${steps.filter((step, index) => step !== steps[index - 1]).join(", ")}`);
   for (const one of all) assertTrue(one);

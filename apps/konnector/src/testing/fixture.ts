@@ -31,7 +31,7 @@ import {
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
+import { createLogger, createMetrics, type Logger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import { runAgent } from "../konnector.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
@@ -80,6 +80,18 @@ export interface StartOptions {
   readonly logger?: Logger | undefined;
 }
 
+/** The last warnings of the agents in this process, for the message of a test that waits in vain. */
+const warnings: string[] = [];
+const mostWarnings = 10;
+const rememberingLogger = createLogger({
+  name: "konnector",
+  level: "warn",
+  write: (line) => {
+    warnings.push(line);
+    if (warnings.length > mostWarnings) warnings.shift();
+  },
+});
+
 /** Starts one; disposing it stops it in order. */
 export async function startKonnector(
   { consumer }: Pick<Fixture, "consumer">,
@@ -99,7 +111,7 @@ export async function startKonnector(
       controlPlane: undefined,
     },
     cluster: await agentConfig(consumer),
-    ...systemRuntime({ logger: options.logger ?? silentLogger, metrics: createMetrics() }),
+    ...systemRuntime({ logger: options.logger ?? rememberingLogger, metrics: createMetrics() }),
     probes: { host: "127.0.0.1", port: 0 },
     signal: stop.signal,
     onListening: listening.resolve,
@@ -208,7 +220,11 @@ export async function createBinding(
   secretName = "kubeconfig-test",
 ): Promise<void> {
   const ref = { namespace: consumerNamespace, name: secretName };
-  await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings));
+  await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings)).catch(
+    (cause: unknown) => {
+      throw new Error(`no agent made the kind of bindings; warnings:\n${warnings.join("")}`, { cause });
+    },
+  );
   await consumer.client.create<KubeObject>(apiServiceBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceBinding",
