@@ -10,18 +10,18 @@ import {
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
-import { anyObject, crdObject, namespaceObject, untilServed, waitFor } from "@klutch/kube-testing";
+import {
+  anyObject,
+  crdObject,
+  kubernetesObjects as objects,
+  namespaceObject,
+  untilServed,
+  waitFor,
+} from "@klutch/kube-testing";
 import { instances } from "../claim-kinds.ts";
 import { Claims } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
 
-const objects: ResourceType = {
-  group: "kubernetes.crossplane.io",
-  version: "v1alpha2",
-  plural: "objects",
-  kind: "Object",
-  namespaced: false,
-};
 const compositions: ResourceType = {
   group: "apiextensions.crossplane.io",
   version: "v1",

@@ -4,6 +4,7 @@
  * image with other sizes, probes and flags. The API server holds Deployments of the backend against the same lists.
  */
 import {
+  afterRepositoryPattern,
   hookHandlers,
   mostResources,
   nodeOptionsPattern,
@@ -79,7 +80,7 @@ export function overrideFaults(
  */
 export function isImageWithin(image: string, prefix: string): boolean {
   if (!image.startsWith(prefix)) return false;
-  return prefix.endsWith("/") || /^($|[/@]|:[^/]*$)/.test(image.slice(prefix.length));
+  return prefix.endsWith("/") || new RegExp(afterRepositoryPattern).test(image.slice(prefix.length));
 }
 
 /** The image without tag and digest. */

@@ -49,7 +49,9 @@ export async function requestExports(
   timeoutMs: number,
 ): Promise<Requested> {
   const { signal } = context;
-  const created = await createOnceCounted(context, provider, request, timeoutMs);
+  const created = await createOnceCounted(context, provider, request, timeoutMs).catch((error: unknown) => {
+    throw explained(provider, error);
+  });
   const ref = { namespace: provider.namespace, name: created.metadata.name ?? "" };
   try {
     await waitForSuccess(context, provider, ref, timeoutMs);
@@ -127,9 +129,8 @@ async function createOnceCounted(
     try {
       return await createRequest(provider, request, context.signal);
     } catch (error) {
-      const { cause } = error as { readonly cause?: unknown };
-      if (!isForbidden(cause) || !cause.message.includes("status unknown for quota")) throw error;
-      refusal = printable(cause.message);
+      if (!isForbidden(error) || !error.message.includes("status unknown for quota")) throw error;
+      refusal = printable(error.message);
       return undefined;
     }
   });
@@ -150,20 +151,19 @@ async function createRequest(
     return await create(false);
   } catch (error) {
     if (isAlreadyExists(error)) return create(true);
-    if (isUnauthorized(error)) {
-      throw new CliError(
-        "ExportFailed",
-        `The provider's cluster at ${provider.config.server} refused the kubeconfig of this app cluster (401): it was revoked or has expired. Log in again with kubectl bind <url>.`,
-        { cause: error },
-      );
-    }
-    if (!isForbidden(error)) throw error;
-    throw new CliError(
-      "ExportFailed",
-      `The provider does not allow this cluster to request APIs: ${error.message}. Log in again with kubectl bind <url>.`,
-      { cause: error },
-    );
+    throw error;
   }
+}
+
+/** Returns the error with what to do when the provider's cluster refused the account, or the same error. */
+function explained({ config }: Provider, error: unknown): unknown {
+  const refusal = isUnauthorized(error)
+    ? `The provider's cluster at ${config.server} refused the kubeconfig of this app cluster (401): it was revoked or has expired`
+    : isForbidden(error)
+      ? `The provider does not allow this cluster to request APIs: ${error.message}`
+      : undefined;
+  if (refusal === undefined) return error;
+  return new CliError("ExportFailed", `${refusal}. Log in again with kubectl bind <url>.`, { cause: error });
 }
 
 async function waitForSuccess(

@@ -35,6 +35,9 @@ export const overridableVariables: readonly string[] = [
 /** Pattern of the variable NODE_OPTIONS: sizes of the heap, and no option that loads code. */
 export const nodeOptionsPattern = "^(--max-(old|semi)-space-size=[0-9]+ ?)*$";
 
+/** Pattern of an image after the repository that it must be in: nothing, a part below it, a tag or a digest, and no port of a host. */
+export const afterRepositoryPattern = "^($|[/@]|:[^/]*$)";
+
 /** The most of each resource that a konnector may ask for and use, as quantities. Others, such as GPUs, it may not have. */
 export const mostResources: Readonly<Record<string, string>> = {
   cpu: "4",

@@ -6,6 +6,7 @@
 import type { PolicyRule } from "@klutch/kube-core";
 import type { Manifest } from "../konnector-manifests.ts";
 import { backendClaimsRoleName, bindGroup, deployVerb, offerVerb } from "../names.ts";
+import { afterRepositoryPattern } from "./konnector-container.ts";
 import { accountPolicyManifests } from "./policy.ts";
 
 /** Name of the policy and its binding. */
@@ -21,7 +22,7 @@ const repository = (entry: string): string => {
 
 /** True if an image is in the repository `prefix` or below it, and on no other port of a prefix that is only a host. */
 const isWithin = (image: string, prefix: string): string =>
-  `${image}.startsWith(${prefix}) && (${prefix}.endsWith('/') || ${image}.substring(size(${prefix})).matches('^($|[/@]|:[^/]*$)'))`;
+  `${image}.startsWith(${prefix}) && (${prefix}.endsWith('/') || ${image}.substring(size(${prefix})).matches('${afterRepositoryPattern}'))`;
 
 /** The policy and its binding. */
 export const offerPolicyManifests: readonly Manifest[] = accountPolicyManifests({

@@ -36,12 +36,12 @@ function scene(claims: number, metadata: ObjectMeta = { uid: "u", deletionTimest
 }
 
 test("few claims are free once all are known, and enough of them are held", async () => {
-  for (const [claims, later] of [
-    [4, "free"],
-    [5, "held"],
+  for (const [claims, early, later] of [
+    [4, "early", "free"],
+    [5, "held", "held"],
   ] as const) {
     const { clock, judge } = scene(claims);
-    assert.equal(await judge(), claims === 4 ? "early" : "held");
+    assert.equal(await judge(), early, `${claims} claims`);
     await clock.advance(graceMs);
     assert.equal(await judge(), later, `${claims} claims`);
   }
