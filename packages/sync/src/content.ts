@@ -18,7 +18,7 @@ import {
   type ObjectRef,
   ownerReference,
 } from "@klutch/kube-core";
-import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
+import { type FieldPath, holdsAll, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
 import { asConditions, conditionOf } from "./status-conditions.ts";
@@ -146,8 +146,8 @@ export function appliedPart(object: DynamicObject): unknown {
 }
 
 /**
- * Whether the provider's object must be applied: a wanted value is missing or different, or a field that only we hold is no longer
- * wanted. Fields of others never count, so late-initialised fields cause no writes.
+ * Whether the provider's object must be applied: a wanted value is missing or different, somebody took a wanted field from us, or a field
+ * that only we hold is no longer wanted. Other fields of others never count, so late-initialised fields cause no writes.
  */
 export function needsApply(
   wanted: DynamicObject,
@@ -156,8 +156,10 @@ export function needsApply(
 ): boolean {
   if (observed === undefined) return true;
   const owned = ownedFields(observed);
+  const deciding = decidingContent(wanted, observed);
   const differs =
-    !contains(appliedPart(observed), appliedPart(decidingContent(wanted, observed))) ||
+    !contains(appliedPart(observed), appliedPart(deciding)) ||
+    !holdsAll(owned, deciding) ||
     surplusPaths(owned.applied, wanted).length > 0 ||
     surplusPaths(owned.legacy, wanted).length > 0;
   return differs && !isSettled(record, wanted, appliedPart(observed));

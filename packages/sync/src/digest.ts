@@ -81,9 +81,8 @@ export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: 
 }
 
 /**
- * Of an upstream object, with its `managedFields`: its content is what stands in the fields that our apply holds; where that cannot be
- * said, the set of these fields. A manager that changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
- * values; what others add does not count, and neither does the mark.
+ * Of an upstream object, with its `managedFields`: its content is what stands in the fields that our apply holds. A manager that changes the
+ * value of one takes it from us (KEP-555), which changes the content, too. What others add does not count, and neither does the mark.
  */
 export function providerDigest(object: DynamicObject, view: StatusView): Digest {
   const { metadata } = object;
@@ -94,9 +93,7 @@ export function providerDigest(object: DynamicObject, view: StatusView): Digest 
   );
   const fields = withoutMark(own?.["fieldsV1"], "f:");
   const held =
-    !isRecord(fields) || hasLegacy
-      ? withoutMark(appliedPart(object), "")
-      : (valuesAt(fields, object) ?? fields);
+    !isRecord(fields) || hasLegacy ? withoutMark(appliedPart(object), "") : valuesAt(fields, object);
   const digest = {
     metadata: slim(metadata),
     content: jsonHash(held),

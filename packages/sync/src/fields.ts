@@ -1,6 +1,7 @@
 /**
- * Who owns what in an object: `metadata.managedFields` (KEP-555) reduced to the question the engine asks: is there a field that only
- * we hold in place and that is no longer wanted? If so, an apply without it removes it.
+ * Who owns what in an object: `metadata.managedFields` (KEP-555) reduced to the two questions the engine asks. Is there a field that only
+ * we hold in place and that is no longer wanted? Then an apply without it removes it. Is there a wanted field that we do not hold? Then an
+ * apply takes it, so that later changes of it are noticed.
  */
 import { fieldManager } from "@klutch/api";
 import { type DynamicObject, isRecord, valueAt } from "@klutch/kube-core";
@@ -14,31 +15,39 @@ export type FieldPath = readonly (string | number)[];
 /** The manager under which the Go konnector created upstream objects, by update. */
 export const legacyManager = "konnector";
 
-/** Fields of one object that only our managers own. */
+/** Names, in reduced `managedFields`, those fields of our apply that others own, too. */
+const sharedFields = `${fieldManager}/shared`;
+
+/** Fields of one object that our managers own. */
 export interface OwnedFields {
-  /** Owned by server-side apply: the next apply without them removes them. */
+  /** Owned by our server-side apply, also where others own them, too. */
+  readonly held: FieldSet;
+  /** Owned by our server-side apply alone: the next apply without them removes them. */
   readonly applied: FieldSet;
   /** Owned by the update of an older agent, by our apply as well or not: they must be removed by name. */
   readonly legacy: FieldSet;
 }
 
-/** Our exclusive fields of the object; empty when the object carries no `managedFields`. */
+/** Our fields of the object; empty when the object carries no `managedFields`. */
 export function ownedFields(object: DynamicObject): OwnedFields {
-  let applied: FieldSet = {};
+  let held: FieldSet = {};
   let legacy: FieldSet = {};
+  let shared: FieldSet = {};
   const others: FieldSet[] = [];
   for (const entry of object.metadata.managedFields ?? []) {
     if (!isRecord(entry) || !isRecord(entry["fieldsV1"])) continue;
     const fields = entry["fieldsV1"];
-    if (entry["manager"] === fieldManager && entry["operation"] === "Apply") applied = fields;
+    if (entry["manager"] === fieldManager && entry["operation"] === "Apply") held = fields;
     else if (entry["manager"] === legacyManager && entry["subresource"] === undefined) legacy = fields;
+    else if (entry["manager"] === sharedFields) shared = fields;
     else others.push(fields);
   }
+  let applied = without(held, shared);
   for (const other of others) {
     applied = without(applied, other);
     legacy = without(legacy, other);
   }
-  return { applied, legacy };
+  return { held, applied, legacy };
 }
 
 /**
@@ -47,30 +56,50 @@ export function ownedFields(object: DynamicObject): OwnedFields {
  */
 export function reduceManagedFields<T extends DynamicObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
-  const { applied, legacy } = ownedFields(object);
+  const { held, applied, legacy } = ownedFields(object);
   const entries = [
-    { manager: fieldManager, operation: "Apply", fieldsV1: applied },
+    { manager: fieldManager, operation: "Apply", fieldsV1: held },
     { manager: legacyManager, operation: "Update", fieldsV1: legacy },
+    { manager: sharedFields, operation: "Apply", fieldsV1: without(held, applied) },
   ].filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   return { ...object, metadata: { ...object.metadata, managedFields: entries } };
 }
 
 /**
- * What stands in `object` at `fields`, and nothing else. Undefined where that cannot be said without a schema: for items of lists, and
- * for a field that is not there.
+ * What stands in `object` at `fields`, and nothing else. Of a list of which we hold items: the whole list, with the items that we hold,
+ * because only a schema tells which item is which. Of a field that is not there: that we hold it.
  */
-export function valuesAt(fields: FieldSet, object: unknown): Readonly<Record<string, unknown>> | undefined {
+export function valuesAt(fields: FieldSet, object: unknown): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   for (const [key, child] of Object.entries(fields)) {
     if (key === ".") continue;
     const name = key.slice(2);
-    const value = key.startsWith("f:") && isRecord(object) ? object[name] : undefined;
-    const isLeaf = !isRecord(child) || Object.keys(child).length === 0;
-    const kept = isLeaf || value === undefined ? value : valuesAt(child, value);
-    if (kept === undefined) return undefined;
-    values[name] = kept;
+    const value = isRecord(object) ? object[name] : undefined;
+    if (!isRecord(child) || Object.keys(child).length === 0) values[name] = value ?? { held: child };
+    else if (isRecord(value)) values[name] = valuesAt(child, value);
+    else values[name] = { held: child, value };
   }
   return values;
+}
+
+/**
+ * Returns true if our apply holds every field that `wanted` has in `metadata` (labels, annotations, owners) and beside it. True as well of an
+ * object that we never applied, and of one that an older agent made: of those the whole content is compared.
+ */
+export function holdsAll({ held, legacy }: OwnedFields, wanted: DynamicObject): boolean {
+  if (Object.keys(held).length === 0 || Object.keys(legacy).length > 0) return true;
+  const { apiVersion: _apiVersion, kind: _kind, metadata, status: _status, ...fields } = wanted;
+  const { labels, annotations, ownerReferences } = metadata;
+  return covers(held, { ...fields, metadata: { labels, annotations, ownerReferences } });
+}
+
+/** As `valuesAt` compares: an empty set stands for the whole value, and a list is compared as a whole. */
+function covers(fields: unknown, wanted: unknown): boolean {
+  if (!isRecord(fields)) return false;
+  if (!isRecord(wanted) || Object.keys(fields).length === 0) return true;
+  return Object.entries(wanted).every(
+    ([name, value]) => value === undefined || covers(fields[`f:${name}`], value),
+  );
 }
 
 /** Paths in `fields` for which `wanted` has no value. Of `metadata` only labels and annotations count; `status` never does. */

@@ -106,12 +106,27 @@ test("an object that an older agent left, and that is as wanted, is not written 
 });
 
 test("fields of others (late initialisation, resourceRef) cause no write, also when we once held them too", () => {
+  const annotations = { [boundAnnotation]: "true" };
   const managedFields = [
-    appliedBy(fieldManager, "Apply", fieldsOf({ spec: { a: 1, shared: 1 } })),
+    appliedBy(fieldManager, "Apply", fieldsOf({ metadata: { annotations }, spec: { a: 1, shared: 1 } })),
     appliedBy("crossplane", "Update", fieldsOf({ spec: { shared: 1, resourceRef: { name: "x" } } })),
   ];
   const provider = providerWidget({ a: 1, shared: 1, resourceRef: { name: "x" } }, { managedFields });
   assert.deepEqual(plan({ consumer: consumerWidget({ a: 1 }), provider }), { steps: [] });
+});
+
+test("a wanted field that somebody took from us and set back is taken again, so that their next change is noticed", () => {
+  const annotations = { [boundAnnotation]: "true" };
+  const consumer = consumerWidget({ a: 1, b: 2 });
+  const heldBy = (ours: object, theirs: object): DynamicObject => {
+    const managedFields = [
+      appliedBy(fieldManager, "Apply", fieldsOf({ metadata: { annotations }, spec: ours })),
+      appliedBy("kubectl-edit", "Update", fieldsOf({ spec: theirs })),
+    ];
+    return reduceManagedFields(providerWidget({ a: 1, b: 2 }, { managedFields }));
+  };
+  assert.deepEqual(kinds(plan({ consumer, provider: heldBy({ a: 1 }, { b: 2 }) }).steps), ["applyProvider"]);
+  assert.deepEqual(plan({ consumer, provider: heldBy({ a: 1, b: 2 }, { b: 2 }) }), { steps: [] });
 });
 
 test("labels, annotations and other top-level fields follow after creation", () => {

@@ -4,7 +4,7 @@ import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/a
 import type { DynamicObject } from "@klutch/kube-core";
 import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
-import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
+import { holdsAll, ownedFields, reduceManagedFields, surplusPaths, valuesAt } from "./fields.ts";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
 import { isPropagated } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
@@ -38,9 +38,60 @@ test("a field that another manager holds, too, is not ours alone; nor is anythin
     appliedBy("kubectl-edit", "Update", others),
   ];
   assert.deepEqual(ownedFields(providerWidget({}, { managedFields })), {
+    held: ours,
     applied: { "f:spec": { "f:color": {} } },
     legacy: {},
   });
+});
+
+test("every wanted field must be held: by its name, in a list, or below a value that is held whole", () => {
+  const fields = {
+    "f:metadata": { "f:annotations": { "f:klutch.anynines.com/bound": {} } },
+    "f:spec": {
+      "f:env": { 'k:{"name":"a"}': { ".": {}, "f:name": {}, "f:value": {} } },
+      "f:whole": {},
+      "f:owner": { ".": {}, "f:name": {} },
+    },
+  };
+  const legacy = { "f:spec": { "f:old": {} } };
+  const holds = (spec: object, metadata: object = {}, held: object = fields): boolean => {
+    const wanted = { ...providerWidget(spec), metadata };
+    return holdsAll({ held: { ...held }, applied: {}, legacy: {} }, wanted);
+  };
+  assert.ok(holds({ env: [{ name: "b" }], whole: { any: [1] }, owner: { name: "o" } }));
+  assert.ok(holds({}, { annotations: { "klutch.anynines.com/bound": "true" }, resourceVersion: "1" }));
+  assert.ok(!holds({ size: 1 }));
+  assert.ok(!holds({ other: [] }));
+  assert.ok(
+    !holds({ owner: { name: "o", team: "t" } }),
+    "holding a map is not holding what others put into it",
+  );
+  assert.ok(!holds({}, { labels: { team: "x" } }));
+  assert.ok(holds({ size: 1 }, {}, {}), "an object that was never applied is compared as a whole");
+  assert.ok(holdsAll({ held: fields, applied: {}, legacy }, providerWidget({ size: 1 })));
+});
+
+test("the values at held fields tell every change: of a list as a whole, of a map of which we hold no member any more, of a field that is gone", () => {
+  const fields = {
+    "f:spec": { "f:size": {}, "f:map": {}, "f:env": { 'k:{"name":"a"}': { "f:value": {} } } },
+  };
+  const at = (spec: object): unknown => valuesAt(fields, { spec });
+  const spec = { size: 1, map: { a: 1 }, env: [{ name: "a", value: "1" }] };
+  assert.deepEqual(at({ ...spec, other: 1 }), at(spec));
+  for (const other of [
+    { ...spec, size: 2 },
+    { ...spec, map: { a: 2 } },
+    { ...spec, env: [{ name: "a", value: "2" }] },
+    { ...spec, env: undefined },
+    { ...spec, size: undefined },
+  ])
+    assert.notDeepEqual(at(other), at(spec), JSON.stringify(other));
+  const without = { "f:spec": { "f:size": {} } };
+  assert.notDeepEqual(
+    valuesAt(without, { spec: { size: 1 } }),
+    at({ size: 1 }),
+    "of a field that is not there",
+  );
 });
 
 test("list items are found by their keys, values and positions", () => {

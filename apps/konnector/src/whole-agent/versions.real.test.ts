@@ -8,6 +8,7 @@ import {
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
+  isDeleting,
   listAt,
   recordsAt,
   secrets,
@@ -285,12 +286,14 @@ test("a CRD that somebody creates again in the app cluster, with another scope, 
   const { metadata, spec } = await consumer.client.get<DynamicObject>(customResourceDefinitions, name);
   await consumer.client.delete(customResourceDefinitions, name);
   await untilReason(gadgets.name, "DeletionHeld", "MassDeletion");
-  for (const claim of three)
-    await consumer.client.mergePatch(
-      type,
-      { namespace: "app", name: claim },
-      { metadata: { finalizers: null } },
+  for (const claim of three) {
+    const ref = { namespace: "app", name: claim };
+    // The agent gives a claim that is not being deleted its finalizer back, and the CRD is marked before its objects.
+    await waitFor(`${claim} to be deleted with its CRD`, async () =>
+      isDeleting(await consumer.client.get<DynamicObject>(type, ref)),
     );
+    await consumer.client.mergePatch(type, ref, { metadata: { finalizers: null } });
+  }
   const { annotations, ownerReferences } = metadata;
   const remade = {
     ...gadgets.crd,

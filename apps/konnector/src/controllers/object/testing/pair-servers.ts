@@ -121,8 +121,7 @@ export async function carryOut(servers: PairServers, deed: ObjectDeed): Promise<
     case "fill":
       return change(provider, { spec: { tier: `${deed.value}` } });
     case "drift":
-      // Never what a claim wants: of a field that is somebody else's and has the wanted value, later changes are not noticed.
-      return change(provider, { spec: { size: 10 + deed.value } });
+      return change(provider, { spec: { size: deed.value } });
     case "legacy":
       return change(provider, { spec: { old: deed.value } }, { fieldManager: legacyManager });
     case "delete":
