@@ -109,3 +109,22 @@ test("lanes work on each item of shared queues once, and turn to the next queue 
   assert.deepEqual(order, ["a", "1", "b", "2", "3"]);
   assert.deepEqual(results.toSorted(), ["1", "2", "3", "a", "b"]);
 });
+
+test("late lanes help with the same queue when others are done, and are not waited for when it is empty", async () => {
+  const queue = ["a", "b", "c", "d"];
+  const { promise: after, resolve } = Promise.withResolvers<undefined>();
+  const counts: number[] = [];
+  let now = 0;
+  const work = async (item: string): Promise<string> => {
+    counts.push(++now);
+    if (item === "b") resolve(undefined);
+    await new Promise(setImmediate);
+    now--;
+    return item;
+  };
+  const late = [[queue]];
+  assert.deepEqual((await inLanes([[queue]], work, { after, lanes: late })).toSorted(), queue);
+  assert.deepEqual([counts.slice(0, 2), Math.max(...counts)], [[1, 1], 2]);
+  const never = new Promise(() => undefined);
+  assert.deepEqual(await inLanes([[queue]], work, { after: never, lanes: late }), queue);
+});

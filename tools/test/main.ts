@@ -20,19 +20,22 @@ async function main(filters: readonly string[]): Promise<number> {
   const onServers = [...real, ...long];
   // Tests on servers mostly wait. Pure tests compute, and fill the time in between.
   const lanes = lanesOf(availableParallelism(), batchesOf(pure));
-  const stages = [
-    ...(pure.length > 0 ? [runStage("checks and pure tests", lanes, { isPatient: true })] : []),
-    ...(onServers.length > 0 ? [runOnServers(onServers)] : []),
-  ];
-  return printSummary(await Promise.all(stages));
+  const computing =
+    pure.length > 0 ? runStage("checks and pure tests", lanes, { isPatient: true }) : undefined;
+  const serving = onServers.length > 0 ? runOnServers(onServers, computing) : undefined;
+  const results = await Promise.all([computing, serving]);
+  return printSummary(results.filter((result) => result !== undefined));
 }
 
 /** Loads what boots servers only when there are tests on servers. Servers that cannot be obtained count as one failed test. */
-async function runOnServers(files: readonly string[]): Promise<StageResult> {
+async function runOnServers(
+  files: readonly string[],
+  computing: Promise<unknown> | undefined,
+): Promise<StageResult> {
   const name = "tests on real servers";
   try {
     const { runReal } = await import("./real.ts");
-    return await runReal(name, files);
+    return await runReal(name, files, computing);
   } catch (error) {
     console.log(`\nFAILED ${name}: they could not run\n${inspect(error)}\n`);
     return { name, records: [{ name, file: name, outcome: "failed", milliseconds: 0 }], seconds: 0 };

@@ -31,6 +31,8 @@ export interface StageOptions {
   readonly limits?: WatchLimits | undefined;
   /** Lets processes of other stages go first when there are too few cores. Default: false. */
   readonly isPatient?: boolean | undefined;
+  /** Help when other stages have left the cores to them. Default: none. */
+  readonly late?: LateLanes<Batch> | undefined;
   /** Added to the environment of the test files. Default: nothing. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
@@ -53,7 +55,7 @@ export async function runStage(
   process.setMaxListeners(0);
   const reports = await mkdtemp(join(tmpdir(), "klutch-test-"));
   try {
-    const records = await inLanes(lanes, (batch) => runBatch(batch, reports, options));
+    const records = await inLanes(lanes, (batch) => runBatch(batch, reports, options), options.late);
     return { name, records: records.flat(), seconds: (performance.now() - started) / 1000 };
   } finally {
     await rm(reports, { recursive: true, force: true });
@@ -170,17 +172,29 @@ export function lanesOf<Item>(width: number, ...queues: Lane<Item>): readonly La
   return Array.from({ length: width }, () => queues);
 }
 
-/** Calls `work` once for each item of each queue. A lane works on one item at a time; the results come in the order in which they end. */
+/** Lanes that begin when `after` is fulfilled: others have left the cores to them. */
+export interface LateLanes<Item> {
+  readonly after: Promise<unknown>;
+  readonly lanes: readonly Lane<Item>[];
+}
+
+/**
+ * Calls `work` once for each item of each queue. A lane works on one item at a time; the results come in the order in which they end. `late` lanes
+ * help with the same queues, and are not waited for when the queues are empty.
+ */
 export async function inLanes<Item, Result>(
   lanes: readonly Lane<Item>[],
   work: (item: Item) => Promise<Result>,
+  late: LateLanes<Item> = { after: Promise.resolve(), lanes: [] },
 ): Promise<readonly Result[]> {
-  const waiting = new Map(lanes.flat().map((queue) => [queue, queue.values()]));
+  const waiting = new Map([...lanes, ...late.lanes].flat().map((queue) => [queue, queue.values()]));
   const results: Result[] = [];
   const runLane = async (lane: Lane<Item>): Promise<void> => {
     for (const queue of lane) for (const item of waiting.get(queue) ?? []) results.push(await work(item));
   };
-  await Promise.all(lanes.map(runLane));
+  const early = Promise.all(lanes.map(runLane));
+  const begin = Promise.race([early, late.after]);
+  await Promise.all([early, ...late.lanes.map((lane) => begin.then(() => runLane(lane)))]);
   return results;
 }
 
