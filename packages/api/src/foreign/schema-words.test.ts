@@ -49,7 +49,7 @@ test("a schema that is not refused has no control characters but tabs and line e
       const read = withHarmlessWords({ description: JSON.stringify(value), enum: [value] });
       const texts: string[] = [];
       JSON.stringify(read, (name, item: unknown) => {
-        texts.push(name, String(item));
+        texts.push(name, typeof item === "string" ? item : "");
         return item;
       });
       assert.ok(read.problem !== undefined || texts.every((text) => !/[\p{Cc}--[\t\n\r]]/v.test(text)));
