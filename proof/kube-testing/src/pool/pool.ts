@@ -34,8 +34,8 @@ const settledMs = 700;
 const policyRefreshMs = 2_000;
 const pollMs = 150;
 const mostWaitMs = 20_000;
-/** An idle API server computes a fiftieth of the time, so after this time a new one later costs less than keeping it. */
-const mostIdleMs = 90_000;
+/** An idle cluster stands still and takes only memory, half a GiB. */
+const mostIdleMs = 300_000;
 
 export class ClusterPool implements AsyncDisposable {
   readonly #server: Server;
@@ -97,6 +97,7 @@ export class ClusterPool implements AsyncDisposable {
     let lent: Idle | undefined;
     try {
       lent = this.#idle.pop() ?? (await this.#start());
+      signalAll(lent.cluster, "SIGCONT");
       const dead = lent.cluster.processes.find(({ hasExited }) => hasExited);
       if (dead !== undefined)
         throw new Error(`${dead.name} ended while it was idle:\n${logTail(dead.logFile)}`);
@@ -128,6 +129,8 @@ export class ClusterPool implements AsyncDisposable {
   }
 
   #keep(idle: Idle): void {
+    // A server that nobody asks computes a fiftieth of the time all the same.
+    signalAll(idle.cluster, "SIGSTOP");
     this.#idle.push(idle);
     const drop = (): void => {
       const place = this.#idle.indexOf(idle);
@@ -162,6 +165,11 @@ export class ClusterPool implements AsyncDisposable {
     }
     return false;
   }
+}
+
+/** Sends the signal to both servers, and not to the shells that watch them. */
+function signalAll({ processes }: OwnCluster, signal: "SIGSTOP" | "SIGCONT"): void {
+  for (const { pid, hasExited } of processes) if (!hasExited) process.kill(pid, signal);
 }
 
 /** The groups that the API server serves, in one text. */
