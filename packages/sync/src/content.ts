@@ -139,7 +139,7 @@ export function isSettled(record: AppliedRecord | undefined, wanted: unknown, ob
 }
 
 /** The part of a provider object that an apply can change; the `observed` of its record. */
-export function appliedPart(object: DynamicObject): unknown {
+export function appliedPart(object: DynamicObject): Readonly<Record<string, unknown>> {
   const { status: _status, metadata, ...fields } = object;
   const { labels, annotations, ownerReferences } = metadata;
   return { ...fields, metadata: { labels, annotations, ownerReferences } };
@@ -156,13 +156,13 @@ export function needsApply(
 ): boolean {
   if (observed === undefined) return true;
   const owned = ownedFields(observed);
-  const deciding = decidingContent(wanted, observed);
+  const [there, deciding] = [appliedPart(observed), appliedPart(decidingContent(wanted, observed))];
   const differs =
-    !contains(appliedPart(observed), appliedPart(deciding)) ||
+    !contains(there, deciding) ||
     !holdsAll(owned, deciding) ||
     surplusPaths(owned.applied, wanted).length > 0 ||
     surplusPaths(owned.legacy, wanted).length > 0;
-  return differs && !isSettled(record, wanted, appliedPart(observed));
+  return differs && !isSettled(record, wanted, there);
 }
 
 /** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not compared item by item. */

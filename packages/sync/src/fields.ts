@@ -83,14 +83,14 @@ export function valuesAt(fields: FieldSet, object: unknown): Readonly<Record<str
 }
 
 /**
- * Returns true if our apply holds every field that `wanted` has in `metadata` (labels, annotations, owners) and beside it. True as well of an
- * object that we never applied, and of one that an older agent made: of those the whole content is compared.
+ * Returns true if our apply holds every field of `wanted`, which is the part of an object that an apply can change. True as well of an object
+ * that we never applied, and of one that an older agent made: of those the whole content is compared.
  */
-export function holdsAll({ held, legacy }: OwnedFields, wanted: DynamicObject): boolean {
+export function holdsAll({ held, legacy }: OwnedFields, wanted: Readonly<Record<string, unknown>>): boolean {
   if (Object.keys(held).length === 0 || Object.keys(legacy).length > 0) return true;
-  const { apiVersion: _apiVersion, kind: _kind, metadata, status: _status, ...fields } = wanted;
-  const { labels, annotations, ownerReferences } = metadata;
-  return covers(held, { ...fields, metadata: { labels, annotations, ownerReferences } });
+  // No set of held fields names the type.
+  const { apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
+  return covers(held, fields);
 }
 
 /** As `valuesAt` compares: an empty set stands for the whole value, and a list is compared as a whole. */

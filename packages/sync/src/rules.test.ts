@@ -4,7 +4,15 @@ import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/a
 import type { DynamicObject } from "@klutch/kube-core";
 import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
-import { holdsAll, ownedFields, reduceManagedFields, surplusPaths, valuesAt } from "./fields.ts";
+import { appliedPart } from "./content.ts";
+import {
+  holdsAll,
+  type OwnedFields,
+  ownedFields,
+  reduceManagedFields,
+  surplusPaths,
+  valuesAt,
+} from "./fields.ts";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
 import { isPropagated } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
@@ -54,9 +62,9 @@ test("every wanted field must be held: by its name, in a list, or below a value 
     },
   };
   const legacy = { "f:spec": { "f:old": {} } };
-  const holds = (spec: object, metadata: object = {}, held: object = fields): boolean => {
+  const holds = (spec: object, metadata: object = {}, held: OwnedFields["held"] = fields): boolean => {
     const wanted = { ...providerWidget(spec), metadata };
-    return holdsAll({ held: { ...held }, applied: {}, legacy: {} }, wanted);
+    return holdsAll({ held, applied: {}, legacy: {} }, appliedPart(wanted));
   };
   assert.ok(holds({ env: [{ name: "b" }], whole: { any: [1] }, owner: { name: "o" } }));
   assert.ok(holds({}, { annotations: { "klutch.anynines.com/bound": "true" }, resourceVersion: "1" }));
@@ -68,7 +76,7 @@ test("every wanted field must be held: by its name, in a list, or below a value 
   );
   assert.ok(!holds({}, { labels: { team: "x" } }));
   assert.ok(holds({ size: 1 }, {}, {}), "an object that was never applied is compared as a whole");
-  assert.ok(holdsAll({ held: fields, applied: {}, legacy }, providerWidget({ size: 1 })));
+  assert.ok(holdsAll({ held: fields, applied: {}, legacy }, appliedPart(providerWidget({ size: 1 }))));
 });
 
 test("the values at held fields tell every change: of a list as a whole, of a map of which we hold no member any more, of a field that is gone", () => {
