@@ -7,7 +7,7 @@ import { enginesFor } from "./engines.ts";
 test("only the servers that the chosen tests need are obtained", () => {
   const cluster = ["kube-apiserver", "kube-controller-manager", "etcd"];
   assert.deepEqual(enginesFor(["packages/kube/src/client.real.test.ts"]), cluster);
-  assert.deepEqual(enginesFor(["proof/e2e/faults/real/faults.real.test.ts"]), cluster);
+  assert.deepEqual(enginesFor(["apps/konnector/src/whole-agent/konnector.real.test.ts"]), cluster);
   assert.deepEqual(enginesFor(["proof/e2e/faults/chains/chains.long.test.ts"]), engineNames);
   assert.deepEqual(enginesFor(["proof/e2e/a8s-chain.long.test.ts"]), [...engineNames, "provider-kubernetes"]);
   assert.deepEqual(enginesFor(["sandbox/broker/src/broker.real.test.ts"]), []);

@@ -81,7 +81,7 @@ test("batches hold every pure file once, and files that compute for long have on
 });
 
 test("files on servers have a process each, or one for a folder that shares it; whole installations have a queue of their own, and the longest start first", () => {
-  const whole = ["proof/e2e/faults/real/faults.real.test.ts", "proof/e2e/whole-way.real.test.ts"];
+  const whole = ["proof/e2e/security/access-matrix.real.test.ts", "proof/e2e/whole-way.real.test.ts"];
   const sharing = ["packages/services/src/a.real.test.ts", "packages/services/src/b/c.real.test.ts"];
   assert.deepEqual(processesFor([...files.real, ...whole, ...sharing]), {
     whole: [[whole[1]], [whole[0]]],
