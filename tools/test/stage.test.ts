@@ -44,7 +44,7 @@ test("the time of a file has what it sets up outside of its tests, and the file 
 
 test("files that share a process are told apart, and one that cannot be loaded is a failed test", async () => {
   const said = await outputOf({
-    good: 'suite("s", () => test("inner", () => {}));\ntest.skip("later", () => {});',
+    good: 'suite("s", () => { test("inner", () => {}); });\ntest.skip("later", () => {});',
     bad: 'test("bad", () => { throw new Error("as wanted"); });',
     broken: 'throw new Error("not loaded");',
   });
@@ -80,12 +80,20 @@ test("an error that no test catches ends the process at once, is printed, and fa
   assert.match(rejected, /^0 passed, 1 failed$/m);
 });
 
-test("no promise of a test is followed by an async hook", async () => {
-  const said = await outputOf({
-    hooks: `import { executionAsyncResource, triggerAsyncId } from "node:async_hooks";
+test("no promise of a test is followed by an async hook, in a file of its own or one that shares its process", async () => {
+  const hooks = `import { triggerAsyncId } from "node:async_hooks";
 import assert from "node:assert";
 // Node gives promises ids of their own only while a hook follows them.
-test("unfollowed", async () => { const before = triggerAsyncId(); await undefined; await undefined; assert.equal(triggerAsyncId(), before); });`,
+test("unfollowed", async () => { const before = triggerAsyncId(); await undefined; await undefined; assert.equal(triggerAsyncId(), before); });`;
+  assert.match(await outputOf({ hooks }), /^passed unfollowed$/m);
+  assert.match(await outputOf({ hooks, again: hooks }), /^passed unfollowed,passed unfollowed$/m);
+});
+
+test("files that share a process have all set up before the first test runs", async () => {
+  const slow = `globalThis.log = [];\nawait new Promise((done) => setTimeout(done, 100));\nlog.push("set up");`;
+  const said = await outputOf({
+    first: 'import assert from "node:assert";\ntest("first", () => assert.deepEqual(log, ["set up"]));',
+    second: slow,
   });
-  assert.match(said, /^passed unfollowed$/m);
+  assert.match(said, /^passed first$/m);
 });

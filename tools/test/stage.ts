@@ -67,7 +67,9 @@ async function runBatch(
   reports: string,
   { env, isPatient, limits = usualLimits }: StageOptions,
 ): Promise<readonly TestRecord[]> {
-  const [first = "", ...others] = batch.map((file) => resolve(repositoryRoot, file));
+  const paths = batch.map((file) => resolve(repositoryRoot, file));
+  const [first = "", ...others] = paths;
+  const isAlone = others.length === 0;
   const mark = `${process.pid} ${first}`;
   const progress: Progress = { file: first, atMs: performance.now(), open: 0, ended: 0 };
   const stop = new AbortController();
@@ -76,11 +78,9 @@ async function runBatch(
   try {
     const events = run({
       cwd: repositoryRoot,
-      files: [first],
-      argv: others,
-      // The runner starts the process with these; with the first it runs all of its files itself.
+      files: isAlone ? paths : [join(import.meta.dirname, "several.ts")],
+      argv: isAlone ? [] : paths,
       execArgv: [
-        ...(others.length > 0 ? ["--test", "--test-isolation=none"] : []),
         `--import=${join(import.meta.dirname, "untracked.ts")}`,
         ...(isPatient === true ? [`--import=${join(import.meta.dirname, "patient.ts")}`] : []),
         "--report-on-signal",
@@ -91,7 +91,7 @@ async function runBatch(
       timeout: testTimeoutMs,
     });
     for await (const event of events as AsyncIterable<TestEvent>)
-      follow(event, { isAlone: others.length === 0, first, progress, records });
+      follow(event, { isAlone, paths, progress, records });
   } finally {
     stop.abort();
     await watching;
@@ -101,13 +101,14 @@ async function runBatch(
 
 interface BatchState {
   readonly isAlone: boolean;
-  readonly first: string;
+  /** Absolute paths of its files. */
+  readonly paths: readonly string[];
   readonly progress: Progress;
   readonly records: TestRecord[];
 }
 
 /** Prints what the event says, and remembers it. */
-function follow(event: TestEvent, { isAlone, first, progress, records }: BatchState): void {
+function follow(event: TestEvent, { isAlone, paths, progress, records }: BatchState): void {
   if (event.type === "test:stderr" || event.type === "test:stdout") {
     process.stdout.write(event.data.message);
   } else if (event.type === "test:diagnostic" && event.data.file !== undefined) {
@@ -115,17 +116,19 @@ function follow(event: TestEvent, { isAlone, first, progress, records }: BatchSt
     console.log(`${relative(repositoryRoot, event.data.file)}: ${event.data.message}`);
   } else if (event.type === "test:enqueue" || event.type === "test:complete") {
     const isStart = event.type === "test:enqueue";
-    const { name, entryFile, file = first } = event.data;
+    const { name, entryFile, file = progress.file } = event.data;
+    // A file that cannot be loaded is a test with its name.
+    const isBroken = paths.includes(name);
     // The runner has a test of its own around the process.
     const isProcess = entryFile === undefined;
     if (!isProcess) {
-      progress.file = isAlone ? first : file;
+      if (!isAlone) progress.file = isBroken ? name : file;
       progress.open += isStart ? 1 : -1;
       progress.ended += isStart ? 0 : 1;
     }
     progress.atMs = performance.now();
     if (isStart) return;
-    const isFile = isProcess || name === file;
+    const isFile = isProcess || isBroken;
     const isKnown = isProcess && records.some(({ outcome }) => outcome === "failed");
     const kind = isProcess && !isAlone ? "process" : isFile ? "file" : "test";
     const record = isKnown ? undefined : recordOf(event.data, progress.file, kind);

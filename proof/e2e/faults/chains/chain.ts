@@ -70,7 +70,7 @@ export async function runChain(fixture: Fixture, { name, rows, kills }: ChainPla
   await run().catch((error: unknown) => lost.push(error instanceof Error ? error.message : String(error)));
   await Promise.all(strikes);
   const seconds = (performance.now() - began) / 1000;
-  return { name, database, formerIds: formerIdsOf(fixture, name), lost, seconds };
+  return { name, database, ...namesOf(fixture, name), lost, seconds };
 }
 
 const ofInstance = (name: string): object => ({ instanceRef: name, serviceInstanceType: "postgresql" });
@@ -84,11 +84,21 @@ const made = {
 } as const;
 
 /** Several creates in a row may have lost their answers; the managed resource names one at a time. */
-function formerIdsOf({ instances: managed }: Fixture, claim: string): readonly string[] {
+function namesOf(
+  { instances: managed }: Fixture,
+  claim: string,
+): Pick<ChainResult, "formerIds" | "managedUids"> {
   const states = managed.where(({ metadata }) => metadata.labels?.[claimNameLabel] === claim);
-  const ids = states.map(
+  const former = states.map(
     ({ metadata }) => metadata.annotations?.["anynines.crossplane.io/former-instance-id"],
   );
+  return {
+    formerIds: unique(former),
+    managedUids: unique(states.map(({ metadata }) => metadata.uid)),
+  };
+}
+
+function unique(ids: readonly (string | undefined)[]): readonly string[] {
   return [...new Set(ids.filter((id) => id !== undefined))];
 }
 

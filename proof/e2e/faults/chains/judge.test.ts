@@ -7,6 +7,7 @@ const chain: ChainResult = {
   name: "c",
   database: databaseOf("id"),
   formerIds: [],
+  managedUids: ["id"],
   lost: [],
   seconds: 1,
 };
@@ -60,7 +61,7 @@ test("an instance that was removed unused before the next one was made is undone
   const removed = "INSERT instances x, DELETE instances x";
   const told = (...entries: readonly Entry[]) => {
     const { double, undone } = judge([later], entries);
-    return { double, undone };
+    return { double: double.map((text) => text.replace(/;.*/u, "")), undone };
   };
   assert.deepEqual(told(first, gone, ...whole), { double: [], undone: ["c: instance x"] });
   assert.deepEqual(told(first, ...whole, gone), { double: second(removed), undone: [] });
@@ -74,6 +75,18 @@ test("an instance that was removed unused before the next one was made is undone
     undone: [],
   });
   assert.deepEqual(judge([chain], [first, gone, ...whole]).double, second(removed));
+});
+
+test("the report of a second instance tells whose it was, and what came first", () => {
+  const gone = { ...made("instances", "x", "x"), did: "DELETE" as const };
+  const { double } = judge(
+    [{ ...chain, managedUids: ["x", "id"] }],
+    [made("instances", "x", "x"), ...whole, gone],
+  );
+  assert.match(
+    double.join(),
+    /; c had the former ids none and the managed resources x, id: INSERT instances x, INSERT instances id, .*, DELETE instances x$/,
+  );
 });
 
 test("a binding that was removed and made again before the first backup is undone, and is a second one in any other case", () => {

@@ -8,6 +8,8 @@ export interface ChainResult {
   readonly database: string | undefined;
   /** The earlier ids of its instance at the broker. */
   readonly formerIds: readonly string[];
+  /** UIDs of the managed resources of its instance claim, oldest first. One is right. */
+  readonly managedUids: readonly string[];
   /** Descriptions of everything that is missing. */
   readonly lost: readonly string[];
   readonly seconds: number;
@@ -41,7 +43,10 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       undone.push(`${later.name}: instance ${instanceId}`);
       continue;
     }
-    if (name === undefined) double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})`);
+    if (name === undefined) {
+      const whose = whoseWas(instanceId, chains, entries);
+      double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})${whose}`);
+    }
     const unused = unusedBindings(own);
     undone.push(...unused.map(({ id }) => `${name ?? instanceId}: binding ${id}`));
     for (const table of tables) {
@@ -79,6 +84,20 @@ function unusedBindings(own: readonly Entry[]): readonly Entry[] {
     const next = early[index + 1];
     return did === "INSERT" && next?.did === "DELETE" && next.id === id;
   });
+}
+
+/** Tells whose an instance was that no application saw, so that its cause can be found from the report alone. */
+function whoseWas(instanceId: string, chains: readonly ChainResult[], entries: readonly Entry[]): string {
+  const chain = chains.find(({ formerIds, managedUids }) =>
+    [...formerIds, ...managedUids].includes(instanceId),
+  );
+  if (chain === undefined) return "";
+  const { name, database, formerIds, managedUids } = chain;
+  const both = entries.filter((entry) =>
+    [database, databaseOf(instanceId)].includes(databaseOf(entry.instanceId)),
+  );
+  const former = formerIds.join(", ") || "none";
+  return `; ${name} had the former ids ${former} and the managed resources ${managedUids.join(", ")}: ${historyOf(both)}`;
 }
 
 /** Tells in the order of time what was written and removed, so that a second object can be understood from the report alone. */
