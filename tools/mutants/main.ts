@@ -2,14 +2,13 @@
  * `npm run test:mutants`: changes the source of what ships in one place at a time, in a copy of the tree, and says which test notices. A change
  * that no test notices is a rule without a test, or one that makes no difference.
  */
-import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
 import { openTree, type SourceFile, type Tree } from "../checks/tree.ts";
 import { chooseMutants, defaultParts, type Mutant, mutantById } from "./choose-mutants.ts";
 import { copyTree } from "./copy.ts";
 import { Judge } from "./judge.ts";
-import { compare, diffOf, parseVerdicts, survivorsText, table, type Verdict } from "./report.ts";
+import { diffOf, survivorsText, table, type Verdict } from "./report.ts";
 
 const flags = {
   seed: { type: "string", default: "1" },
@@ -18,8 +17,6 @@ const flags = {
   only: { type: "string", multiple: true },
   list: { type: "boolean", default: false },
   real: { type: "boolean", default: false },
-  out: { type: "string" },
-  compare: { type: "string" },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
@@ -34,14 +31,10 @@ async function main(): Promise<number> {
     for (const mutant of mutants) console.log(diffOf(mutant));
     return 0;
   }
-  const others =
-    values.compare === undefined ? undefined : parseVerdicts(await readFile(values.compare, "utf8"));
   const verdicts = await verdictsOn(mutants, tree, values);
-  if (values.out !== undefined) await writeFile(values.out, `${JSON.stringify(verdicts, undefined, 2)}\n`);
   if (verdicts.length < mutants.length)
     console.log(`\nStopped after ${verdicts.length} of ${mutants.length} mutants.`);
   console.log(`\n${survivorsText(verdicts)}\n\n${table(verdicts)}`);
-  if (others !== undefined) printComparison(verdicts, others);
   return verdicts.length === mutants.length ? 0 : 1;
 }
 
@@ -83,12 +76,4 @@ async function verdictsOn(
     console.error(error instanceof Error ? error.message : error);
   }
   return verdicts;
-}
-
-function printComparison(verdicts: readonly Verdict[], others: readonly Verdict[]): void {
-  const { lost, shared } = compare(verdicts, others);
-  console.log(
-    `\nBoth runs had ${shared} of ${verdicts.length} mutants. Caught only by the other run: ${lost.length}.`,
-  );
-  for (const other of lost) console.log(`${diffOf(other)}\n    ${other.caughtBy}`);
 }

@@ -1,27 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare, parseVerdicts, survivorsText, table, type Verdict } from "./report.ts";
+import { survivorsText, table, type Verdict } from "./report.ts";
 
 function verdict(id: string, outcome: Verdict["outcome"]): Verdict {
   const [file = "", , , mutator = ""] = id.split(":");
   const caughtBy = outcome === "survived" ? "" : `${file}.test.ts: it`;
   return { id, part: "packages/a", file, mutator, before: "a", after: "b", outcome, caughtBy, seconds: 1 };
 }
-
-test("a mutant that only the other run caught is found although its line has moved", () => {
-  const before = [
-    verdict("x.ts:1:1:drop", "pure"),
-    verdict("y.ts:1:1:drop", "pure"),
-    verdict("z.ts:1:1:drop", "pure"),
-  ];
-  const now = [
-    verdict("x.ts:9:1:drop", "survived"),
-    verdict("y.ts:9:1:drop", "real"),
-    verdict("w.ts:1:1:drop", "survived"),
-  ];
-  assert.deepEqual(compare(now, parseVerdicts(JSON.stringify(before))), { lost: [before[0]], shared: 2 });
-  assert.throws(() => parseVerdicts('{"a":1}'), /no verdicts/);
-});
 
 test("the table counts by part, and survivors are shown as diffs", () => {
   const verdicts = [verdict("x.ts:1:1:drop", "pure"), verdict("y.ts:1:1:drop", "survived")];

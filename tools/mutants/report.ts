@@ -1,4 +1,4 @@
-/** The verdicts on mutants: as tables for people, as JSON, and beside those of another tree. */
+/** The verdicts on mutants as tables for people. */
 import type { Mutant } from "./choose-mutants.ts";
 
 /** A mutant and the test that caught it. */
@@ -30,36 +30,6 @@ export function diffOf({ id, before, after }: Pick<Verdict, "id" | "before" | "a
 export function survivorsText(verdicts: readonly Verdict[]): string {
   const survivors = verdicts.filter(({ outcome }) => outcome === "survived");
   return survivors.length === 0 ? "No mutant survived." : ["Survivors:", ...survivors.map(diffOf)].join("\n");
-}
-
-/**
- * Returns the mutants that the other run caught and this one did not, and how many both runs had. Trees differ in line numbers, so a mutant is known
- * by its file, its mutator and its line before and after.
- */
-export function compare(
-  verdicts: readonly Verdict[],
-  others: readonly Verdict[],
-): { readonly lost: readonly Verdict[]; readonly shared: number } {
-  const key = ({ file, mutator, before, after }: Verdict): string =>
-    [file, mutator, before, after].join("\n");
-  const own = new Map(verdicts.map((verdict) => [key(verdict), verdict]));
-  const shared = others.filter((other) => own.has(key(other)));
-  const lost = shared.filter(
-    (other) => other.outcome !== "survived" && own.get(key(other))?.outcome === "survived",
-  );
-  return { lost, shared: shared.length };
-}
-
-/** Reads what `--out` wrote. Throws when it is something else. */
-export function parseVerdicts(text: string): readonly Verdict[] {
-  const value: unknown = JSON.parse(text);
-  if (!Array.isArray(value) || !value.every(isVerdict))
-    throw new Error("the file holds no verdicts on mutants");
-  return value;
-}
-
-function isVerdict(value: unknown): value is Verdict {
-  return value instanceof Object && "mutator" in value && "before" in value && "outcome" in value;
 }
 
 function row(part: string, ...cells: readonly (string | number)[]): string {
