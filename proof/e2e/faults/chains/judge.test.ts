@@ -77,15 +77,27 @@ test("an instance that was removed unused before the next one was made is undone
   assert.deepEqual(judge([chain], [first, gone, ...whole]).double, second(removed));
 });
 
-test("the report of a second instance tells whose it was, and what came first", () => {
-  const gone = { ...made("instances", "x", "x"), did: "DELETE" as const };
-  const { double } = judge(
-    [{ ...chain, managedUids: ["x", "id"] }],
-    [made("instances", "x", "x"), ...whole, gone],
-  );
+test("an instance that another managed resource made after the chain's was gone, and that went unused, is undone, and is a second one in any other case", () => {
+  const end = { ...made("instances", "id"), did: "DELETE" as const };
+  const [again, gone] = [
+    made("instances", "x", "x"),
+    { ...made("instances", "x", "x"), did: "DELETE" as const },
+  ];
+  const told = (...entries: readonly Entry[]) =>
+    judge([{ ...chain, managedUids: ["id", "x"] }], [...whole, ...entries]);
+  assert.deepEqual(told(end, again, gone), { lost: [], double: [], undone: ["c: instance x"] });
+  for (const wrong of [
+    [again, end, gone],
+    [again, gone, end],
+    [again, gone],
+    [end, again],
+    [end, again, made("bindings", "y", "x"), gone],
+  ])
+    assert.equal(told(...wrong).double.length, 1);
+  assert.equal(judge([chain], [...whole, end, again, gone]).double.length, 1);
   assert.match(
-    double.join(),
-    /; c had the former ids none and the managed resources x, id: INSERT instances x, INSERT instances id, .*, DELETE instances x$/,
+    told(again, end, gone).double.join(),
+    /; c had the former ids none and the managed resources id, x: INSERT instances id, .*, INSERT instances x, DELETE instances id, DELETE instances x$/,
   );
 });
 

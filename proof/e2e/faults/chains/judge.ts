@@ -8,7 +8,7 @@ export interface ChainResult {
   readonly database: string | undefined;
   /** The earlier ids of its instance at the broker. */
   readonly formerIds: readonly string[];
-  /** UIDs of the managed resources of its instance claim, oldest first. One is right. */
+  /** UIDs of the managed resources of its instance claim, oldest first: one, or another one after the end. */
   readonly managedUids: readonly string[];
   /** Descriptions of everything that is missing. */
   readonly lost: readonly string[];
@@ -21,7 +21,11 @@ export interface Verdict {
   readonly lost: readonly string[];
   /** Objects that were made twice, or for no chain. */
   readonly double: readonly string[];
-  /** Instances and bindings that were removed unused before they were made again: the answer was lost (OSB 2.17 "Orphan Mitigation"). No fault. */
+  /**
+   * No fault: instances and bindings that were removed unused before they were made again, because the answer was lost (OSB 2.17 "Orphan
+   * Mitigation"); and instances that were made after the chain's own was gone, and removed unused. A reconcile of Crossplane that began before
+   * the claim was deleted, and waited for its function, then applies the managed resource again, and the garbage collector takes that one, too.
+   */
   readonly undone: readonly string[];
 }
 
@@ -38,13 +42,15 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
   for (const instanceId of new Set(made.map((entry) => entry.instanceId))) {
     const own = entries.filter((entry) => entry.instanceId === instanceId);
     const name = nameOf.get(databaseOf(instanceId));
-    const later = chains.find(({ formerIds }) => formerIds.includes(instanceId));
-    if (name === undefined && later !== undefined && wasUndone(own, later, entries)) {
-      undone.push(`${later.name}: instance ${instanceId}`);
+    const chain = chains.find(({ formerIds, managedUids }) =>
+      [...formerIds, ...managedUids].includes(instanceId),
+    );
+    if (name === undefined && chain !== undefined && wasUndone(own, chain, entries)) {
+      undone.push(`${chain.name}: instance ${instanceId}`);
       continue;
     }
     if (name === undefined) {
-      const whose = whoseWas(instanceId, chains, entries);
+      const whose = chain === undefined ? "" : whoseWas(instanceId, chain, entries);
       double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})${whose}`);
     }
     const unused = unusedBindings(own);
@@ -67,13 +73,22 @@ export function leadsTo(uri: string | undefined, database: string | undefined): 
   return new URL(uri).pathname === `/${database}`;
 }
 
-/** Made once, removed before the chain's instance was made, and nothing was ever made in it. `entries` are in the order of time. */
-function wasUndone(own: readonly Entry[], { database }: ChainResult, entries: readonly Entry[]): boolean {
-  const [, removed] = own;
+/** Nothing was ever made in it, and it was there only before the chain's instance or, by another managed resource, after it. */
+function wasUndone(
+  own: readonly Entry[],
+  { database, formerIds }: ChainResult,
+  entries: readonly Entry[],
+): boolean {
+  const [made, removed] = own;
+  if (made === undefined || removed === undefined) return false;
   if (own.map(({ table, did }) => `${did} ${table}`).join() !== "INSERT instances,DELETE instances")
     return false;
-  const next = entries.findIndex((entry) => databaseOf(entry.instanceId) === database);
-  return entries.findIndex((entry) => entry === removed) < next;
+  const isOfChain = (entry: Entry): boolean => databaseOf(entry.instanceId) === database;
+  if (formerIds.includes(made.instanceId)) return entries.indexOf(removed) < entries.findIndex(isOfChain);
+  const last = entries.findLastIndex(isOfChain);
+  return (
+    entries[last]?.table === "instances" && entries[last].did === "DELETE" && last < entries.indexOf(made)
+  );
 }
 
 /** Returns the bindings that were removed before the chain's first backup, which its application asks for after it used the credentials. */
@@ -86,13 +101,12 @@ function unusedBindings(own: readonly Entry[]): readonly Entry[] {
   });
 }
 
-/** Tells whose an instance was that no application saw, so that its cause can be found from the report alone. */
-function whoseWas(instanceId: string, chains: readonly ChainResult[], entries: readonly Entry[]): string {
-  const chain = chains.find(({ formerIds, managedUids }) =>
-    [...formerIds, ...managedUids].includes(instanceId),
-  );
-  if (chain === undefined) return "";
-  const { name, database, formerIds, managedUids } = chain;
+/** Tells what came first, so that the cause can be found from the report alone. */
+function whoseWas(
+  instanceId: string,
+  { name, database, formerIds, managedUids }: ChainResult,
+  entries: readonly Entry[],
+): string {
   const both = entries.filter((entry) =>
     [database, databaseOf(instanceId)].includes(databaseOf(entry.instanceId)),
   );
