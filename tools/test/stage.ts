@@ -68,8 +68,8 @@ async function runBatch(
   { env, isPatient, limits = usualLimits }: StageOptions,
 ): Promise<readonly TestRecord[]> {
   const paths = batch.map((file) => resolve(repositoryRoot, file));
-  const [first = "", ...others] = paths;
-  const isAlone = others.length === 0;
+  const [first = ""] = paths;
+  const isAlone = paths.length === 1;
   const mark = `${process.pid} ${first}`;
   const progress: Progress = { file: first, atMs: performance.now(), open: 0, ended: 0 };
   const stop = new AbortController();
@@ -90,8 +90,7 @@ async function runBatch(
       env: { ...process.env, ...env, [startedByVariable]: mark },
       timeout: testTimeoutMs,
     });
-    for await (const event of events as AsyncIterable<TestEvent>)
-      follow(event, { isAlone, paths, progress, records });
+    for await (const event of events as AsyncIterable<TestEvent>) follow(event, { paths, progress, records });
   } finally {
     stop.abort();
     await watching;
@@ -100,7 +99,6 @@ async function runBatch(
 }
 
 interface BatchState {
-  readonly isAlone: boolean;
   /** Absolute paths of its files. */
   readonly paths: readonly string[];
   readonly progress: Progress;
@@ -108,7 +106,8 @@ interface BatchState {
 }
 
 /** Prints what the event says, and remembers it. */
-function follow(event: TestEvent, { isAlone, paths, progress, records }: BatchState): void {
+function follow(event: TestEvent, { paths, progress, records }: BatchState): void {
+  const isAlone = paths.length === 1;
   if (event.type === "test:stderr" || event.type === "test:stdout") {
     process.stdout.write(event.data.message);
   } else if (event.type === "test:diagnostic" && event.data.file !== undefined) {

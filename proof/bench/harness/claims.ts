@@ -1,5 +1,5 @@
 /** Claims of one kind between the two clusters: what people and the provider do with them, and how soon the other side shows it. */
-import { type DynamicObject, keyOfRef, numberAt, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, keyOfRef, numberAt } from "@klutch/kube-core";
 import type { Random } from "@klutch/kube";
 import { inParallel } from "./api.ts";
 import { type Stopwatch, startStopwatch, within } from "./stopwatch.ts";
@@ -46,8 +46,6 @@ export function anyOf<T>(list: readonly T[], random: Random): T {
 /** Says which claims are made. */
 export interface ClaimsOptions {
   readonly contents: WidgetContents;
-  /** Default: the kind that nearly all benchmarks use. */
-  readonly type?: ResourceType;
   /** Limits the wait for the other side. Default a minute. */
   readonly limitMs?: number;
 }
@@ -58,7 +56,6 @@ const hasStatus = ({ status }: DynamicObject): boolean => status !== undefined;
 /** Does things to claims; each resolves to the milliseconds until the other side shows it. */
 export class Claims implements AsyncDisposable {
   readonly fixture: BenchFixture;
-  readonly type: ResourceType;
   readonly contents: WidgetContents;
   readonly onProvider: Stopwatch;
   /** Begins when the first status or deletion is awaited: a benchmark that needs none does not pay for the watch. */
@@ -69,22 +66,21 @@ export class Claims implements AsyncDisposable {
     this.fixture = fixture;
     this.onProvider = onProvider;
     this.contents = options.contents;
-    this.type = options.type ?? widgets;
     this.#limitMs = options.limitMs ?? 60_000;
   }
 
   /** Begins to watch the provider. */
   static async watch(fixture: BenchFixture, options: ClaimsOptions): Promise<Claims> {
-    const onProvider = await startStopwatch(fixture.provider.cluster.client, options.type ?? widgets);
+    const onProvider = await startStopwatch(fixture.provider.cluster.client, widgets);
     return new Claims(fixture, onProvider, options);
   }
 
   /** A person makes a claim; it arrives upstream. */
   create(ref: ClaimRef): Promise<number> {
-    const claim = widget(ref, this.contents, this.type);
+    const claim = widget(ref, this.contents);
     const arrived = this.onProvider.seen(ref.upstreamKey);
     return this.#timed(`${ref.name} to arrive`, arrived, () =>
-      this.fixture.consumer.api.create(this.type, claim),
+      this.fixture.consumer.api.create(widgets, claim),
     );
   }
 
@@ -92,15 +88,15 @@ export class Claims implements AsyncDisposable {
   resize(ref: ClaimRef, size: number): Promise<number> {
     const arrived = this.onProvider.seen(ref.upstreamKey, ({ spec }) => numberAt(spec, "size") === size);
     return this.#timed(`the edit of ${ref.name} to arrive`, arrived, () =>
-      this.fixture.consumer.api.patch(this.type, ref, { spec: { size } }),
+      this.fixture.consumer.api.patch(widgets, ref, { spec: { size } }),
     );
   }
 
-  /** The provider reports a status; a claim that `matches` comes back. */
-  async report(ref: ClaimRef, status: object, matches: typeof hasStatus = hasStatus): Promise<number> {
-    const returned = (await this.onConsumer()).seen(ref.key, matches);
+  /** The provider reports the first status of a claim; it comes back. */
+  async report(ref: ClaimRef, status: object): Promise<number> {
+    const returned = (await this.onConsumer()).seen(ref.key, hasStatus);
     return this.#timed(`the status of ${ref.name}`, returned, () =>
-      this.fixture.provider.api.patch(this.type, ref.upstream, { status }, "status"),
+      this.fixture.provider.api.patch(widgets, ref.upstream, { status }, "status"),
     );
   }
 
@@ -108,20 +104,18 @@ export class Claims implements AsyncDisposable {
   async remove(ref: ClaimRef): Promise<number> {
     const gone = [this.onProvider.gone(ref.upstreamKey), (await this.onConsumer()).gone(ref.key)];
     const both = Promise.all(gone).then((times) => Math.max(...times));
-    return this.#timed(`${ref.name} to go`, both, () => this.fixture.consumer.api.delete(this.type, ref));
+    return this.#timed(`${ref.name} to go`, both, () => this.fixture.consumer.api.delete(widgets, ref));
   }
 
   /** Returns the watch of the app cluster. */
   onConsumer(): Promise<Stopwatch> {
-    this.#onConsumer ??= startStopwatch(this.fixture.consumer.cluster.client, this.type);
+    this.#onConsumer ??= startStopwatch(this.fixture.consumer.cluster.client, widgets);
     return this.#onConsumer;
   }
 
   /** Makes claims as fast as the app cluster takes them, and waits for none; contents are made on the way. */
   async send(refs: readonly ClaimRef[]): Promise<void> {
-    await inParallel(refs, (ref) =>
-      this.fixture.consumer.api.create(this.type, widget(ref, this.contents, this.type)),
-    );
+    await inParallel(refs, (ref) => this.fixture.consumer.api.create(widgets, widget(ref, this.contents)));
   }
 
   /** Does the same, and waits until all have arrived. */

@@ -30,8 +30,8 @@ const properties = {
   status: { type: "object", properties: { observed: { type: "integer" }, message: text } },
 };
 
-/** The kind number `index`: Widget, Widget1, Widget2, … `changed`: properties of its schema that are others. */
-export function widgetKind(index: number, changed: object = {}): WidgetKind {
+/** The kind number `index`: Widget, Widget1, Widget2, … */
+export function widgetKind(index: number): WidgetKind {
   const suffix = index === 0 ? "" : String(index);
   const type: ResourceType = {
     group: benchGroup,
@@ -43,7 +43,7 @@ export function widgetKind(index: number, changed: object = {}): WidgetKind {
   return {
     type,
     crdName: `${type.plural}.${benchGroup}`,
-    crd: crdObject(type, { properties: { ...properties, ...changed }, hasStatus: true }),
+    crd: crdObject(type, { properties, hasStatus: true }),
   };
 }
 
@@ -58,14 +58,10 @@ export interface WidgetContents {
 }
 
 /** A widget with random contents. */
-export function widget(
-  { namespace, name }: ObjectRef,
-  { random, bytes }: WidgetContents,
-  type: ResourceType = widgets,
-): DynamicObject {
+export function widget({ namespace, name }: ObjectRef, { random, bytes }: WidgetContents): DynamicObject {
   const half = Math.floor(bytes / 2);
   const spec = { size: 1, text: randomText(random, half), blob: randomBase64(random, bytes - half) };
-  return objectOfType(type, { namespace, name }, { spec });
+  return objectOfType(widgets, { namespace, name }, { spec });
 }
 
 /** Base64 of random bytes: as incompressible as a certificate or a key. */

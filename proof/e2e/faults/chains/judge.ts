@@ -50,8 +50,8 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       continue;
     }
     if (name === undefined) {
-      const whose = chain === undefined ? "" : whoseWas(instanceId, chain, entries);
-      double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})${whose}`);
+      const more = chain === undefined ? "" : namesAndOrder(instanceId, chain, entries);
+      double.push(`instance ${instanceId} was made for no chain (${historyOf(own)})${more}`);
     }
     const unused = unusedBindings(own);
     undone.push(...unused.map(({ id }) => `${name ?? instanceId}: binding ${id}`));
@@ -101,8 +101,8 @@ function unusedBindings(own: readonly Entry[]): readonly Entry[] {
   });
 }
 
-/** Tells what came first, so that the cause can be found from the report alone. */
-function whoseWas(
+/** Tells the names that a chain knew its instances by, and what came first, so that the cause can be found from the report alone. */
+function namesAndOrder(
   instanceId: string,
   { name, database, formerIds, managedUids }: ChainResult,
   entries: readonly Entry[],
