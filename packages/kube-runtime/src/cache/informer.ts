@@ -34,6 +34,8 @@ export interface InformerOptions<T extends Cached> extends Scope {
   readonly budget?: WeightBudget | undefined;
   /** Called when objects begin to be left out, and when a list has shown that none have to be any more. */
   readonly onLimit?: ((error: TooManyObjectsError | undefined) => void) | undefined;
+  /** Called when an attempt succeeds after others failed. */
+  readonly onRecovered?: (() => void) | undefined;
   /** Returns true if an object that was read again is unchanged. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
   readonly logger?: Logger | undefined;
@@ -213,9 +215,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       delete: (object) => this.#store.delete(keyOf(object)),
       replace: (keys, resourceVersion, isWhole) => this.#replace(keys, resourceVersion, isWhole),
       progress: (resourceVersion) => this.#progress(resourceVersion),
-      opened: () => {
-        this.#failingSince = undefined;
-      },
+      opened: () => this.#lives(),
       failed: (error) => {
         this.#lastError = error;
         if (this.#isKindAbsent(error)) return;
@@ -297,8 +297,14 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #progress(resourceVersion: string): void {
     this.#lastEventAt = this.#clock.monotonic();
-    this.#failingSince = undefined;
+    this.#lives();
     if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
+  }
+
+  #lives(): void {
+    if (this.#failingSince === undefined) return;
+    this.#failingSince = undefined;
+    this.#options.onRecovered?.();
   }
 
   #notify(change: Change<T>): void {

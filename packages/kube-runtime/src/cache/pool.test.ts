@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { fakeClient, VirtualClock, waitFor } from "@klutch/kube-testing";
+import { fakeClient, seededRandom, VirtualClock, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { CachePool } from "./pool.ts";
 import type { DigestRules, ObjectDigest } from "./digested-object.ts";
@@ -203,6 +203,42 @@ test("a cache that waits after a failure tries again at once when it is told to,
   pool.retryNow();
   await virtual.advance(60_000);
   assert.equal(asked, before + 2);
+});
+
+test("after a long outage all caches follow the first one that gets through, and not at the same moment", async () => {
+  const virtual = new VirtualClock();
+  let isAway = true;
+  const asked: number[] = [];
+  const silent = clientOf([], []);
+  const client = fakeClient({
+    list: (type, options) => {
+      asked.push(virtual.monotonic());
+      const isRefused = type.plural === "refused";
+      if (isAway || isRefused)
+        return Promise.reject(new ApiError({ status: isRefused ? 403 : 503, reason: "", message: "no" }));
+      return silent.list(type, options);
+    },
+    watch: (options) => silent.watch(widgets, options),
+  });
+  await using pool = new CachePool({ client, clock: virtual, random: seededRandom(1), logger: silentLogger });
+  const plurals = ["a", "b", "c", "d", "e", "f", "g", "h", "refused"];
+  const handles = plurals.map((plural) => pool.acquire({ type: { ...widgets, plural } }));
+  const isSynced = (): readonly boolean[] => handles.map(({ cache }) => cache.informer.synced);
+  await virtual.advance(600_000);
+  isAway = false;
+  let firstAt: number | undefined;
+  const backAt = virtual.monotonic();
+  while (isSynced().filter((one) => one).length < 8 && virtual.monotonic() < backAt + 60_000) {
+    await virtual.advance(100);
+    if (isSynced().includes(true)) firstAt ??= virtual.monotonic();
+  }
+  assert.deepEqual(isSynced(), [...Array.from({ length: 8 }, () => true), false]);
+  assert.ok(
+    firstAt !== undefined && virtual.monotonic() - firstAt <= 2_100,
+    `${virtual.monotonic() - (firstAt ?? 0)} ms`,
+  );
+  const moments = asked.filter((at) => at >= backAt).map((at) => Math.round(at));
+  assert.ok(new Set(moments).size >= 8, moments.join());
 });
 
 test("a right that is taken away from an open watch is found by a list of one object, and its return as well", async () => {

@@ -1,8 +1,8 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it . */
-import { type Clock, isForbidden, type KubeClient, type Random, type Scope } from "@klutch/kube";
+import { ApiError, type Clock, isForbidden, type KubeClient, type Random, type Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
-import { Informer, type InformerOptions } from "./informer.ts";
+import { Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
 import type { Cached } from "./store.ts";
 import { PayloadCache } from "./payload.ts";
 import { WeightBudget } from "./weight.ts";
@@ -60,6 +60,10 @@ export interface CachePoolOptions {
 /** Every cache has this index. */
 const byNamespace = "namespace";
 const refusedCheckMs = 3_000;
+/** After an outage the other caches follow the first one that gets through within this time, each at a random moment of it. */
+const followWithinMs = 2_000;
+/** A server that answers and fails in turn is not asked more often for it. */
+const followEveryMs = 10_000;
 
 interface Entry<T extends Cached> {
   readonly cache: ReadYourWritesCache<T>;
@@ -76,9 +80,11 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
   readonly #payloads = new PayloadCache();
   readonly #budget: WeightBudget | undefined;
+  readonly #backHandlers = new Set<() => void>();
   /** Messages of the full caches, by scope. */
   readonly #full = new Map<string, string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
+  #followedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
@@ -156,10 +162,32 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     });
   }
 
+  /** Calls `handler` when the first cache gets through after an outage; at most once in ten seconds. */
+  onBack(handler: () => void): Disposable {
+    this.#backHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#backHandlers.delete(handler) };
+  }
+
   /** Caches that wait after a failure try again at once. */
   retryNow(): void {
     for (const { cache } of [...this.#caches.values(), ...this.#digested.values()])
       if (cache.informer.status().failingSince !== undefined) cache.informer.retryNow();
+  }
+
+  /** A server that answers one cache again is there for the others, which may have half a minute to wait. */
+  #follow(): void {
+    const { clock, random } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#followedAt < followEveryMs) return;
+    this.#followedAt = now;
+    for (const { cache } of [...this.#caches.values(), ...this.#digested.values()]) {
+      const { informer } = cache;
+      const retry = (): void => {
+        if (isCutOff(informer.status())) informer.retryNow();
+      };
+      if (isCutOff(informer.status())) clock.schedule(random() * followWithinMs, retry);
+    }
+    for (const handler of this.#backHandlers) handler();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -211,6 +239,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
           rereads: isCustom(scope.type),
           isSame: policy.isSame,
           ...this.#limitsOf(scope),
+          onRecovered: () => this.#follow(),
           budget,
           logger,
           clock,
@@ -236,6 +265,12 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
       },
     };
   }
+}
+
+/** Returns true if each attempt fails, for a reason that all caches of the server have in common. */
+function isCutOff({ failingSince, lastError }: InformerStatus): boolean {
+  if (failingSince === undefined) return false;
+  return !(lastError instanceof ApiError) || lastError.status >= 500;
 }
 
 /** Lists the objects of one namespace in a pool's cache; of all namespaces when it is undefined. */

@@ -165,6 +165,24 @@ test("an answer that comes after the event of the deletion does not bring the ob
   assert.equal(cache.get("a/one")?.metadata.uid, "created again");
 });
 
+test("an answer that comes after a list without the object does not bring it back, and its end is told", async () => {
+  const { client, send } = scripted([object("one", "5")], ["10", "20"]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquire({ type });
+  await cache.informer.whenSynced();
+  let lists = 0;
+  using _lists = cache.informer.onListed(() => lists++);
+  send({ type: "BOOKMARK", resourceVersion: "gone", initialEventsEnd: false });
+  await waitFor("another list", () => lists > 0);
+  const vanished: string[] = [];
+  using _watch = cache.onMissedDelete((key) => vanished.push(key));
+  cache.wrote(object("ghost", "15"));
+  assert.equal(cache.get("a/ghost"), undefined);
+  assert.deepEqual(vanished, ["a/ghost"]);
+  cache.wrote(object("fresh", "21"));
+  assert.equal(cache.get("a/fresh")?.metadata.resourceVersion, "21");
+});
+
 test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
   const { client, send } = scripted([object("one", "5")]);
   await using pool = poolOf(client);

@@ -73,7 +73,10 @@ export class ReadYourWritesCache<T extends Cached = DynamicObject> implements As
       this.#tombstones.get(key) === object.metadata.uid
     )
       return;
-    this.#written.set(key, this.#policy.onLocalWrite(object));
+    const kept = this.#policy.onLocalWrite(object);
+    // The answer was overtaken by a list that does not have the object any more, and no event will say so.
+    if (cached === undefined && this.#isListed(object)) this.#missed(key, kept);
+    else this.#written.set(key, kept);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,6 +104,15 @@ export class ReadYourWritesCache<T extends Cached = DynamicObject> implements As
     if (this.#tombstones.size > tombstoneLimit && oldest !== undefined) this.#tombstones.delete(oldest);
   }
 
+  /** Returns true if the last list would have the object at this version. */
+  #isListed({ metadata }: DynamicObject): boolean {
+    return this.#lastListed !== undefined && !isNewerVersion(metadata.resourceVersion, this.#lastListed);
+  }
+
+  #missed(key: string, object: T): void {
+    for (const handler of this.#missedDeleteHandlers) handler(key, object);
+  }
+
   #listed(resourceVersion: string): void {
     // A server that was restored from a backup does not know what was written after it.
     const isRestored = this.#lastListed !== undefined && isNewerVersion(this.#lastListed, resourceVersion);
@@ -108,8 +120,7 @@ export class ReadYourWritesCache<T extends Cached = DynamicObject> implements As
     for (const [key, object] of this.#written) {
       if (!isRestored && isNewerVersion(object.metadata.resourceVersion, resourceVersion)) continue;
       this.#written.delete(key);
-      if (this.informer.get(key) !== undefined) continue;
-      for (const handler of this.#missedDeleteHandlers) handler(key, object);
+      if (this.informer.get(key) === undefined) this.#missed(key, object);
     }
   }
 }

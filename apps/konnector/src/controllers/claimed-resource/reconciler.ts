@@ -233,8 +233,10 @@ export class ClaimedResourceReconciler implements Part {
     const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
     const found = await this.#execution.clients[step.on].find<DynamicObject>(type, ref, { signal });
     // An earlier creation of ours that was not answered keeps its place.
-    if (step.on === "consumer" && (found === undefined || !this.#isCopy(found)))
-      this.#quota.remove(keyOfRef(ref));
+    const isOurs = found !== undefined && this.#isCopy(found);
+    if (step.on === "consumer" && !isOurs) this.#quota.remove(keyOfRef(ref));
+    // A list that is under way may not have it any more, and no event says that it went.
+    if (step.on === "consumer" && isOurs) this.#execution.onAnswer(step.on, found);
     if (found === undefined || pair[step.on] !== undefined)
       throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
     return { ...pair, [step.on]: found };
