@@ -41,8 +41,8 @@ async function main(): Promise<number> {
   if (only > 0) return runOne(only, options);
   if (!worker) return runMany(from, seeds);
   for (let seed = from; seed < from + seeds; seed++) {
-    const { broken, writes } = await run(seed, options);
-    process.send?.({ seed, broken, writes });
+    const { broken, writes, leftBehindMs } = await run(seed, options);
+    process.send?.({ seed, broken, writes, leftBehindMs });
   }
   return 0;
 }
@@ -57,7 +57,7 @@ async function runOne(seed: number, options: Options): Promise<number> {
   return broken.length === 0 ? 0 : 1;
 }
 
-type SeedReport = Pick<SimulationResult, "seed" | "broken" | "writes">;
+type SeedReport = Pick<SimulationResult, "seed" | "broken" | "writes" | "leftBehindMs">;
 
 /**
  * Runs all seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
@@ -67,9 +67,10 @@ async function runMany(from: number, seeds: number): Promise<number> {
   const started = performance.now();
   const end = from + seeds;
   let next = from;
-  const totals = { done: 0, writes: 0, failed: 0 };
-  const onReport = ({ seed, broken, writes }: SeedReport): void => {
+  const totals = { done: 0, writes: 0, failed: 0, leftBehindMs: 0 };
+  const onReport = ({ seed, broken, writes, leftBehindMs }: SeedReport): void => {
     totals.done++;
+    totals.leftBehindMs = Math.max(totals.leftBehindMs, leftBehindMs);
     totals.writes += writes;
     if (broken.length > 0) totals.failed++;
     for (const line of broken) console.log(`seed ${seed} BROKEN ${line}`);
@@ -89,8 +90,10 @@ async function runMany(from: number, seeds: number): Promise<number> {
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
   const seconds = (performance.now() - started) / 1000;
-  const { done, failed, writes } = totals;
-  console.log(`${done} seeds, ${failed} failed, ${writes} agent writes, ${seconds.toFixed(0)} s`);
+  const { done, failed, writes, leftBehindMs } = totals;
+  console.log(
+    `${done} seeds, ${failed} failed, ${writes} agent writes, ${seconds.toFixed(0)} s; orphans were gone ${(leftBehindMs / 1000).toFixed(0)} virtual s after the last fault at the latest`,
+  );
   return failed === 0 && done === seeds ? 0 : 1;
 }
 

@@ -25,6 +25,8 @@ import type { SimulatedTenant } from "./tenant.ts";
 import { act, lostDeletes, lostEdits } from "./users.ts";
 
 const quietLimitMs = 900_000;
+/** An agent that comes back waits for a lease (15 s), connections that are silent (90 s), its retries (30 s) and twice for an orphan's grace. */
+const leftBehindLimitMs = 180_000;
 const checkEveryMs = 5_000;
 
 /** Differences between the simulated agents and the shipped ones. */
@@ -83,12 +85,20 @@ class Simulation {
       this.#clusters.map((other) => other.tenant).filter((other) => other !== tenant);
     const each = (list: (cluster: Cluster) => readonly string[]): readonly string[] =>
       this.#clusters.flatMap(list);
+    const healedAt = clock.monotonic();
+    const judged = (): readonly string[] => {
+      const found = each(({ tenant }) => violations(tenant, others(tenant), stage));
+      if (found.some((one) => one.includes(" Orphan: "))) stage.leftBehindMs = clock.monotonic() - healedAt;
+      return found;
+    };
     await this.#untilQuiet("after the faults", () => [
       ...each(({ tenant }) => notReady(tenant, apiServiceBindings, isBound)),
-      ...each(({ tenant }) => violations(tenant, others(tenant), stage)),
+      ...judged(),
       ...each(({ tenant, ledger }) => [...lostEdits(tenant, ledger), ...lostDeletes(tenant, ledger)]),
       ...each(({ tenant }) => simulatedApis.flatMap(({ type }) => notReady(tenant, type, isCurrent))),
     ]);
+    if (stage.leftBehindMs > leftBehindLimitMs)
+      stage.say(`nothing is left behind: something was, for ${stage.leftBehindMs} ms after the last fault`);
     await clock.resolve(this.#deleteEverything());
     await this.#untilQuiet("after deleting everything", () => [
       ...leftovers("provider", stage.provider),

@@ -23,6 +23,8 @@ export interface SimulationResult {
   readonly writes: number;
   /** Virtual milliseconds. */
   readonly lasted: number;
+  /** Virtual milliseconds after the last fault until the provider had nothing left of claims that no longer exist. */
+  readonly leftBehindMs: number;
 }
 
 /** One agent of a tenant. */
@@ -66,6 +68,8 @@ export class Stage {
   readonly #story: string[] = [];
   readonly #stop = new AbortController();
   #writes = 0;
+  /** See `SimulationResult`. */
+  leftBehindMs = 0;
 
   constructor(seed: number) {
     this.seed = seed;
@@ -169,6 +173,7 @@ export class Stage {
       story: this.#story,
       writes: this.#writes,
       lasted: this.clock.monotonic(),
+      leftBehindMs: this.leftBehindMs,
     };
   }
 

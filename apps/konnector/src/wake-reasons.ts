@@ -17,6 +17,8 @@ export const wakeReasons = {
   /** The provider's cache is filled and does not show the object. */
   providerAbsent: "provider cache filled without the object",
   providerFilled: "provider cache filled",
+  /** The provider answers again, and this key had failed meanwhile. */
+  providerBack: "provider answers again",
   namespaceMapped: "namespace mapping changed",
   cacheFilled: "cache filled",
   /** The provider has not answered the claim for so long that the claim's status is to say so. */

@@ -22,7 +22,15 @@ import { type Random, systemRandom } from "./random.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createSender, type Send } from "./send.ts";
 import { createTransport } from "./transport.ts";
-import type { KubeClient, ListOptions, Scope, WatchOptions, WriteGuard, WriteOptions } from "./types.ts";
+import type {
+  ApplyOptions,
+  KubeClient,
+  ListOptions,
+  Scope,
+  WatchOptions,
+  WriteGuard,
+  WriteOptions,
+} from "./types.ts";
 import { decodeWatch } from "./watch.ts";
 
 /** Options of a client. */
@@ -166,11 +174,12 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
     body: unknown,
     type: ResourceType,
     name: string,
-    options: WriteOptions & { contentType?: string; force?: boolean | undefined } = {},
+    options: WriteOptions &
+      Pick<Partial<ApplyOptions>, "force" | "onCreated"> & { contentType?: string } = {},
   ): Promise<T> => {
     const what = `${verb} ${type.kind} ${name}`;
     const query = writeQuery(options);
-    const { contentType, signal } = options;
+    const { contentType, onCreated, signal } = options;
     const text = await send({
       method,
       path: `${path}${query}`,
@@ -179,6 +188,9 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
       signal,
       what,
       isWrite: true,
+      onStatus: (status) => {
+        if (status === 201) onCreated?.();
+      },
     });
     return decodeObject(parseJson(text, what), what);
   };

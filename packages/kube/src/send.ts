@@ -24,6 +24,8 @@ export interface SendRequest {
   /** Its latency says nothing about load. */
   readonly isList?: boolean | undefined;
   readonly isLarge?: WireRequest["isLarge"];
+  /** Called with the status code of a 2xx answer, before the promise resolves. */
+  readonly onStatus?: ((status: number) => void) | undefined;
 }
 
 /** Resolves to the body's text of a 2xx answer; throws `ApiError`, `TransportError` or `FencedError`. */
@@ -96,7 +98,7 @@ async function sendGuarded(
   eitherOf: EitherOf,
 ): Promise<string> {
   const { object = bodyLimits.object, page = bodyLimits.page } = limits;
-  const { what, body, isWrite, isList, signal, ...wire } = request;
+  const { what, body, isWrite, isList, onStatus, signal, ...wire } = request;
   const guarded = guard !== undefined && (isWrite ?? request.method !== "GET");
   if (guarded) guard.assertMayWrite();
   const response = await transport.send({
@@ -105,7 +107,10 @@ async function sendGuarded(
     signal: guarded ? eitherOf(signal, guard.signal) : signal,
   });
   const text = await response.text(isList === true ? page : object);
-  if (response.status >= 200 && response.status < 300) return text;
+  if (response.status >= 200 && response.status < 300) {
+    onStatus?.(response.status);
+    return text;
+  }
   throw decodeError(response.status, text, response.retryAfter, what);
 }
 

@@ -20,6 +20,8 @@ export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take over fields that another manager owns with another value. Default false: the server answers 409. */
   readonly force?: boolean | undefined;
+  /** Called before the promise resolves when the server answered that this apply created the object (201). */
+  readonly onCreated?: (() => void) | undefined;
 }
 
 /** Options of a delete. */

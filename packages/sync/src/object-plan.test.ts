@@ -14,7 +14,14 @@ import { appliedPart, isBound, recordOf, specMark } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Mapping } from "./namespaces.ts";
-import { type ObservedPair, type PairPlan, planAnswered, planPair, type Step } from "./object-plan.ts";
+import {
+  type ObservedPair,
+  type PairPlan,
+  planAnswered,
+  planPair,
+  stagesOf,
+  type Step,
+} from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant, copied } from "./testing/objects.ts";
 import { fullView } from "./testing/statuses.ts";
 
@@ -64,6 +71,25 @@ test("nothing is made of an API that is not offered any more, and the claim says
   const provider = providerWidget({ a: 2 });
   assert.ok(kinds(plan({ consumer, provider, withdrawn }).steps).includes("applyProvider"));
   assert.ok(kinds(plan({ consumer: undefined, provider, withdrawn }).steps).length === 0);
+});
+
+test("a new claim's marks and its first upstream object go out side by side, and everything else goes in order", () => {
+  const stages = (pair: Partial<ObservedPair>): readonly (readonly string[])[] =>
+    stagesOf(plan(pair).steps).map(kinds);
+  const consumer = consumerWidget({ a: 1 }, { finalizers: [] });
+  assert.deepEqual(stages({ consumer }), [["addFinalizer", "applyProvider"]]);
+  const provider = providerWidget({ a: 2 });
+  assert.deepEqual(stages({ consumer, provider }), [["addFinalizer"], ["applyProvider"]]);
+  const restored = {
+    ...consumer,
+    metadata: { ...consumer.metadata, annotations: { [restoredAnnotation]: "x" } },
+  };
+  assert.deepEqual(stages({ consumer: restored }), [
+    ["addFinalizer"],
+    ["handOverConsumer"],
+    ["applyProvider"],
+  ]);
+  assert.deepEqual(stages({ consumer: undefined, provider: undefined }), []);
 });
 
 test("a field that only we hold and that is no longer wanted causes an apply", () => {

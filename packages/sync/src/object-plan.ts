@@ -77,7 +77,7 @@ export interface ObservedPair {
   readonly lastWrittenStatus?: AppliedRecord | undefined;
 }
 
-/** One write. They are carried out in order; the first failure ends the plan. */
+/** One write. They are carried out stage by stage (`stagesOf`); the first failure ends the plan. */
 export type Step =
   | { readonly do: "createMapping"; readonly consumerNamespace: string }
   /** Finalizer and `bound` mark by server-side apply; `uid` keeps it from creating an object. */
@@ -116,6 +116,18 @@ export interface PairPlan {
 }
 
 const nothing: PairPlan = { steps: [] };
+
+/**
+ * The stages of a plan, one after the other. The steps of a stage go out side by side: a new claim's marks and its first upstream object, which
+ * go to two servers (designs/0021-side-by-side.md).
+ */
+export function stagesOf(steps: readonly Step[]): readonly (readonly Step[])[] {
+  const [first, second, ...others] = steps;
+  if (first === undefined) return [];
+  const isPair = first.do === "addFinalizer" && second?.do === "applyProvider" && second.uid === undefined;
+  if (isPair) return [[first, second], ...stagesOf(others)];
+  return [[first], ...stagesOf(steps.slice(1))];
+}
 
 /** Decides for one pair. */
 export function planPair(observed: ObservedPair): PairPlan {

@@ -1,6 +1,7 @@
 /** The model's `KubeClient`: the verbs behind a network that takes time and fails as the fault source decides. */
 import {
   ApiError,
+  type ApplyOptions,
   type Clock,
   derivedReads,
   isNotFound,
@@ -184,10 +185,16 @@ function writeVerbs(
       write("replace", type, refOfObject(object), options, (how) =>
         endpoints.replace(type, stamped(type, object, options), how),
       ),
-    apply: async (type, object, options) =>
-      write("apply", type, refOfObject(object), options, (how) =>
-        endpoints.apply(type, stamped(type, object, options), options.force === true, how),
-      ),
+    async apply<T extends KubeObject>(type: ResourceType, object: KubeObject, options: ApplyOptions) {
+      let isNew = false;
+      const onCreated = (): void => void (isNew = true);
+      const answer = await write<T>("apply", type, refOfObject(object), options, (how) =>
+        endpoints.apply(type, stamped(type, object, options), options.force === true, { ...how, onCreated }),
+      );
+      // Not of an answer that was lost.
+      if (isNew) options.onCreated?.();
+      return answer;
+    },
     mergePatch: async (type, ref, patch, options) =>
       write("mergePatch", type, ref, options, (how) =>
         endpoints.mergePatch(type, ref, isOfOtherKind(options) ? patch : withoutType(patch), how),

@@ -157,7 +157,9 @@ export class Endpoints {
     assertSameIdentity(write, ref, next, existing !== undefined);
     if (existing !== undefined) return finishUpdate(write, existing, next);
     admitCreate(write, next);
-    return finishCreate(write, next);
+    const created = finishCreate(write, next);
+    how.onCreated?.();
+    return created;
   }
 
   /** Returns a function that removes the object; undefined when something holds it. */

@@ -35,6 +35,8 @@ export interface WriteParameters {
   readonly isDryRun: boolean;
   /** A create that was asked for as such; an apply may create as well. */
   readonly isPost?: boolean | undefined;
+  /** Called when an apply creates the object. */
+  readonly onCreated?: (() => void) | undefined;
   /** Empty metadata fields that are stored with the object. */
   readonly blanks?: JsonObject | undefined;
 }

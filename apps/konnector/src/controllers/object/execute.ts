@@ -13,6 +13,8 @@ export interface ExecutionContext {
   readonly caches: BoundCaches;
   /** Returns true if the provider itself showed that the claim's upstream object is gone, and has shown no other since. */
   readonly wasSeenGoing: (ref: ObjectRef) => boolean;
+  /** The answers to applies that created their object. */
+  readonly created: WeakSet<DynamicObject>;
   /** Called after each answered write. */
   readonly onWrite: (step: Step["do"]) => void;
 }
@@ -111,13 +113,16 @@ async function addFinalizer(
 }
 
 async function applyProvider(
-  { bound: { provider, providerType: type }, caches: { providerInformer } }: ExecutionContext,
+  { bound: { provider, providerType: type }, caches: { providerInformer }, created }: ExecutionContext,
   { content, uid }: StepOf<"applyProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
-  const options = { fieldManager, force: true, signal };
+  let isNew = false;
+  const onCreated = (): void => void (isNew = true);
+  const options = { fieldManager, force: true, onCreated, signal };
   const answer = await applyUpstream(provider.client, type, { ...content, metadata }, options);
+  if (isNew) created.add(answer);
   providerInformer.wrote(answer);
   return answer;
 }

@@ -43,6 +43,11 @@ export class PairProgress {
     return this.#differences.size;
   }
 
+  /** Returns the pairs of which a step failed since they began to differ. */
+  failing(): readonly string[] {
+    return [...this.#differences].filter(([, { failures }]) => failures > 0).map(([key]) => key);
+  }
+
   /** Notes that the pair differs. Only the first call counts until it is in sync. */
   differs(key: string, since: number): void {
     if (!this.#differences.has(key))

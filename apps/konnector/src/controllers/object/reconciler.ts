@@ -1,6 +1,18 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
-import { type DynamicObject, isDeleting, keyOf, refOf, type ResourceType } from "@klutch/kube-core";
-import type { Controller, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
+import {
+  type DynamicObject,
+  isDeleting,
+  keyOf,
+  refOf,
+  refOfObject,
+  type ResourceType,
+} from "@klutch/kube-core";
+import {
+  type Controller,
+  findSurely,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import {
   isBound,
   type PairPlan,
@@ -8,9 +20,11 @@ import {
   planPair,
   planStatusOnly,
   planUnbind,
+  stagesOf,
   type Step,
 } from "@klutch/sync";
 import type { Histogram, Sample } from "@klutch/telemetry";
+import { confirmCluster } from "../../cluster-uid.ts";
 import { createController } from "../../controller.ts";
 import { isFilled, type Part } from "../../lifecycle.ts";
 import * as declarations from "../../metrics.ts";
@@ -37,6 +51,7 @@ export class ObjectReconciler implements Part {
   readonly #controller: Controller;
   readonly #execution: ExecutionContext;
   readonly #crd: CrdGuard;
+  readonly #back: Disposable;
 
   constructor(bound: BoundResource) {
     const { type, consumer, runtime } = bound;
@@ -61,12 +76,18 @@ export class ObjectReconciler implements Part {
       this.#controller.enqueue(key, { priority, reason }),
     );
     this.#caches = caches;
+    // Each of them may have a minute to wait.
+    this.#back = bound.provider.pool.onBack(() => {
+      for (const key of this.#progress.failing())
+        this.#controller.enqueue(key, { priority: "normal", reason: wakeReasons.providerBack });
+    });
     this.#store =
       runtime.naiveStore === true ? new NaivePairStore(bound, caches) : new DigestPairStore(bound, caches);
     this.#execution = {
       bound,
       caches,
       wasSeenGoing: (ref) => caches.wasSeenGoing(ref),
+      created: new WeakSet(),
       onWrite: (step) => metrics.writes.labels({ resource: type.plural, step }).inc(),
     };
   }
@@ -118,6 +139,7 @@ export class ObjectReconciler implements Part {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#bound.orphans.forgetAll(this.#bound.type);
+    this.#back[Symbol.dispose]();
     await this.#caches[Symbol.asyncDispose]();
   }
 
@@ -177,11 +199,7 @@ export class ObjectReconciler implements Part {
       }
     }
 
-    let written: DynamicObject | undefined;
-    for (const step of plan.steps) {
-      const answer = await this.#execute(observed, step, signal);
-      if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
-    }
+    const written = await this.#carryOut(observed, plan, signal);
     if (written !== undefined && this.#bound.unbinding === undefined)
       for (const step of planAnswered(observed, written)) await this.#execute(observed, step, signal);
 
@@ -213,6 +231,44 @@ export class ObjectReconciler implements Part {
     const waitMs = isAll || isConfirmed ? 0 : breaker.waitMs(key);
     if (waitMs > 0) return waitMs;
     return (await this.#crd.mayDelete({ breaker, unbinding, isConfirmed }, signal)) ? 0 : "held";
+  }
+
+  /** Carries out the plan. Returns the upstream object as the last step left it; undefined when no step wrote it. */
+  async #carryOut(
+    observed: PairObservation,
+    { steps }: PairPlan,
+    signal: AbortSignal,
+  ): Promise<DynamicObject | undefined> {
+    let written: DynamicObject | undefined;
+    for (const stage of stagesOf(steps)) {
+      const outcomes = await Promise.allSettled(stage.map((step) => this.#execute(observed, step, signal)));
+      for (const [index, outcome] of outcomes.entries()) {
+        const what = stage[index]?.do;
+        if (outcome.status === "fulfilled" && (what === "applyProvider" || what === "patchProvider"))
+          written = outcome.value;
+      }
+      const failed = outcomes.find((outcome) => outcome.status === "rejected");
+      if (failed === undefined) continue;
+      if (written !== undefined && this.#execution.created.has(written))
+        await this.#withdraw(observed, written, signal);
+      throw failed.reason;
+    }
+    return written;
+  }
+
+  /**
+   * Deletes the object that this reconcile made for a claim that was gone before its marks arrived. The rules for orphans decide about
+   * anything less certain: a claim that still exists, a kind that is not served, deletions that are held.
+   */
+  async #withdraw(observed: PairObservation, made: DynamicObject, signal: AbortSignal): Promise<void> {
+    const { breaker, consumer, type, unbinding } = this.#bound;
+    await confirmCluster(consumer.client, consumer.uid, signal);
+    const claim = await findSurely(consumer.client, type, observed.ref, signal);
+    if (claim !== undefined && claim.metadata.uid === observed.consumer?.metadata.uid) return;
+    if (!(await this.#crd.observe(signal)).isInForce) return;
+    if (!(await this.#crd.mayDelete({ breaker, unbinding }, signal))) return;
+    const step: Step = { do: "deleteProvider", ref: refOfObject(made), uid: made.metadata.uid ?? "" };
+    await this.#execute(observed, step, signal);
   }
 
   /** Carries out one step. Returns undefined when the server answered with no object. */

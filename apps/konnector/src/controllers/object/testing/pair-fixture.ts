@@ -244,6 +244,7 @@ export class PairFixture implements AsyncDisposable {
       bound,
       caches: { claims, providerInformer, places },
       wasSeenGoing: () => false,
+      created: new WeakSet(),
       onWrite: () => undefined,
     };
   }
