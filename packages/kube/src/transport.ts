@@ -5,7 +5,8 @@
  * the machine is taken; and a closed connection cuts a write for certain.
  */
 import { subscribe } from "node:diagnostics_channel";
-import { Agent, request } from "undici";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { Agent, buildConnector, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterConfig, Impersonation } from "./config.ts";
@@ -66,13 +67,16 @@ export function createTransport(
   options: { userAgent: string; clock: Clock; requestTimeoutMs?: number | undefined },
 ): Transport {
   const headersTimeout = options.requestTimeoutMs ?? headersTimeoutMs;
+  const http1 = { ...config, http2: false };
+  const tls = lazyTlsContext(config);
   const agents = {
-    usual: createAgent(config, { headersTimeout }),
-    large: createAgent({ ...config, http2: false }, { headersTimeout, connections: largeConnections }),
-    body: createAgent(
-      { ...config, http2: false },
-      { headersTimeout, connections: bodyConnections, keepAliveTimeout: bodyKeepAliveMs },
-    ),
+    usual: createAgent(config, tls, { headersTimeout }),
+    large: createAgent(http1, tls, { headersTimeout, connections: largeConnections }),
+    body: createAgent(http1, tls, {
+      headersTimeout,
+      connections: bodyConnections,
+      keepAliveTimeout: bodyKeepAliveMs,
+    }),
   };
   const auth = createAuthSource(config.auth, options.clock);
   const turns = createTurns();
@@ -92,24 +96,39 @@ export function createTransport(
   };
 }
 
+/** Returns the TLS context of all connections, made for the first of them: reading the certificates again is a fifth of a handshake. */
+function lazyTlsContext({ ca, auth }: ClusterConfig): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () =>
+    (context ??= createSecureContext({
+      ...(ca === undefined ? {} : { ca }),
+      ...(auth.kind === "clientCertificate" ? { cert: auth.cert, key: auth.key.reveal() } : {}),
+    }));
+}
+
 function createAgent(
   config: ClusterConfig,
+  tls: () => SecureContext,
   limits: {
     readonly headersTimeout: number;
     readonly connections?: number;
     readonly keepAliveTimeout?: number;
   },
 ): Agent {
-  const { auth } = config;
+  const allowH2 = config.http2 ?? true;
+  let connector: buildConnector.connector | undefined;
   return new Agent({
-    allowH2: config.http2 ?? true,
+    allowH2,
     ...limits,
-    connect: {
-      timeout: Math.min(connectTimeoutMs, limits.headersTimeout),
-      rejectUnauthorized: config.insecureSkipTlsVerify !== true,
-      ...(config.ca === undefined ? {} : { ca: config.ca }),
-      ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
-      ...(auth.kind === "clientCertificate" ? { cert: auth.cert, key: auth.key.reveal() } : {}),
+    connect: (target, callback) => {
+      connector ??= buildConnector({
+        allowH2,
+        timeout: Math.min(connectTimeoutMs, limits.headersTimeout),
+        rejectUnauthorized: config.insecureSkipTlsVerify !== true,
+        ...(target.protocol === "https:" ? { secureContext: tls() } : {}),
+        ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+      });
+      connector(target, callback);
     },
   });
 }
