@@ -16,7 +16,7 @@ export const bodyLimits: Readonly<Record<"object" | "page", number>> = {
 };
 
 /** Longer bodies are read a few at a time: many at once would fill the memory, each within its limit. */
-const largeFrom = 1024 * 1024;
+export const largeFrom: number = 1024 * 1024;
 const largeAtOnce = 2;
 
 /** Gives the bodies of one server their turns. */

@@ -101,17 +101,19 @@ async function sendGuarded(
   const { what, body, isWrite, isList, onStatus, signal, ...wire } = request;
   const guarded = guard !== undefined && (isWrite ?? request.method !== "GET");
   if (guarded) guard.assertMayWrite();
-  const response = await transport.send({
-    ...wire,
-    body: body === undefined ? undefined : JSON.stringify(body),
-    signal: guarded ? eitherOf(signal, guard.signal) : signal,
-  });
-  const text = await response.text(isList === true ? page : object);
-  if (response.status >= 200 && response.status < 300) {
-    onStatus?.(response.status);
+  const { status, text, retryAfter } = await transport.exchange(
+    {
+      ...wire,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: guarded ? eitherOf(signal, guard.signal) : signal,
+    },
+    isList === true ? page : object,
+  );
+  if (status >= 200 && status < 300) {
+    onStatus?.(status);
     return text;
   }
-  throw decodeError(response.status, text, response.retryAfter, what);
+  throw decodeError(status, text, retryAfter, what);
 }
 
 type EitherOf = (left: AbortSignal | undefined, right: AbortSignal) => AbortSignal;

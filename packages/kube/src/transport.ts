@@ -10,9 +10,10 @@ import { Agent, buildConnector, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterConfig, Impersonation } from "./config.ts";
-import { boundedText, createTurns, tooLarge, type Turns } from "./body-text.ts";
+import { boundedText, createTurns, type Turns } from "./body-text.ts";
 import { TransportError, toTransportError } from "./errors.ts";
 import { closeLateStream } from "./late-streams.ts";
+import { BodyTimeoutError, exchange, type ShortAnswer } from "./short-exchange.ts";
 
 /** A request on the wire. */
 export interface WireRequest {
@@ -43,6 +44,8 @@ export interface WireResponse {
 /** Sends requests with the cluster's credentials. */
 export interface Transport {
   send(request: WireRequest): Promise<WireResponse>;
+  /** Sends a request and reads its answer as a whole. Throws `TransportError` with code `TooLarge` when the body is longer. */
+  exchange(request: WireRequest, limitBytes: number): Promise<ShortAnswer>;
   close(): Promise<void>;
 }
 
@@ -52,8 +55,8 @@ const headersTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
 /** Longest time for the whole body of an answer; a watch has none. */
 const bodyDeadlineMs = 300_000;
-/** Read in one go when the server names its length. */
-const shortBody = 1024 * 1024;
+/** Longest silence inside a body. */
+const defaultBodyTimeoutMs = 60_000;
 /** For large answers; more of them wait. */
 const largeConnections = 4;
 /** For requests with a body; more of them wait. */
@@ -80,17 +83,25 @@ export function createTransport(
   };
   const auth = createAuthSource(config.auth, options.clock);
   const turns = createTurns();
+  const parts = { config, auth, turns, ...options };
+  const agentOf = (wire: WireRequest): Agent =>
+    wire.isLarge === true ? agents.large : wire.body === undefined ? agents.usual : agents.body;
+  /** Tells that the cached credential has been replaced or has expired early; it is read again, once. */
+  const isRefused = ({ status }: { readonly status: number }): boolean =>
+    status === 401 && (config.auth.kind === "exec" || config.auth.kind === "tokenFile");
   return {
     async send(wire) {
-      const agent =
-        wire.isLarge === true ? agents.large : wire.body === undefined ? agents.usual : agents.body;
-      const first = await sendOnce(config, agent, { auth, turns, ...options }, wire);
-      if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
-        return first;
-      // The cached credential has been replaced or has expired early: read it again, once.
+      const first = await sendOnce(parts, agentOf(wire), wire);
+      if (!isRefused(first)) return first;
       await first.discard();
       auth.invalidate();
-      return sendOnce(config, agent, { auth, turns, ...options }, wire);
+      return sendOnce(parts, agentOf(wire), wire);
+    },
+    async exchange(wire, limitBytes) {
+      const first = await exchangeOnce(parts, agentOf(wire), wire, limitBytes);
+      if (!isRefused(first)) return first;
+      auth.invalidate();
+      return exchangeOnce(parts, agentOf(wire), wire, limitBytes);
     },
     close: async () => void (await Promise.all(Object.values(agents).map((agent) => agent.destroy()))),
   };
@@ -134,20 +145,31 @@ function createAgent(
 }
 
 interface SendParts {
+  readonly config: ClusterConfig;
   readonly auth: AuthSource;
   readonly turns: Turns;
   readonly clock: Clock;
   readonly userAgent: string;
 }
 
-async function sendOnce(
-  config: ClusterConfig,
-  agent: Agent,
-  { auth, turns, clock, userAgent }: SendParts,
+/** Names the request in errors. */
+function actionOf({ server }: ClusterConfig, { method, path }: WireRequest): string {
+  return `${method} ${server}${path.split("?")[0]}`;
+}
+
+function errorFor(
+  error: unknown,
+  { name, server }: ClusterConfig,
+  action: string,
   wire: WireRequest,
-): Promise<WireResponse> {
-  const action = `${wire.method} ${config.server}${wire.path.split("?")[0]}`;
-  const whose = { signal: wire.signal, cluster: { name: config.name, server: config.server } };
+): unknown {
+  return toTransportError(error, action, { signal: wire.signal, cluster: { name, server } });
+}
+
+async function headersOf(
+  { config, auth, userAgent }: SendParts,
+  wire: WireRequest,
+): Promise<Record<string, string | string[]>> {
   const authorization = await auth.header();
   const headers: Record<string, string | string[]> = {
     "user-agent": userAgent,
@@ -156,38 +178,58 @@ async function sendOnce(
   };
   if (authorization !== undefined) headers["authorization"] = authorization;
   if (wire.body !== undefined) headers["content-type"] = wire.contentType ?? "application/json";
+  return headers;
+}
+
+async function exchangeOnce(
+  parts: SendParts,
+  agent: Agent,
+  wire: WireRequest,
+  limitBytes: number,
+): Promise<ShortAnswer> {
+  const { config, turns, clock } = parts;
+  const action = actionOf(config, wire);
+  const headers = await headersOf(parts, wire);
+  const { method, body = null, bodyTimeoutMs: bodyTimeout = defaultBodyTimeoutMs, signal } = wire;
+  try {
+    const { origin, pathname, search } = new URL(`${config.server}${wire.path}`);
+    return await exchange(
+      agent,
+      { origin, path: `${pathname}${search}`, method, headers, body, bodyTimeout },
+      { signal, limitBytes, bodyDeadlineMs, clock, turns, action },
+    );
+  } catch (error) {
+    throw errorFor(error, config, action, wire);
+  }
+}
+
+async function sendOnce(parts: SendParts, agent: Agent, wire: WireRequest): Promise<WireResponse> {
+  const { config, turns, clock } = parts;
+  const action = actionOf(config, wire);
+  const headers = await headersOf(parts, wire);
   try {
     const response = await request(`${config.server}${wire.path}`, {
       method: wire.method,
       dispatcher: agent,
       headers,
       body: wire.body ?? null,
-      bodyTimeout: wire.bodyTimeoutMs ?? 60_000,
+      bodyTimeout: wire.bodyTimeoutMs ?? defaultBodyTimeoutMs,
       ...(wire.signal === undefined ? {} : { signal: wire.signal }),
     });
     const retryAfter = response.headers["retry-after"];
-    const translate = (error: unknown): never => {
-      throw toTransportError(error, action, whose);
-    };
     return {
       status: response.statusCode,
       retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
       body: chunks(response.body),
       text: async (limitBytes) => {
-        // The connection holds the server to the length that it has named.
-        const named = Number(response.headers["content-length"]);
         const { body } = response;
-        // A body that comes drop by drop is never silent for long.
-        const cancel = clock.schedule(bodyDeadlineMs, () => body.destroy(new BodyTimeoutError()));
+        const cancel = clock.schedule(bodyDeadlineMs, () =>
+          body.destroy(new BodyTimeoutError(bodyDeadlineMs)),
+        );
         try {
-          if (named <= Math.min(limitBytes, shortBody)) return await body.text();
-          if (named > limitBytes) {
-            body.destroy();
-            throw tooLarge(limitBytes, action);
-          }
           return await boundedText(chunks(body), limitBytes, action, turns);
         } catch (error) {
-          return translate(error);
+          throw errorFor(error, config, action, wire);
         } finally {
           cancel();
         }
@@ -195,15 +237,7 @@ async function sendOnce(
       discard: () => response.body.dump({ limit: 65_536 }).catch(() => undefined),
     };
   } catch (error) {
-    throw toTransportError(error, action, whose);
-  }
-}
-
-class BodyTimeoutError extends Error {
-  readonly code = "ETIMEDOUT";
-
-  constructor() {
-    super(`the answer did not end within ${bodyDeadlineMs / 1000} s`);
+    throw errorFor(error, config, action, wire);
   }
 }
 
