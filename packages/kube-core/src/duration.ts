@@ -12,7 +12,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-const part = String.raw`(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)`;
+const part = String.raw`(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)`;
 const whole = new RegExp(`^(?:${part})+$`);
 
 /**

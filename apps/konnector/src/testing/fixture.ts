@@ -33,7 +33,7 @@ import {
 } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Logger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
-import { runAgent } from "../konnector.ts";
+import { runAgent } from "../agent.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
 /** The clusters and helpers that the tests use. */

@@ -13,7 +13,7 @@ import {
 import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { runAgent } from "../konnector.ts";
+import { runAgent } from "../agent.ts";
 import { putKubeconfig } from "../testing/credentials.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
