@@ -17,6 +17,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly config: ClusterConfig;
   /** Watches that were answered so far. */
   readonly watches: number;
+  /** Requests so far, as `VERB path` without the query. */
+  readonly requests: readonly string[];
   /** Breaks the connection of every open watch without a farewell. */
   drop(): void;
   /** While on, nothing of any watch gets through, and no connection closes. */
@@ -43,8 +45,11 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
   const faults: Faults = { delayMs: 0, isBlack: false, cutNext: false, answers: [] };
   const open = new Set<ServerResponse>();
   const state = { watches: 0 };
+  const requests: string[] = [];
   const server = createServer({ cert, key }, (request, response) => {
-    const isWatch = new URL(request.url ?? "/", "https://proxy").searchParams.get("watch") === "true";
+    const { pathname, searchParams } = new URL(request.url ?? "/", "https://proxy");
+    requests.push(`${request.method} ${pathname}`);
+    const isWatch = searchParams.get("watch") === "true";
     const status = isWatch ? faults.answers.shift() : undefined;
     if (isWatch) state.watches++;
     if (status !== undefined) answerFault(response, status);
@@ -57,6 +62,7 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
     config: { ...cluster.config, server: `https://127.0.0.1:${port}`, http2: false },
+    requests,
     get watches() {
       return state.watches;
     },
