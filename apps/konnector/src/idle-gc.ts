@@ -18,9 +18,6 @@ export interface IdleGcOptions {
 const checkEveryMs = 5_000;
 /** Fewer reconciles leave nothing worth a pause of some 50 ms; the start and the beginning of a term leave as much. */
 const worthwhile = 500;
-/** After a longer quiet, fewer are enough: then it is one pause a minute at most. */
-const longQuietMs = 60_000;
-const worthwhileThen = 50;
 
 /** Watches until the signal aborts. */
 export async function collectWhenIdle(
@@ -30,13 +27,10 @@ export async function collectWhenIdle(
   const work = (): number => reconciles() + starts() * worthwhile;
   let collectedAt = -worthwhile;
   let before = work();
-  let quietMs = 0;
   while (!signal.aborted) {
     await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);
     const now = work();
-    quietMs = now === before ? quietMs + checkEveryMs : 0;
-    const least = quietMs >= longQuietMs ? worthwhileThen : worthwhile;
-    if (quietMs > 0 && now - collectedAt >= least) {
+    if (now === before && now - collectedAt >= worthwhile) {
       collect();
       collectedAt = now;
     }
