@@ -31,6 +31,7 @@ export const builtInWords: readonly string[] = [
   "resourceclaim resourceclaims resourceclaimtemplate resourceclaimtemplates resourceslice resourceslices",
   "deviceclass deviceclasses devicetaintrule devicetaintrules clustertrustbundle clustertrustbundles",
   "podcertificaterequest podcertificaterequests workload workloads podgroup podgroups",
+  "resourcepoolstatusrequest resourcepoolstatusrequests",
 ].flatMap((line) => line.split(" "));
 
 const taken: ReadonlySet<string> = new Set(builtInWords);

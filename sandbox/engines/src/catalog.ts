@@ -30,7 +30,7 @@ export type EngineName =
   | (typeof testEngines)[number]
   | (typeof nodeEngines)[number];
 
-const kubernetesVersion = "v1.34.4";
+const kubernetesVersion = "v1.37.2";
 const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
 const crossplaneVersion = "v2.3.4";
 const crossplaneModule = "github.com/crossplane/crossplane/v2";

@@ -28,13 +28,10 @@ function goScript(build: string): string {
 esac`;
 }
 
-/** No test asks another machine. */
-const mirrorUrl = "off";
-
 test("without Go the error says which engine needs which version, before anything is built", async () => {
   const cacheFolder = join(folder, "no-go");
   await assert.rejects(
-    resolveEngines(["etcd", "crane"], { cacheFolder, mirrorUrl, goCommand: join(folder, "no-such-go") }),
+    resolveEngines(["etcd", "crane"], { cacheFolder, goCommand: join(folder, "no-such-go") }),
     {
       code: "GoMissing",
       message: /etcd has to be built, but Go does not run here\. Install Go 1\.\d+ or newer/,
@@ -44,13 +41,10 @@ test("without Go the error says which engine needs which version, before anythin
 
 test("an old Go is named before anything is built", async () => {
   const goCommand = await fakeGo("old-go", "echo go1.20.3");
-  await assert.rejects(
-    resolveEngine("crane", { cacheFolder: join(folder, "old-go-cache"), mirrorUrl, goCommand }),
-    {
-      code: "GoTooOld",
-      message: /crane needs Go 1\.\d+ or newer to build; found go1\.20\.3/,
-    },
-  );
+  await assert.rejects(resolveEngine("crane", { cacheFolder: join(folder, "old-go-cache"), goCommand }), {
+    code: "GoTooOld",
+    message: /crane needs Go 1\.\d+ or newer to build; found go1\.20\.3/,
+  });
 });
 
 test("a disk without room is named before anything is built", async () => {
@@ -68,7 +62,7 @@ test("a build that fails shows the compiler's words and leaves nothing in the ca
     goScript('echo some/package >&2; echo "no network here" >&2; exit 1'),
   );
   const cacheFolder = join(folder, "cache");
-  await assert.rejects(resolveEngine("crane", { cacheFolder, mirrorUrl, goCommand }), {
+  await assert.rejects(resolveEngine("crane", { cacheFolder, goCommand }), {
     code: "BuildFailed",
     message: /building crane v\S+ failed[^\n]*\nno network here$/,
   });
@@ -86,7 +80,7 @@ test("servers of one module are built by one call of the compiler, which says ho
   const goCommand = await fakeGo("group-go", goScript(build));
   const said: string[] = [];
   const names = ["kube-apiserver", "kube-controller-manager", "kubectl"] as const;
-  const options = { cacheFolder: join(folder, "group"), mirrorUrl, goCommand };
+  const options = { cacheFolder: join(folder, "group"), goCommand };
   const programs = await resolveEngines(names, { ...options, progress: (line) => said.push(line) });
   for (const name of names) assert.equal(await readFile(programs.get(name) ?? "", "utf8"), "built\n");
   assert.equal(
@@ -101,7 +95,7 @@ test("two processes' worth of callers build an engine once, and the second learn
   const script = goScript(`echo x >> ${log}; sleep 0.5; echo built > "$out"`);
   const options = {
     cacheFolder: join(folder, "shared"),
-    mirrorUrl,
+
     goCommand: await fakeGo("slow-go", script),
   };
   const said: string[] = [];
@@ -114,7 +108,7 @@ test("two processes' worth of callers build an engine once, and the second learn
 
 test("a half-made folder of a killed process is removed, not used", async () => {
   const goCommand = await fakeGo("quick-go", goScript('echo built > "$out"'));
-  const options = { cacheFolder: join(folder, "half"), mirrorUrl, goCommand };
+  const options = { cacheFolder: join(folder, "half"), goCommand };
   const program = await resolveEngine("crane", options);
   const target = dirname(program);
   await rm(target, { recursive: true });

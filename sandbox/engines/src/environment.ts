@@ -15,9 +15,6 @@ const valueOf = (name: string): string | undefined => (env[name] === "" ? undefi
 export const cacheFolder: string =
   valueOf("KLUTCH_CACHE_DIR") ?? join(valueOf("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "klutch");
 
-/** Base URL of prebuilt servers instead of the one in `sandbox/engines/pins/prebuilt.json`, which pins their checksums; `off` builds all. Default: none. */
-export const mirrorUrl: string | undefined = valueOf("KLUTCH_ENGINES_URL");
-
 /** Environment that child processes inherit. */
 export const inheritedEnvironment: Readonly<Record<string, string | undefined>> = env;
 

@@ -1,4 +1,4 @@
-/** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
+/** Finds or builds the upstream servers and runs them as processes that end with their parent. */
 export * from "./catalog.ts";
 export * from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";

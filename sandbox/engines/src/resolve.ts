@@ -1,12 +1,11 @@
-/** Finds, fetches or builds servers; the results are kept outside the tree, keyed by everything that shapes them. */
+/** Finds or builds servers; the results are kept outside the tree, keyed by everything that shapes them. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buildEngines, downloadModules, type EnginePlace, moduleFolder, requireGo } from "./build.ts";
 import { buildGroups, type Engine, engineDefinition, type EngineName } from "./catalog.ts";
 import { requireDiskSpace, roomFor } from "./disk.ts";
-import { cacheFolder, mirrorUrl } from "./environment.ts";
-import { fetchPrebuilt, type PinnedArchive, pinnedArchives } from "./prebuilt.ts";
+import { cacheFolder } from "./environment.ts";
 import { absentOf, makeWhole } from "./file-lock.ts";
 
 /** Options of everything that is obtained. */
@@ -22,10 +21,6 @@ export interface ObtainOptions {
 export interface ResolveOptions extends ObtainOptions {
   /** Replaces go in tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
-  /** Base URL of prebuilt servers, or `off`. Default: `KLUTCH_ENGINES_URL`, else where their project publishes them. */
-  readonly mirrorUrl?: string | undefined;
-  /** Archives by module, for tests. Default: those of `sandbox/engines/pins/prebuilt.json`. */
-  readonly archives?: ReadonlyMap<string, PinnedArchive> | undefined;
 }
 
 /** Milliseconds between the progress messages of a build. */
@@ -79,11 +74,11 @@ async function obtainAll(missing: readonly EnginePlace[], cache: string, options
   }
 }
 
-/** Makes the folders of one group, from an archive or by `build`. */
+/** Makes the folders of one group by `build`. */
 async function obtainGroup(
   places: readonly EnginePlace[],
   cache: string,
-  { progress, signal, ...options }: ResolveOptions,
+  { progress, signal }: ResolveOptions,
   build: (partials: readonly EnginePlace[], say: (text: string) => void) => Promise<void>,
 ): Promise<void> {
   const [first] = places;
@@ -102,9 +97,6 @@ async function obtainGroup(
       const seconds = ((performance.now() - started) / 1000).toFixed(0);
       progress?.(`${title}: ${text} (${seconds} s)`);
     };
-    const archive = (options.archives ?? pinnedArchives).get(module);
-    const source = { archive, mirrorUrl: options.mirrorUrl ?? mirrorUrl, say, signal };
-    if (await fetchPrebuilt(partials, source)) return say("fetched");
     await build(partials, say);
     say("built");
   });

@@ -3,6 +3,9 @@ import type { RawRequest } from "@klutch/kube";
 import type { ResourceTable } from "./resources.ts";
 import { notServed } from "./status-errors.ts";
 
+/** The version that the model follows; a test holds it against the pinned server, whose answers the model is compared with. */
+const gitVersion = "v1.37.2";
+
 const verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
 const statusVerbs = ["get", "patch", "update"];
 
@@ -11,7 +14,10 @@ export function discover(resources: ResourceTable, request: RawRequest): unknown
   if (request.method !== "GET") throw notServed();
   const parts = request.path.split("/").filter((part) => part !== "");
   const [root, group = "", version] = parts;
-  if (root === "version" && parts.length === 1) return { major: "1", minor: "34", gitVersion: "v1.34.4" };
+  if (root === "version" && parts.length === 1) {
+    const [major = "", minor = ""] = gitVersion.slice(1).split(".");
+    return { major, minor, gitVersion };
+  }
   if (root === "api" && parts.length === 1) return { kind: "APIVersions", versions: ["v1"] };
   if (root === "api" && parts.length === 2) return resourceList(resources, "", group);
   if (root === "apis" && parts.length === 1) {

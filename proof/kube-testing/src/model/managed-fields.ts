@@ -123,7 +123,9 @@ export function trackUpdate(live: JsonObject, next: JsonObject, context: WriteCo
     const owners = update(withMeta(live, { managedFields: undefined }), bare, managed ?? new Map(), context);
     return withMeta(bare, { managedFields: encodeManaged(owners) });
   } catch (error) {
-    if (error instanceof TypedError) return bare;
+    // Owners that cannot be told stay as they were, since Kubernetes 1.37; before, all were forgotten.
+    if (error instanceof TypedError)
+      return withMeta(bare, { managedFields: at(live, "metadata", "managedFields") });
     throw error;
   }
 }

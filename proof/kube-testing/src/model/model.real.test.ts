@@ -15,7 +15,7 @@ import type { TestCluster } from "../cluster.ts";
 import { leaseCluster } from "../pool/lease.ts";
 import { waitFor } from "../wait-for.ts";
 import { ApiServerModel } from "./api-server.ts";
-import { isList, isObject, type Json, type JsonObject, objectAt, toWire } from "./json.ts";
+import { isList, isObject, type Json, type JsonObject, objectAt, textAt, toWire } from "./json.ts";
 import { compareServers } from "./testing/differential.ts";
 import { definitionOf, gadgets, widgets } from "./testing/compared-types.ts";
 
@@ -100,6 +100,13 @@ suite("model and real server", { concurrency: true }, () => {
       await compareServers(cluster.client, model, `seed-${seed}`, { seed, count: operationsPerSeed });
     });
   }
+
+  test("both are the same version of Kubernetes", async () => {
+    await same(async function* (client) {
+      const version = toWire({ version: await client.request({ method: "GET", path: "/version" }) });
+      yield ["major", "minor", "gitVersion"].map((field) => textAt(version, "version", field));
+    });
+  });
 
   test("a definition is accepted, established, discovered, changed, and deleted with its objects", async () => {
     const type = {

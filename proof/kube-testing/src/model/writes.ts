@@ -67,8 +67,10 @@ export interface Write extends WriteContext, WriteParameters {
 
 /** Prepares a write, with the fields that its endpoint ignores. */
 export function writeOf(server: ServerContext, resource: Served, how: WriteParameters): Write {
-  const reset = how.subresource === "status" ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : [];
-  if (resource.family === crdFamily && how.subresource === "status") reset.push("f:metadata");
+  const isStatus = how.subresource === "status";
+  const reset = isStatus ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : [];
+  // Of custom resources since Kubernetes 1.36; before, labels in a write of the status got an owner although they were not stored.
+  if (isStatus && (resource.family === crdFamily || !resource.isCompiled)) reset.push("f:metadata");
   const apiVersion = apiVersionOf(resource.type);
   const { atom } = resource;
   return { ...how, server, resource, atom, apiVersion, resetFields: new Set(reset), now: server.now() };
