@@ -11,7 +11,7 @@ import {
   providerMeta,
   releaseRegistry,
 } from "@klutch/api";
-import { allEngineNames, engineDefinition, keycloakVersion } from "@klutch/engines";
+import { allEngineNames, engineDefinition, keycloakVersion, kubernetesVersions } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import {
   argoHealth,
@@ -31,6 +31,7 @@ import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { filled, headOf } from "./page.ts";
+import { triedKubernetes } from "../test/long-parts.ts";
 
 /** Returns the generated files that git keeps, by path: those that people apply, install or read from a checkout. */
 export function generatedFiles(): ReadonlyMap<string, string> {
@@ -86,5 +87,20 @@ export function printedFiles(): ReadonlyMap<string, string> {
 /** Returns the versions that tests really run with, from the pins that they are obtained by. */
 function triedVersions(): Readonly<Record<string, string>> {
   const engines = allEngineNames.map((name) => [name, engineDefinition(name).version] as const);
-  return { ...Object.fromEntries(engines), keycloak: keycloakVersion, klutch: klutchVersion };
+  const [oldest = ""] = /\d+\.\d+/.exec(kubernetesVersions.at(-1) ?? "") ?? [];
+  const words = { kubernetes: kubernetesWords(), "oldest-kubernetes": oldest };
+  return { ...Object.fromEntries(engines), ...words, keycloak: keycloakVersion, klutch: klutchVersion };
+}
+
+/** Lists the versions of Kubernetes that were tried on both sides, then the pairs. */
+function kubernetesWords(): string {
+  const tried = triedKubernetes();
+  const versions = tried.filter(({ length }) => length === 1).flat();
+  const pairs = tried
+    .filter(({ length }) => length > 1)
+    .map((pair) => `of ${pair.join(" with app clusters of ")}`);
+  const list = (words: readonly string[]): string =>
+    new Intl.ListFormat("en", { type: "conjunction" }).format(words);
+  const byMinor = new Intl.Collator("en", { numeric: true });
+  return `${list(versions.toSorted((left, right) => byMinor.compare(right, left)))}; a control plane ${list(pairs)}`;
 }

@@ -9,8 +9,10 @@ import {
   resolveEngines,
   resolveKeycloak,
   resolveNodePrograms,
+  versionedServers,
   whyNoNodes,
 } from "@klutch/engines";
+import { chosenKubernetes } from "@klutch/kube-testing";
 import { codeWords, rowsIn } from "../generate/page.ts";
 
 const groups: Readonly<Record<string, readonly string[]>> = {
@@ -54,9 +56,18 @@ export async function ensureEngines(chosen: readonly string[]): Promise<void> {
   const packages = obtainPackages(files);
   // A failure is reported below, after the build.
   packages.catch(() => undefined);
-  await resolveEngines(enginesFor(files), { progress });
+  await obtainEngines(enginesFor(files));
   await packages;
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+/** Obtains the servers, and those of the versions of Kubernetes that the clusters will have. */
+async function obtainEngines(names: readonly EngineName[]): Promise<void> {
+  await resolveEngines(names, { progress });
+  const servers = names.filter((name) => versionedServers.includes(name));
+  const { controlPlane, appCluster } = chosenKubernetes();
+  for (const kubernetes of new Set([controlPlane, appCluster]))
+    await resolveEngines(servers, { progress, kubernetes });
 }
 
 async function obtainPackages(files: readonly string[]): Promise<void> {

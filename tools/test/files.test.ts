@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { kubernetesVersions } from "@klutch/engines";
+import { chosenKubernetes } from "@klutch/kube-testing";
 import { repositoryRoot } from "../root.ts";
 import { allTestFiles, batchesOf, byKind, chooseTestFiles, processesFor } from "./files.ts";
-import { chooseParts, filesOf, longParts } from "./long-parts.ts";
+import { chooseParts, filesOf, longParts, programOf, triedKubernetes } from "./long-parts.ts";
 import { inLanes } from "./stage.ts";
 
 const files = byKind([
@@ -63,12 +66,33 @@ test("each long file belongs to exactly one part of test:long, and each program 
   const homes = longParts.flatMap((part) => filesOf(part, long));
   assert.deepEqual(homes.toSorted(), long);
   for (const program of longParts.flatMap(({ programs }) => programs))
-    assert.ok(existsSync(join(repositoryRoot, program.split(" ", 1).join())), program);
+    assert.ok(existsSync(join(repositoryRoot, programOf(program).entry)), program);
   assert.deepEqual(
     chooseParts(["nodes"]).map(({ name }) => name),
     ["nodes"],
   );
   assert.throws(() => chooseParts(["node"]), /no part is called "node"; the parts are seeds, /);
+});
+
+test("a part's tests with another version of Kubernetes name files that exist and pinned versions, and docs/support.md names each", async () => {
+  const tried = triedKubernetes();
+  assert.deepEqual(new Set(tried.flat()), new Set(kubernetesVersions));
+  const single = tried.filter(({ length }) => length === 1).flat();
+  assert.deepEqual(new Set(single), new Set(kubernetesVersions), "each version has a run of its own");
+  const programs = longParts.flatMap((part) => part.programs.map(programOf)).filter(({ isTests }) => isTests);
+  for (const { args, variables } of programs) {
+    assert.deepEqual(chooseTestFiles(allTestFiles(), args).unmatched, []);
+    chosenKubernetes(variables["KLUTCH_KUBERNETES"]);
+  }
+  const page = await readFile(join(repositoryRoot, "docs/support.md"), "utf8");
+  const [, cell = "", older = ""] = /^\| Kubernetes, .*? \| (.*?) \| (.*?) \|$/m.exec(page) ?? [];
+  assert.deepEqual([...new Set(cell.match(/v1\.\d+\.\d+/g))], [...kubernetesVersions]);
+  // The charts refuse what is older than the oldest version that is tried.
+  const oldest = kubernetesVersions.at(-1);
+  const [minor = ""] = /1\.\d+/.exec(oldest ?? "") ?? [];
+  assert.ok(older.startsWith(`${minor} and newer`), older);
+  const chart = await readFile(join(repositoryRoot, "tools/charts/chart.yaml"), "utf8");
+  assert.ok(chart.includes(`kubeVersion: ">=${minor}.0-0"`), minor);
 });
 
 test("batches hold every pure file once, and files that compute for long have one for themselves", () => {

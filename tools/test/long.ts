@@ -7,10 +7,11 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { inheritedEnvironment } from "@klutch/engines";
 import { exitCodeOf } from "@klutch/kube-testing";
 import { repositoryRoot } from "../root.ts";
 import { allTestFiles } from "./files.ts";
-import { chooseParts, filesOf } from "./long-parts.ts";
+import { chooseParts, filesOf, programOf } from "./long-parts.ts";
 import { runReal } from "./real.ts";
 import { inLanes, lanesOf, printSummary, type StageResult } from "./stage.ts";
 
@@ -31,7 +32,8 @@ async function main(): Promise<number> {
     const files = filesOf(part, allTestFiles().long);
     if (files.length > 0) results.push(await runReal(part.name, files));
     const programs = [...part.programs.entries()];
-    results.push(...(await inLanes(lanesOf(availableParallelism(), programs), runProgram)));
+    const width = part.programs.some((text) => programOf(text).isTests) ? 1 : availableParallelism();
+    results.push(...(await inLanes(lanesOf(width, programs), runProgram)));
     const failed = results.flatMap(({ records }) => records).filter(({ outcome }) => outcome === "failed");
     console.log(`#### ${part.name} done; ${failed.length} failed so far.`);
   }
@@ -43,8 +45,12 @@ async function runProgram([index, name]: readonly [number, string]): Promise<Sta
   const say = (line: string): void => console.log(`${index + 1}| ${line}`);
   say(`== ${name}`);
   const started = performance.now();
-  const args = name.split(" ");
-  const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
+  const { variables, entry, args } = programOf(name);
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd: repositoryRoot,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...inheritedEnvironment, ...variables },
+  });
   for (const output of [child.stdout, child.stderr]) createInterface(output).on("line", say);
   const [exitCode] = (await once(child, "close")) as [number | null];
   const milliseconds = performance.now() - started;
@@ -52,7 +58,7 @@ async function runProgram([index, name]: readonly [number, string]): Promise<Sta
   say(`${outcome}: ${name}`);
   return {
     name,
-    records: [{ name, file: args[0] ?? "", outcome, milliseconds }],
+    records: [{ name, file: entry, outcome, milliseconds }],
     seconds: milliseconds / 1000,
   };
 }

@@ -178,7 +178,7 @@ export async function startBoundFixture<Cluster extends TestCluster>(
 ): Promise<BoundFixture<Cluster>> {
   await using stack = new AsyncDisposableStack();
   const [appCluster, controlPlane] = await Promise.all([
-    makeCluster({ name: "app-cluster" }),
+    makeCluster({ name: "app-cluster", appCluster: true }),
     makeCluster({ name: "control-plane", controllerManager: true }),
   ]);
   stack.use(appCluster);

@@ -4,9 +4,16 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
+import {
+  type KubernetesVersion,
+  reservePorts,
+  resolveEngine,
+  type RunningProcess,
+  startProcess,
+} from "@klutch/engines";
 import { type ClusterConfig, createKubeClient, formatKubeconfig, type KubeClient } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
+import { chosenKubernetes } from "./environment.ts";
 import { askEtcd, etcdAddress, startEtcd } from "./etcd.ts";
 
 /** Options of `startCluster`. */
@@ -23,6 +30,8 @@ export interface ClusterOptions {
   readonly port?: number | undefined;
   /** Added to the API server's own, such as an audit policy. Default: none. */
   readonly apiServerArgs?: readonly string[] | undefined;
+  /** Default: the version of control planes that `KLUTCH_KUBERNETES` names, else the pinned one. */
+  readonly kubernetes?: KubernetesVersion | undefined;
 }
 
 /** The servers that every cluster has. */
@@ -77,7 +86,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
   const access = await accessAsAdministrator(stack, name, serverAt(port), dataDir, files.adminToken);
   const others: RunningProcess[] = [];
   if (options.controllerManager === true) {
-    const manager = await startControllerManager(name, dataDir, access.config);
+    const manager = await startControllerManager(name, dataDir, access.config, options.kubernetes);
     stack.defer(() => manager[end]());
     others.push(manager);
   }
@@ -184,11 +193,11 @@ async function startApiServer(
   dataDir: string,
   port: number,
   files: ClusterFiles,
-  { apiServerArgs = [], ...options }: ClusterOptions,
+  { apiServerArgs = [], kubernetes = chosenKubernetes().controlPlane, ...options }: ClusterOptions,
 ): Promise<RunningProcess> {
   return startProcess({
     name: `${name} kube-apiserver`,
-    command: await resolveEngine("kube-apiserver"),
+    command: await resolveEngine("kube-apiserver", { kubernetes }),
     args: [
       `--etcd-servers=${etcdAddress}`,
       `--secure-port=${port}`,
@@ -235,12 +244,13 @@ export async function startControllerManager(
   name: string,
   dataDir: string,
   config: ClusterConfig,
+  kubernetes: KubernetesVersion = chosenKubernetes().controlPlane,
 ): Promise<RunningProcess> {
   const kubeconfig = join(dataDir, "controller-manager.kubeconfig");
   await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
   return startProcess({
     name: `${name} kube-controller-manager`,
-    command: await resolveEngine("kube-controller-manager"),
+    command: await resolveEngine("kube-controller-manager", { kubernetes }),
     args: [
       `--kubeconfig=${kubeconfig}`,
       "--secure-port=0",

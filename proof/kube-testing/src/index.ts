@@ -4,7 +4,7 @@ export { type BackendProcess, startBackendProcess } from "./backend-process.ts";
 export { type OwnCluster, startCluster, type TestCluster } from "./cluster.ts";
 export { leaseCluster, type LeaseOptions } from "./pool/lease.ts";
 export { ClusterPool } from "./pool/pool.ts";
-export { poolVariable } from "./environment.ts";
+export { chosenKubernetes, kubernetesVariable, poolVariable } from "./environment.ts";
 export { askEtcd, etcdAddress, etcdArguments } from "./etcd.ts";
 export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";

@@ -30,8 +30,13 @@ export type EngineName =
   | (typeof testEngines)[number]
   | (typeof nodeEngines)[number];
 
-const kubernetesVersion = "v1.37.2";
-const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
+/**
+ * Versions of Kubernetes. The first is that of all programs; of each other one there are only the servers of a cluster, with which the long tests
+ * try the whole way: the oldest that docs/support.md names, and one between.
+ */
+export const kubernetesVersions = ["v1.37.2", "v1.34.4", "v1.30.14"] as const;
+export type KubernetesVersion = (typeof kubernetesVersions)[number];
+const [kubernetesVersion] = kubernetesVersions;
 const crossplaneVersion = "v2.3.4";
 const crossplaneModule = "github.com/crossplane/crossplane/v2";
 const crossplaneSettings = [
@@ -58,11 +63,20 @@ const define = (
   module: string = name,
 ): Engine => ({ name, version, module, package: goPackage, linkerSettings });
 
-const kubernetes = (name: EngineName): Engine =>
-  define(name, kubernetesVersion, `k8s.io/kubernetes/cmd/${name}`, kubernetesSettings, "kubernetes");
+const kubernetes = (name: EngineName, version: KubernetesVersion = kubernetesVersion): Engine =>
+  define(
+    name,
+    version,
+    `k8s.io/kubernetes/cmd/${name}`,
+    [`k8s.io/component-base/version.gitVersion=${version}`],
+    version === kubernetesVersion ? "kubernetes" : `kubernetes-${version}`,
+  );
 
 const crossplane = (name: EngineName, linkerSettings: readonly string[]): Engine =>
   define(name, crossplaneVersion, `${crossplaneModule}/cmd/crossplane`, linkerSettings, "crossplane");
+
+/** Names of the servers that each version of Kubernetes has. */
+export const versionedServers: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager"];
 
 /** Definitions in build order: the slowest build comes first, so that the modules of the others are downloaded meanwhile. */
 export const engineDefinitions: readonly Engine[] = [
@@ -95,9 +109,16 @@ export const engineDefinitions: readonly Engine[] = [
   define("pause", "v0.1.0", "."),
 ];
 
+const everyDefinition: readonly Engine[] = [
+  ...engineDefinitions,
+  ...kubernetesVersions
+    .slice(1)
+    .flatMap((version) => versionedServers.map((name) => kubernetes(name, version))),
+];
+
 /** Returns engines by the calls of the compiler that make them: those of a call share a module and its linker settings. */
 export function buildGroups(engines: readonly Engine[]): readonly (readonly Engine[])[] {
-  const inOrder = engineDefinitions.filter((engine) => engines.includes(engine));
+  const inOrder = everyDefinition.filter((engine) => engines.includes(engine));
   const keyOf = ({ module, linkerSettings }: Engine): string => JSON.stringify([module, linkerSettings]);
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
@@ -112,9 +133,11 @@ const others: readonly EngineName[] = [...testEngines, ...nodeEngines];
 /** Names of the servers that the whole of Klutch runs beside, in build order. */
 export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !others.includes(name));
 
-/** Returns the definition of `name`. */
-export function engineDefinition(name: EngineName): Engine {
-  const found = engineDefinitions.find((engine) => engine.name === name);
-  if (found === undefined) throw new RangeError(`unknown engine ${name}`);
+/** Returns the definition of `name`; `version` chooses among the versions of Kubernetes. Default: the first. */
+export function engineDefinition(name: EngineName, version?: KubernetesVersion): Engine {
+  const found = everyDefinition.find(
+    (engine) => engine.name === name && (version === undefined || engine.version === version),
+  );
+  if (found === undefined) throw new RangeError(`unknown engine ${[name, version].join(" ").trim()}`);
   return found;
 }

@@ -42,7 +42,10 @@ test("folders of one disk share its room", async () => {
 
 const folders = { buildCache: "/b", moduleCache: "/m", programs: "/p" };
 const of = (...names: Parameters<typeof engineDefinition>[0][]): ReturnType<typeof roomFor> =>
-  roomFor(names.map(engineDefinition), folders);
+  roomFor(
+    names.map((name) => engineDefinition(name)),
+    folders,
+  );
 
 test("programs that only tests or nodes run need room besides the existing files; small programs are not checked", () => {
   assert.deepEqual(of("crane"), []);

@@ -20,6 +20,9 @@ const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
   coredns: { buildCache: 500, moduleCache: 300, programs: 60 },
 };
 
+/** Added by the build of each server of another version of Kubernetes, which share most of the build. */
+const ofOtherVersion: Room = { buildCache: 900, moduleCache: 450, programs: 120 };
+
 /** A folder and what it will hold in the end. */
 export interface PlannedFolder {
   readonly folder: string;
@@ -32,7 +35,8 @@ export interface PlannedFolder {
 export function roomFor(engines: readonly Engine[], folders: Record<keyof Room, string>): PlannedFolder[] {
   const isShared = engines.some(({ module }) => module === "kubernetes" || module === "crossplane");
   const shared = isShared ? ofSandbox : none;
-  const added = engines.flatMap(({ name }) => ofOthers[name] ?? []);
+  const others = engines.filter(({ module }) => module.startsWith("kubernetes-"));
+  const added = [...engines.flatMap(({ name }) => ofOthers[name] ?? []), ...others.map(() => ofOtherVersion)];
   if (!isShared && added.length === 0) return [];
   return (["buildCache", "moduleCache", "programs"] as const).map((name) => ({
     folder: folders[name],

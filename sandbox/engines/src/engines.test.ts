@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { modulesFolder } from "./build.ts";
-import { engineDefinition, engineDefinitions } from "./catalog.ts";
+import { engineDefinition, engineDefinitions, kubernetesVersions, versionedServers } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
 import { resolveEngine, resolveEngines } from "./resolve.ts";
 
@@ -122,7 +122,10 @@ test("a half-made folder of a killed process is removed, not used", async () => 
 test("every engine has the version that its go.mod pins", async () => {
   // Dex is pinned by a commit of its release, because its release tags are no Go module versions; a program of ours pins others only.
   const programOf = new Map<string, string>([["coredns", "github.com/coredns/coredns"]]);
-  for (const engine of engineDefinitions) {
+  const others = kubernetesVersions
+    .slice(1)
+    .flatMap((version) => versionedServers.map((name) => engineDefinition(name, version)));
+  for (const engine of [...engineDefinitions, ...others]) {
     const { name, module, version } = engine;
     const goPackage = programOf.get(name) ?? engine.package;
     if (name === "dex" || goPackage === ".") continue;

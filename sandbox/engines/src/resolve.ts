@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buildEngines, downloadModules, type EnginePlace, moduleFolder, requireGo } from "./build.ts";
-import { buildGroups, type Engine, engineDefinition, type EngineName } from "./catalog.ts";
+import {
+  buildGroups,
+  type Engine,
+  engineDefinition,
+  type EngineName,
+  type KubernetesVersion,
+} from "./catalog.ts";
 import { requireDiskSpace, roomFor } from "./disk.ts";
 import { cacheFolder } from "./environment.ts";
 import { absentOf, makeWhole } from "./file-lock.ts";
@@ -21,6 +27,8 @@ export interface ObtainOptions {
 export interface ResolveOptions extends ObtainOptions {
   /** Replaces go in tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
+  /** Version of Kubernetes, whose servers alone can be asked for with it. Default: the first. */
+  readonly kubernetes?: KubernetesVersion | undefined;
 }
 
 /** Milliseconds between the progress messages of a build. */
@@ -39,7 +47,7 @@ export async function resolveEngines(
   const cache = join(options.cacheFolder ?? cacheFolder, "engines");
   const places = await Promise.all(
     names.map(async (name): Promise<EnginePlace> => {
-      const engine = engineDefinition(name);
+      const engine = engineDefinition(name, options.kubernetes);
       return { engine, folder: join(cache, name, await engineKey(engine)) };
     }),
   );

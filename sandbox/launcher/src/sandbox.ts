@@ -1,8 +1,8 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
+import { engineNames, type KubernetesVersion, preparePostgres, resolveEngines } from "@klutch/engines";
 import { untilAborted } from "@klutch/kube-runtime";
-import { type OwnCluster, startCluster } from "@klutch/kube-testing";
+import { chosenKubernetes, type OwnCluster, startCluster } from "@klutch/kube-testing";
 import { report, writeCliFiles, writeDeveloper, writeOwnCommands } from "./cli-files.ts";
 import type { Config } from "./config.ts";
 import type { SandboxBase, SandboxContext } from "./context.ts";
@@ -85,17 +85,18 @@ function obtainServers({ folder, secrets }: State, progress: Progress, signal: A
 
 async function startClusters(base: SandboxBase): Promise<SandboxContext["clusters"]> {
   const { ports, folder } = base.state;
-  const start = async (name: string, port: number): Promise<OwnCluster> => {
+  const versions = chosenKubernetes();
+  const start = async (name: string, port: number, kubernetes: KubernetesVersion): Promise<OwnCluster> => {
     const dataDir = join(folder, "clusters", name);
-    const options = { name, controllerManager: true, fsync: true, dataDir, port };
+    const options = { name, controllerManager: true, fsync: true, dataDir, port, kubernetes };
     const cluster = base.stack.use(await startCluster(options));
     for (const server of cluster.processes) reportEnd(base, server);
     return cluster;
   };
   const [controlPlane, appA, appB] = await Promise.all([
-    start("control-plane", ports.controlPlaneApi),
-    start("app-a", ports.appAApi),
-    start("app-b", ports.appBApi),
+    start("control-plane", ports.controlPlaneApi, versions.controlPlane),
+    start("app-a", ports.appAApi, versions.appCluster),
+    start("app-b", ports.appBApi, versions.appCluster),
   ]);
   return { controlPlane, appA, appB };
 }

@@ -68,9 +68,9 @@ export function answerEach(
   const controller = new AbortController();
   const { signal } = controller;
   const run = async (): Promise<void> => {
+    // A watch without a version begins with what exists.
     for await (const event of provider.client.watch<APIServiceExportRequest>(apiServiceExportRequests, {
       namespace,
-      sendInitialEvents: true,
       signal,
     })) {
       if (event.type === "ADDED") await reply(event.object);

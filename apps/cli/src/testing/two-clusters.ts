@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { leaseCluster, startCluster, type TestCluster } from "@klutch/kube-testing";
+import { chosenKubernetes, leaseCluster, startCluster, type TestCluster } from "@klutch/kube-testing";
 
 /** Both, until disposed. */
 export interface TwoClusters extends AsyncDisposable {
@@ -20,7 +20,9 @@ export async function startTwoClusters(
 ): Promise<TwoClusters> {
   await using stack = new AsyncDisposableStack();
   const [consumer, provider] = await Promise.all([
-    options.deletesNamespaces === true ? startCluster({ controllerManager: true }) : leaseCluster(),
+    options.deletesNamespaces === true
+      ? startCluster({ controllerManager: true, kubernetes: chosenKubernetes().appCluster })
+      : leaseCluster({ appCluster: true }),
     leaseCluster(),
   ]);
   stack.use(consumer);

@@ -45,7 +45,7 @@ export interface Fixture extends AsyncDisposable {
 /** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
 export async function startFixture(options: { readonly backend?: boolean } = {}): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await Promise.all([leaseCluster(), leaseCluster()]);
+  const [consumer, provider] = await Promise.all([leaseCluster({ appCluster: true }), leaseCluster()]);
   stack.use(consumer);
   stack.use(provider);
   await installBindCrds(provider);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { accessAsAdministrator, startCluster, startControllerManager, type TestCluster } from "../cluster.ts";
-import { poolSocket } from "../environment.ts";
+import { chosenKubernetes, poolSocket } from "../environment.ts";
 import { askEtcd } from "../etcd.ts";
 import { type Lease, returned } from "./pool.ts";
 
@@ -16,6 +16,8 @@ export interface LeaseOptions {
   readonly name?: string | undefined;
   /** Runs garbage collection, namespace deletion, service accounts and role aggregation while it is leased. Default false. */
   readonly controllerManager?: boolean | undefined;
+  /** True for an app cluster, whose version of Kubernetes may be another (`KLUTCH_KUBERNETES`). Default false. */
+  readonly appCluster?: boolean | undefined;
   /** Socket of the pool. Default: that of the test command. */
   readonly socket?: string | undefined;
 }
@@ -26,7 +28,11 @@ export interface LeaseOptions {
  */
 export async function leaseCluster(options: LeaseOptions = {}): Promise<TestCluster> {
   const { name = "cluster", controllerManager = false, socket: path = poolSocket } = options;
-  if (path === undefined) return startCluster({ name, controllerManager });
+  const { controlPlane, appCluster } = chosenKubernetes();
+  const kubernetes = options.appCluster === true ? appCluster : controlPlane;
+  // The pool's clusters are all of one version.
+  if (path === undefined || kubernetes !== controlPlane)
+    return startCluster({ name, controllerManager, kubernetes });
   await using stack = new AsyncDisposableStack();
   const socket = connect(path);
   // A test that fails does not get to its end; the connection must not keep its process alive, and the pool then drops the cluster.
