@@ -95,7 +95,6 @@ test("two processes' worth of callers build an engine once, and the second learn
   const script = goScript(`echo x >> ${log}; sleep 0.5; echo built > "$out"`);
   const options = {
     cacheFolder: join(folder, "shared"),
-
     goCommand: await fakeGo("slow-go", script),
   };
   const said: string[] = [];

@@ -152,7 +152,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
 
   /** The caches that every attempt to list or to watch fails for, or that may not be listed any more. */
   failures(): readonly CacheFailure[] {
-    return [...this.#caches.values(), ...this.#digested.values()].flatMap(({ cache, scope, refused }) => {
+    return this.#entries.flatMap(({ cache, scope, refused }) => {
       const { failingSince, lastError } = cache.informer.status();
       const { since, error } = refused ?? { since: failingSince, error: lastError };
       if (since === undefined) return [];
@@ -170,8 +170,12 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
 
   /** Caches that wait after a failure try again at once. */
   retryNow(): void {
-    for (const { cache } of [...this.#caches.values(), ...this.#digested.values()])
+    for (const { cache } of this.#entries)
       if (cache.informer.status().failingSince !== undefined) cache.informer.retryNow();
+  }
+
+  get #entries(): readonly (Entry<DynamicObject> | Entry<DigestedObject<D>>)[] {
+    return [...this.#caches.values(), ...this.#digested.values()];
   }
 
   /** A server that answers one cache again is there for the others, which may have half a minute to wait. */
@@ -180,18 +184,16 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     const now = clock.monotonic();
     if (now - this.#followedAt < followEveryMs) return;
     this.#followedAt = now;
-    for (const { cache } of [...this.#caches.values(), ...this.#digested.values()]) {
-      const { informer } = cache;
-      const retry = (): void => {
-        if (isCutOff(informer.status())) informer.retryNow();
-      };
-      if (isCutOff(informer.status())) clock.schedule(random() * followWithinMs, retry);
-    }
+    const cutOff = this.#entries.filter(({ cache }) => isCutOff(cache.informer.status()));
+    for (const { cache } of cutOff)
+      clock.schedule(random() * followWithinMs, () => {
+        if (isCutOff(cache.informer.status())) cache.informer.retryNow();
+      });
     for (const handler of this.#backHandlers) handler();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const caches = [...this.#caches.values(), ...this.#digested.values()];
+    const caches = this.#entries;
     this.#caches.clear();
     this.#digested.clear();
     await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
