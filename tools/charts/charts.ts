@@ -1,6 +1,7 @@
 /** Prints everything of the charts that follows from the source; the other templates are written by hand beside it. */
 import {
   apiServiceBindingCrd,
+  claimMarksOf,
   bindCrds,
   consumerNamespace,
   crossingSecretTypes,
@@ -136,6 +137,7 @@ function appClusterChart(registry: Registry): ChartDefinition {
       "templates/_policy.tpl": [
         baseTemplate("klutch-konnector.policy", policy),
         baseTemplate("klutch-konnector.secretTypes", crossingSecretTypes),
+        baseTemplate("klutch-konnector.claimMarks", claimMarksOf("%API%", "%RESOURCE%", "%GROUP%")),
       ].join("\n"),
     },
   };

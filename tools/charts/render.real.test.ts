@@ -7,6 +7,7 @@ import {
   bindCrds,
   acceptedClaimsAnnotation,
   boundApiRoleManifests,
+  claimMarksManifests,
   configurationName,
   functionName,
   klutchVersion,
@@ -153,6 +154,21 @@ test("the konnector is confined as the plugin confines it, by its bindings and a
   const [empty] = konnectorPolicyManifests({ apis: [], claims: [], secretTypes: [] });
   const asked = await konnector({ admissionPolicy: { enabled: true } });
   assert.deepEqual(objectOf(asked, "ValidatingAdmissionPolicy"), plain(empty));
+});
+
+test("the policies that mark new claims are the plugin's, and there where they are asked for and the cluster serves them", async () => {
+  const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
+  const values = { bindings, marksAtAdmission: { enabled: true } };
+  const served = ["--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"];
+  const at = (given: object, ...flags: readonly string[]): Promise<readonly Rendered[]> =>
+    helm.template(chartPath("klutch-konnector"), given, ...atHome["klutch-konnector"], ...flags);
+  const rendered = await at(values, ...served);
+  for (const { name } of bindings)
+    for (const manifest of claimMarksManifests(name))
+      assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
+  const isMarking = (kind: string): boolean => kind.startsWith("Mutating");
+  assert.ok(!kinds(await at({ bindings }, ...served)).some(isMarking), "off by default");
+  assert.ok(!kinds(await at(values, "--kube-version", "1.30.0")).some(isMarking), "not served");
 });
 
 test("the konnector's values reach its Pods, large numbers as they are", async () => {

@@ -27,6 +27,8 @@ export interface CommonOptions {
   /** Registry of the konnector's image. Default: the registry of releases. */
   readonly registry: Registry | undefined;
   readonly claims: ClaimAnswer;
+  /** Write the policies by which the app cluster marks new claims itself. */
+  readonly marksAtAdmission: boolean;
   /** Maximum time of each wait. */
   readonly timeoutMs: number;
 }
@@ -80,6 +82,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
       : flag(values, "rejectPermissions")
         ? "reject"
         : "ask",
+    marksAtAdmission: flag(values, "marksAtAdmission"),
     timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
   };
 }

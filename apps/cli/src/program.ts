@@ -171,6 +171,10 @@ function addCommonFlags(command: Command): void {
       "accept permission claims without asking, except those that require a person's decision",
     )
     .option("--reject-permissions", "reject all optional permission claims without asking")
+    .option(
+      "--marks-at-admission",
+      "let the app cluster give new claims their finalizer when they are created (Kubernetes 1.36 or newer)",
+    )
     .option("--timeout <duration>", "maximum time for each wait", "10m");
   addConnectionFlags(command);
   for (const flags of ignoredFlags) command.addOption(new Option(flags).hideHelp());

@@ -61,6 +61,8 @@ export interface Timing {
   readonly overdueAfterMs: number;
   /** A schema that waits for claims to fit is held against them again after this. Default 60 000. */
   readonly heldSchemaMs: number;
+  /** The cluster may mark new claims at admission once their schema has been served this long: API servers poll schemas every five seconds. Default 60 000. */
+  readonly schemaSettlesMs: number;
   /** A name that an object of the app cluster's own takes is looked at again after this. Default 15 000. */
   readonly takenRetryMs: number;
 }
@@ -78,6 +80,7 @@ export const defaultTiming: Timing = {
   recordAfterMs: 5_000,
   overdueAfterMs: 1_000,
   heldSchemaMs: 60_000,
+  schemaSettlesMs: 60_000,
   takenRetryMs: 15_000,
 };
 

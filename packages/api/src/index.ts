@@ -2,6 +2,12 @@
 export * from "./accepted-claims.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
+export {
+  claimMarksApi,
+  claimMarksManifests,
+  claimMarksName,
+  claimMarksOf,
+} from "./admission/claim-marks.ts";
 export * from "./admission/konnector-container.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";

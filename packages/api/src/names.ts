@@ -47,6 +47,9 @@ export const deliveredAnnotation = "klutch.anynines.com/delivered";
 /** Annotation on copies of claimed objects that hold more than payload: hash of the source's part, to notice removed fields. */
 export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 
+/** Condition of an APIServiceBinding, only present while it is True: the API server may give new claims our marks when they are created. */
+export const claimMarksCondition = "MarksAtAdmission";
+
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
 /** Annotation on a claim that was restored from its upstream object, until its fields are handed over to the applier. */

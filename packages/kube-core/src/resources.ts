@@ -88,3 +88,13 @@ export const validatingAdmissionPolicyBindings: ResourceType = admission(
   "ValidatingAdmissionPolicyBinding",
   "validatingadmissionpolicybindings",
 );
+/** MutatingAdmissionPolicies; cluster-scoped. Served as v1 by Kubernetes 1.36 and newer. */
+export const mutatingAdmissionPolicies: ResourceType = admission(
+  "MutatingAdmissionPolicy",
+  "mutatingadmissionpolicies",
+);
+/** Puts a MutatingAdmissionPolicy into force; cluster-scoped. Served as v1 by Kubernetes 1.36 and newer. */
+export const mutatingAdmissionPolicyBindings: ResourceType = admission(
+  "MutatingAdmissionPolicyBinding",
+  "mutatingadmissionpolicybindings",
+);

@@ -14,6 +14,8 @@ import {
   type DynamicObject,
   isTrue,
   type KubeObject,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
   namespaces,
   refOfObject,
   roleBindings,
@@ -26,7 +28,12 @@ import { accountConfig } from "./access.ts";
 import { waitFor } from "./wait-for.ts";
 
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
-const policies = [validatingAdmissionPolicies, validatingAdmissionPolicyBindings];
+const policies = [
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+];
 const manager = { fieldManager: "installer", force: true } as const;
 
 /** Applies namespaces, accounts and objects that decide about rights; everything else is left out. */
@@ -37,7 +44,7 @@ export async function installRights(client: KubeClient, manifests: readonly Kube
   }
 }
 
-/** Applies ValidatingAdmissionPolicies and their bindings. The server obeys them only a moment later. */
+/** Applies admission policies and their bindings. The server obeys them only a moment later. */
 export async function applyPolicies(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
   for (const manifest of manifests) {
     const type = policies.find(({ kind }) => kind === manifest.kind);

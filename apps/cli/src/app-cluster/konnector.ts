@@ -22,6 +22,8 @@ import {
   roleBindings,
   roles,
   serviceAccounts,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -92,6 +94,8 @@ const resourceOfKind: Readonly<Record<string, ResourceType>> = {
   Deployment: deployments,
   ValidatingAdmissionPolicy: validatingAdmissionPolicies,
   ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
+  MutatingAdmissionPolicy: mutatingAdmissionPolicies,
+  MutatingAdmissionPolicyBinding: mutatingAdmissionPolicyBindings,
 };
 
 /**

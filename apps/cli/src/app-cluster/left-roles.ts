@@ -1,7 +1,8 @@
-/** Finds what Klutch wrote in an app cluster outside of its namespace: cluster roles and the admission policy. */
-import { konnectorManifests, konnectorName, konnectorPolicyName } from "@klutch/api";
+/** Finds what Klutch wrote in an app cluster outside of its namespace: cluster roles and admission policies. */
+import { claimMarksName, konnectorManifests, konnectorName, konnectorPolicyName } from "@klutch/api";
 import { clusterRoleBindings, clusterRoles, type ResourceType } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
+import { claimMarksState } from "./claim-marks.ts";
 import { policyState } from "./confinement.ts";
 
 const baseRoles: ReadonlySet<string> = new Set(
@@ -16,19 +17,21 @@ const prefixes = ["klutch-bind-konnector:", "klutch-bind:"];
 export interface LeftRoles {
   readonly clusterRoles: readonly string[];
   readonly clusterRoleBindings: readonly string[];
-  /** Each of them once and the policy, for people; empty if nothing is left. */
+  /** Each of them once and the policies, for people; empty if nothing is left. */
   readonly names: readonly string[];
 }
 
 /** Finds them. */
 export async function findLeftRoles(consumer: Consumer, signal: AbortSignal): Promise<LeftRoles> {
-  const [roles, bindings, policy] = await Promise.all([
+  const [roles, bindings, policy, marks] = await Promise.all([
     namesIn(consumer, clusterRoles, signal),
     namesIn(consumer, clusterRoleBindings, signal),
     policyState(consumer, signal),
+    claimMarksState(consumer, new Set(), signal),
   ]);
   const hasPolicy = policy === "right" || policy === "different";
-  const names = [...new Set([...roles, ...bindings]), ...(hasPolicy ? [konnectorPolicyName] : [])];
+  const policies = [...(hasPolicy ? [konnectorPolicyName] : []), ...marks.left.map(claimMarksName)];
+  const names = [...new Set([...roles, ...bindings]), ...policies];
   return { clusterRoles: roles, clusterRoleBindings: bindings, names };
 }
 

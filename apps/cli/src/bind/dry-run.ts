@@ -5,6 +5,7 @@
 import {
   type AnsweredPermissionClaim,
   boundApiRoleManifests,
+  claimMarksManifests,
   consumerNamespace,
   crdNameOf,
   type ExportRequestResponse,
@@ -84,6 +85,7 @@ export async function plannedApis(
     answers.set(name, acceptedOf(claims));
     later.push(...boundApiRoleManifests(resource, claims, { isWide: bound?.isWide ?? isWide }));
     if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
+    if (options.marksAtAdmission) later.push(...claimMarksManifests(name));
   }
   return [
     ...requests.map((request) => exportRequestOf(withAnswers(request, answers), provider.namespace)),

@@ -4,6 +4,7 @@ import {
   apiServiceBindingCrd,
   bindingRoleName,
   bindingRules,
+  claimMarksName,
   consumerNamespace,
   crdNameOf,
   konnectorName,
@@ -16,6 +17,12 @@ import { keyOfRef, type PolicyRule, type Role } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
+import {
+  type ClaimMarksState,
+  claimMarksState,
+  liftClaimMarks,
+  writeClaimMarks,
+} from "../app-cluster/claim-marks.ts";
 import { confineKonnector, policyState } from "../app-cluster/confinement.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "../findings.ts";
@@ -54,6 +61,8 @@ export interface RightsReport {
   readonly kindFaults: readonly string[];
   /** The admission policy behind the roles. */
   readonly policy: Awaited<ReturnType<typeof policyState>>;
+  /** The policies that mark new claims. */
+  readonly marks: ClaimMarksState;
 }
 
 const title = "Rights of the konnector";
@@ -67,6 +76,7 @@ const nothing = {
   lacking: new Map<string, readonly string[]>(),
   kindFaults: [],
   policy: "unserved",
+  marks: { different: [], left: [] },
 } as const;
 
 /** Compares. Where the kind of bindings is not served, nothing is said about roles of single APIs. */
@@ -93,6 +103,7 @@ export async function checkRights(
   const drifted = expected.filter((manifest) => isDrifted(manifest, allRoles, grants));
   const unanswered = present.filter((api) => api.unanswered.length > 0);
   const policy = await policyState(consumer, context.signal);
+  const marks = await claimMarksState(consumer, new Set(present.map(({ name }) => name)), context.signal);
   const kindFaults = await bindingKindFaults(consumer, context.signal);
   const findings = [
     ...accountFindings(home),
@@ -109,10 +120,12 @@ export async function checkRights(
       .filter(({ kind }) => kind.endsWith("Role"))
       .map((manifest) => problem(`${labelOf(manifest)} is not as Klutch writes it.`)),
     ...policyFindings(policy),
+    ...marksFindings(marks),
   ];
-  const repairable = gone.length + drifted.length + kindFaults.length > 0 || needsRepair(policy);
+  const faults = [gone, drifted, kindFaults, marks.different, marks.left].flat();
+  const repairable = faults.length > 0 || needsRepair(policy);
   const hint = repairable
-    ? [note("klutch doctor --fix repairs the roles and the policy that Klutch itself writes.")]
+    ? [note("klutch doctor --fix repairs the roles and the policies that Klutch itself writes.")]
     : [];
   const good = ok(
     `No surplus and no gap; ${counted(grants.length, "role")} for ${counted(present.length, "bound API")}.`,
@@ -125,6 +138,7 @@ export async function checkRights(
     lacking: lackingIn(expected, grants),
     kindFaults,
     policy,
+    marks,
   };
 }
 
@@ -194,6 +208,17 @@ function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
   return [problem(`ValidatingAdmissionPolicy ${konnectorPolicyName} ${text}.`)];
 }
 
+function marksFindings({ different, left }: ClaimMarksState): readonly Finding[] {
+  return [
+    ...different.map((api) =>
+      problem(`MutatingAdmissionPolicy ${claimMarksName(api)} or its binding is not as Klutch writes it.`),
+    ),
+    ...left.map((api) =>
+      problem(`MutatingAdmissionPolicy ${claimMarksName(api)} is left over: that API is not bound.`),
+    ),
+  ];
+}
+
 function grantFindings(
   grant: Grant,
   bindings: readonly AnsweredBinding[],
@@ -253,7 +278,7 @@ function labelOf({ kind, metadata }: Manifest): string {
 export async function fixRights(
   context: CliContext,
   consumer: Consumer,
-  { gone, drifted, lacking, unanswered, kindFaults, policy }: RightsReport,
+  { gone, drifted, lacking, unanswered, kindFaults, policy, marks }: RightsReport,
   answer: ClaimAnswer,
 ): Promise<boolean> {
   const { signal, terminal } = context;
@@ -280,7 +305,9 @@ export async function fixRights(
     terminal.say(`Writing ValidatingAdmissionPolicy ${konnectorPolicyName} for the bound APIs.`);
     await confineKonnector(context, consumer);
   }
-  return gone.length + written.length + kindFaults.length > 0 || isConfined;
+  await writeClaimMarks(context, consumer, marks.different);
+  for (const api of marks.left) await liftClaimMarks(context, consumer, api);
+  return [gone, written, kindFaults, marks.different, marks.left].flat().length > 0 || isConfined;
 }
 
 /** Asks about the claims that no one accepted here. Returns the roles with those that are accepted now. */

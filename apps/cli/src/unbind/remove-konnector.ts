@@ -9,6 +9,7 @@ import {
   recordsAt,
   textAt,
 } from "@klutch/kube-core";
+import { liftClaimMarks } from "../app-cluster/claim-marks.ts";
 import { liftConfinement } from "../app-cluster/confinement.ts";
 import { findLeftRoles } from "../app-cluster/left-roles.ts";
 import type { Consumer } from "../clusters.ts";
@@ -32,6 +33,7 @@ export async function removeKonnector(
   for (const name of left.clusterRoles) await client.delete(clusterRoles, { name }, { signal });
   const names = [...new Set([...left.clusterRoles, ...left.clusterRoleBindings])];
   if (names.length > 0) terminal.say(`Deleted ClusterRoles and ClusterRoleBindings ${names.join(", ")}.`);
+  await liftClaimMarks(context, consumer);
   if (await liftConfinement(consumer, signal))
     terminal.say(`Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}.`);
 }

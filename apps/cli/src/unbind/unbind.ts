@@ -22,6 +22,7 @@ import {
   servedResource,
 } from "../app-cluster/bound-resource.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
+import { liftClaimMarks } from "../app-cluster/claim-marks.ts";
 import { counted } from "../findings.ts";
 import { isOfThisCluster, sentenceOf } from "./obstacles.ts";
 import { blockedClaims } from "./order.ts";
@@ -72,6 +73,7 @@ export async function endBinding(
   timeoutMs: number,
 ): Promise<void> {
   const { namespace, name = "" } = binding.metadata;
+  await ifAllowed(() => liftClaimMarks(context, consumer, name));
   await deleteBinding(context, consumer, binding, policy);
   await waitUntilGone(context, consumer, binding, timeoutMs);
   context.terminal.say(`APIServiceBinding ${keyOfRef({ namespace, name })} is gone.`);

@@ -147,3 +147,51 @@
 - kubernetes.io/ssh-auth
 - kubernetes.io/dockerconfigjson
 {{- end }}
+
+{{- define "klutch-konnector.claimMarks" -}}
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: MutatingAdmissionPolicy
+  metadata:
+    name: klutch-claim-marks.%API%
+    labels:
+      app: konnector
+  spec:
+    failurePolicy: Ignore
+    reinvocationPolicy: Never
+    paramKind:
+      apiVersion: klutch.anynines.com/v1alpha1
+      kind: APIServiceBinding
+    matchConstraints:
+      matchPolicy: Equivalent
+      resourceRules:
+        - apiGroups:
+            - '%GROUP%'
+          apiVersions:
+            - '*'
+          operations:
+            - CREATE
+          resources:
+            - '%RESOURCE%'
+          scope: '*'
+    matchConditions:
+      - name: synced
+        expression: '!has(params.metadata.deletionTimestamp) && has(params.status) && has(params.status.conditions) && params.status.conditions.exists(one, one.type == ''MarksAtAdmission'' && one.status == ''True'')'
+      - name: unmarked
+        expression: '!(has(object.metadata.finalizers) && ''klutch.anynines.com/syncer'' in object.metadata.finalizers)'
+    mutations:
+      - patchType: JSONPatch
+        jsonPatch:
+          expression: '[has(object.metadata.finalizers) ? JSONPatch{op: ''add'', path: ''/metadata/finalizers/-'', value: ''klutch.anynines.com/syncer''} : JSONPatch{op: ''add'', path: ''/metadata/finalizers'', value: [''klutch.anynines.com/syncer'']}, has(object.metadata.annotations) ? JSONPatch{op: ''add'', path: ''/metadata/annotations/'' + jsonpatch.escapeKey(''klutch.anynines.com/bound''), value: ''true''} : JSONPatch{op: ''add'', path: ''/metadata/annotations'', value: {''klutch.anynines.com/bound'': ''true''}}]'
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: MutatingAdmissionPolicyBinding
+  metadata:
+    name: klutch-claim-marks.%API%
+    labels:
+      app: konnector
+  spec:
+    policyName: klutch-claim-marks.%API%
+    paramRef:
+      name: '%API%'
+      namespace: klutch-bind
+      parameterNotFoundAction: Allow
+{{- end }}

@@ -41,6 +41,7 @@ import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
+import { ClaimMarks } from "./claim-marks.ts";
 import { addFinalizer, removeFinalizer } from "./finalizer.ts";
 import { checkClaims } from "./permission-claims.ts";
 import { type BindingPlan, cannotRelease, isWithdrawn, planBinding } from "./plan.ts";
@@ -72,6 +73,7 @@ export class BindingReconciler implements Part {
   readonly #claimedTypes: ClaimedTypes;
   readonly #claimedResources: ClaimedResources;
   readonly #objects: BoundObjects;
+  readonly #claimMarks: ClaimMarks;
 
   constructor(options: BindingReconcilerOptions) {
     const { consumer, runtime } = options;
@@ -82,6 +84,7 @@ export class BindingReconciler implements Part {
     const takenSecrets = new TakenNames();
     this.#claimedResources = new ClaimedResources({ ...options, takenSecrets });
     this.#objects = new BoundObjects({ ...options, takenSecrets });
+    this.#claimMarks = new ClaimMarks(options.status, runtime);
   }
 
   /** The bindings to this provider, as keys `namespace/name`; a binding has the name of its API. */
@@ -222,10 +225,13 @@ export class BindingReconciler implements Part {
       return claims.requeueAfterMs;
     }
     const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, api, undefined, call);
-    if (isSynced)
-      await this.#claimedResources.accept(name, claims.honoured, spec.informerScope === "Cluster");
-    else await this.#claimedResources.withdraw(name);
-    return requeueAfterMs ?? claims.requeueAfterMs;
+    if (!isSynced) {
+      await this.#stop(name, call);
+      return requeueAfterMs ?? claims.requeueAfterMs;
+    }
+    await this.#claimedResources.accept(name, claims.honoured, spec.informerScope === "Cluster");
+    const marksInMs = this.#claimMarks.synced(name, binding, crd);
+    return requeueAfterMs ?? claims.requeueAfterMs ?? marksInMs;
   }
 
   async #release(
@@ -235,6 +241,8 @@ export class BindingReconciler implements Part {
   ): Promise<ReconcileResult | undefined> {
     await this.#objects.start(binding, crd, exportedApi(spec, this.#options.exports.get(name)), policy, call);
     const remaining = this.#objects.remaining(name);
+    const settlesInMs = this.#claimMarks.settlesInMs(name, binding);
+    if (remaining === 0 && settlesInMs > 0) return { requeueAfterMs: settlesInMs };
     if (remaining === 0) {
       await this.#finish(name, binding, call);
       return undefined;
@@ -254,6 +262,7 @@ export class BindingReconciler implements Part {
   }
 
   async #stop(name: string, { logger }: ReconcileContext): Promise<void> {
+    this.#claimMarks.stopped(name, this.#bindingOf(name));
     await this.#objects.stop(name, logger);
     await this.#claimedResources.withdraw(name);
   }
