@@ -1,90 +1,24 @@
-/** Reads the agents' writes and the lease holders from the API servers' audit logs (written before an answer is complete). */
-import { createReadStream } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { listAt, numberAt, textAt } from "@klutch/kube-core";
+/** The agents' writes and the lease holders in the API servers' audit logs: who wrote without the lease. */
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
+import type { AuditedWrite } from "@klutch/kube-testing";
 import type { AgentRun } from "./agent-slot.ts";
 import { tenants } from "../../security/bound-fixture.ts";
 
-/** Arguments of the API server; the policy is written into the folder. */
-export async function auditArguments(folder: string, logFile: string): Promise<readonly string[]> {
-  const policyFile = join(folder, "audit-policy.json");
-  const writes = ["create", "update", "patch", "delete"];
-  const policy = {
-    apiVersion: "audit.k8s.io/v1",
-    kind: "Policy",
-    omitStages: ["RequestReceived"],
-    rules: [
-      {
-        level: "RequestResponse",
-        verbs: writes,
-        namespaces: [consumerNamespace],
-        resources: [{ group: "coordination.k8s.io", resources: ["leases"] }],
-      },
-      {
-        level: "Metadata",
-        verbs: writes,
-        users: [
-          `system:serviceaccount:${consumerNamespace}:${konnectorName}`,
-          `system:serviceaccount:${tenants.a}:${binderName}`,
-        ],
-      },
-      { level: "None" },
+/** Rules of the audit policy: every write of the agents, and the holders of their lease. */
+export const auditRules: readonly object[] = [
+  {
+    level: "RequestResponse",
+    namespaces: [consumerNamespace],
+    resources: [{ group: "coordination.k8s.io", resources: ["leases"] }],
+  },
+  {
+    level: "Metadata",
+    users: [
+      `system:serviceaccount:${consumerNamespace}:${konnectorName}`,
+      `system:serviceaccount:${tenants.a}:${binderName}`,
     ],
-  };
-  await writeFile(policyFile, JSON.stringify(policy));
-  return [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`, "--audit-log-maxsize=1000"];
-}
-
-/** One write that the server carried out or refused. Times in milliseconds since the epoch. */
-export interface AuditedWrite {
-  readonly verb: string;
-  readonly resource: string;
-  readonly name: string;
-  readonly address: string;
-  readonly receivedAt: number;
-  readonly completedAt: number;
-  readonly code: number;
-  /** Holder of the lease, if the write is to a lease. */
-  readonly holder: string | undefined;
-}
-
-/** Returns the current end of the log, to read only later lines. */
-export async function auditPosition(logFile: string): Promise<number> {
-  return (await stat(logFile).catch(() => ({ size: 0 }))).size;
-}
-
-/** Returns the writes after the position, by time of arrival. */
-export async function readAudit(logFile: string, from: number): Promise<readonly AuditedWrite[]> {
-  const lines = createInterface({ input: createReadStream(logFile, { start: from }) });
-  const writes: AuditedWrite[] = [];
-  for await (const line of lines) {
-    const event = parseLine(line);
-    if (event === undefined) continue;
-    writes.push({
-      verb: textAt(event, "verb") ?? "",
-      resource: textAt(event, "objectRef", "resource") ?? "",
-      name: textAt(event, "objectRef", "name") ?? "",
-      address: listAt(event, "sourceIPs").find((one) => typeof one === "string") ?? "",
-      receivedAt: Date.parse(textAt(event, "requestReceivedTimestamp") ?? ""),
-      completedAt: Date.parse(textAt(event, "stageTimestamp") ?? ""),
-      code: numberAt(event, "responseStatus", "code") ?? 0,
-      holder: textAt(event, "responseObject", "spec", "holderIdentity"),
-    });
-  }
-  return writes.toSorted((left, right) => left.receivedAt - right.receivedAt);
-}
-
-/** The last line may be half written when its server was killed. */
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
+  },
+];
 
 /** The lease holder that only takes the lease away. */
 export const thief = "thief";

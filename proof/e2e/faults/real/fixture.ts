@@ -9,6 +9,7 @@ import { createKubeClient, formatKubeconfig, type KubeClient } from "@klutch/kub
 import { reservePorts } from "@klutch/engines";
 import {
   accountConfig,
+  auditArguments,
   type FaultProxy,
   installKinds,
   leaseCluster,
@@ -30,7 +31,7 @@ import {
   startNeighbour,
 } from "../../security/bound-fixture.ts";
 import { AgentRuns, AgentSlot } from "./agent-slot.ts";
-import { auditArguments } from "./audit.ts";
+import { auditRules } from "./audit.ts";
 import { claimNamespaces, type ClusterName, neighbourClaim, type Plan } from "./plan.ts";
 
 type Server = Parameters<OwnCluster["kill"]>[0];
@@ -72,7 +73,7 @@ export async function startFixture(): Promise<Fixture> {
   const logOf = (cluster: string): string => join(folder, `${cluster}-audit.log`);
   const fixture = stack.use(
     await startBoundFixture(async ({ name = "", controllerManager }) => {
-      const apiServerArgs = await auditArguments(folder, logOf(name));
+      const apiServerArgs = await auditArguments(folder, logOf(name), auditRules);
       return startCluster({ name, controllerManager, fsync: true, apiServerArgs });
     }),
   );
