@@ -23,11 +23,15 @@ export async function auditArguments(
   return [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`, "--audit-log-maxsize=1000"];
 }
 
-/** One write that the server carried out or refused. Times in milliseconds since the epoch. */
+/** One write that the server carried out or refused. Times in milliseconds since the epoch, with microseconds as their fraction. */
 export interface AuditedWrite {
   readonly verb: string;
   readonly resource: string;
   readonly name: string;
+  /** Such as `status`, or "". */
+  readonly subresource: string;
+  /** The user that the server authenticated. */
+  readonly userName: string;
   readonly address: string;
   readonly receivedAt: number;
   readonly completedAt: number;
@@ -52,14 +56,21 @@ export async function readAudit(logFile: string, from: number): Promise<readonly
       verb: textAt(event, "verb") ?? "",
       resource: textAt(event, "objectRef", "resource") ?? "",
       name: textAt(event, "objectRef", "name") ?? "",
+      subresource: textAt(event, "objectRef", "subresource") ?? "",
+      userName: textAt(event, "user", "username") ?? "",
       address: listAt(event, "sourceIPs").find((one) => typeof one === "string") ?? "",
-      receivedAt: Date.parse(textAt(event, "requestReceivedTimestamp") ?? ""),
-      completedAt: Date.parse(textAt(event, "stageTimestamp") ?? ""),
+      receivedAt: microTime(textAt(event, "requestReceivedTimestamp")),
+      completedAt: microTime(textAt(event, "stageTimestamp")),
       code: numberAt(event, "responseStatus", "code") ?? 0,
       holder: textAt(event, "responseObject", "spec", "holderIdentity"),
     });
   }
   return writes.toSorted((left, right) => left.receivedAt - right.receivedAt);
+}
+
+/** Reads a MicroTime of Kubernetes, which always has six digits after the point; `Date` takes the first three. */
+function microTime(text = ""): number {
+  return Date.parse(text) + Number(text.slice(23, 26)) / 1000;
 }
 
 /** The last line may be half written when its server was killed. */

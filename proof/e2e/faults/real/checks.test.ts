@@ -14,7 +14,8 @@ const runs = [
   { identity: "a", pid: 1, address: "127.0.1.1" },
   { identity: "b", pid: 2, address: "127.0.1.2" },
 ];
-const base = { verb: "patch", resource: "widgets", name: "w", code: 200, holder: undefined };
+const account = { subresource: "", userName: "agent" };
+const base = { ...account, verb: "patch", resource: "widgets", name: "w", code: 200, holder: undefined };
 const lease = (holder: string, time: number): AuditedWrite => ({
   ...base,
   resource: "leases",
