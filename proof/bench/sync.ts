@@ -15,11 +15,13 @@ import { formatSummaries, type Measurement, summarise } from "./sync/measurement
 import { measureLargeClaims } from "./sync/memory.ts";
 import { measureSettled } from "./sync/settled.ts";
 import { measureSoak } from "./sync/soak.ts";
+import { measureTimeline } from "./sync/timeline.ts";
 import { measureWatches } from "./sync/watches.ts";
 
 const cases: readonly BenchCase[] = [
   { serves: ["floor"], run: measureFloor },
   { serves: ["latency"], run: measureLatency },
+  { serves: ["timeline"], run: measureTimeline },
   { serves: ["burst"], run: measureBurst },
   { serves: ["distant"], run: measureDistant },
   { serves: ["calls"], run: measureCalls },
@@ -93,4 +95,4 @@ async function runOnce(one: BenchCase, run: number, seed: number, common: Common
   return { name, run, seconds: seconds(), stolenPercent: stolen, measurements, error };
 }
 
-process.exitCode = await runBenchmark(defaults, main, { awake: true });
+process.exitCode = await runBenchmark(defaults, main, { awake: true, wordsFor: "only" });

@@ -13,8 +13,11 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, type KubeObject, leases, namespaces, refOfObject } from "@klutch/kube-core";
 import {
+  auditArguments,
+  type AuditedWrite,
   installKinds,
   namespaceObject,
+  readAudit,
   startCluster,
   TcpProxy,
   type TestCluster,
@@ -40,6 +43,8 @@ export interface FixtureOptions extends ExportOptions {
   readonly started?: boolean | undefined;
   /** Round-trip milliseconds between the agent and the control plane. Default 0. */
   readonly wayMs?: number | undefined;
+  /** Rules of an audit policy that both API servers follow. Default none: they keep no log. */
+  readonly auditRules?: readonly object[] | undefined;
 }
 
 /** One of the two clusters. */
@@ -47,6 +52,8 @@ export interface Side {
   readonly cluster: TestCluster;
   readonly api: BenchApi;
   calls(): Promise<CallSnapshot>;
+  /** Reads the audit log. Throws without `auditRules`. */
+  writes(): Promise<readonly AuditedWrite[]>;
 }
 
 /** The clusters and the agent that a benchmark works with. */
@@ -68,19 +75,25 @@ export function mirrorOf(namespace: string): string {
   return serviceNamespaceName(clusterNamespace, namespace);
 }
 
+/** Relative to each cluster's `dataDir`. */
+const auditLog = "audit.log";
+
 /** Starts everything. */
 export async function startBenchFixture(options: FixtureOptions): Promise<BenchFixture> {
   await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "klutch-bench-")));
+  const { wayMs = 0, auditRules } = options;
+  const apiServerArgs = auditRules && (await auditArguments(folder, auditLog, auditRules));
   const [consumer, provider] = await Promise.all([
-    startCluster({ name: "consumer", fsync: true }),
-    startCluster({ name: "provider", fsync: true }),
+    startCluster({ name: "consumer", fsync: true, apiServerArgs }),
+    startCluster({ name: "provider", fsync: true, apiServerArgs }),
   ]);
   stack.use(provider);
   stack.use(consumer);
   const side = (cluster: TestCluster): Side => {
     const api = stack.use(new BenchApi(cluster.config));
-    return { cluster, api, calls: () => snapshotCalls(cluster, api) };
+    const writes = (): Promise<readonly AuditedWrite[]> => readAudit(join(cluster.dataDir, auditLog), 0);
+    return { cluster, api, calls: () => snapshotCalls(cluster, api), writes };
   };
   const sides = { consumer: side(consumer), provider: side(provider) };
   await Promise.all([
@@ -88,7 +101,6 @@ export async function startBenchFixture(options: FixtureOptions): Promise<BenchF
     installKinds(consumer.client, [apiServiceBindingCrd]),
   ]);
   await createNamespaces(sides.consumer.api, [consumerNamespace, workNamespace]);
-  const { wayMs = 0 } = options;
   const distance = wayMs === 0 ? undefined : stack.use(await TcpProxy.start(provider.url));
   distance?.delay(wayMs / 2);
   const config = { ...provider.config, server: distance?.url ?? provider.url };

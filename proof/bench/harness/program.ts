@@ -8,15 +8,16 @@ import { exitCodeOf, type OptionDefaults, optionsOf } from "@klutch/kube-testing
 
 /**
  * Runs a benchmark with the options of the command line and returns its exit code: 1 when `measure` gives false, 2 for a command line that
- * is wrong. Prints the machine before, and the load and the CPU time that was missing after it. `awake` keeps the processors awake meanwhile.
+ * is wrong. Prints the machine before, and the load and the CPU time that was missing after it. `awake` keeps the processors awake meanwhile;
+ * `wordsFor` is that of `optionsOf`.
  */
 export function runBenchmark<D extends OptionDefaults>(
   defaults: D,
   measure: (options: D) => Promise<boolean | void>,
-  { awake = false }: { readonly awake?: boolean } = {},
+  { awake = false, wordsFor }: { readonly awake?: boolean; readonly wordsFor?: keyof D } = {},
 ): Promise<number> {
   return exitCodeOf(async () => {
-    const options = optionsOf(defaults, process.argv.slice(2));
+    const options = optionsOf(defaults, process.argv.slice(2), wordsFor);
     await using stack = new AsyncDisposableStack();
     const isAwake = awake && stack.use(await keepAwake()).isAwake;
     console.log(`machine ${describeMachine()}${isAwake ? "; processors kept awake" : ""}`);

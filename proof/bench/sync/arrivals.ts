@@ -39,7 +39,7 @@ export async function measureLatency(context: BenchContext): Promise<void> {
 const warmUpRounds = 10;
 
 /** Measures `count` rounds after some that are not counted. */
-async function probeLatency(
+export async function probeLatency(
   fixture: BenchFixture,
   context: BenchContext,
   count: number,

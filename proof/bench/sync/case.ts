@@ -6,7 +6,7 @@ import type { Target } from "./measurement.ts";
 
 /** All cases by the names that `--only` takes. */
 export const caseNames: readonly string[] =
-  "floor latency burst distant calls initial memory idle restart noop watches soak".split(" ");
+  "floor latency timeline burst distant calls initial memory idle restart noop watches soak".split(" ");
 
 /** The options, as the published figures have them. */
 export const defaults = {
@@ -14,7 +14,7 @@ export const defaults = {
   agent: "",
   /** Runs of each case; watches and soak run once. */
   runs: 5,
-  /** Names of cases with commas between them. Default: all. */
+  /** Names of cases with commas between them, or as words: `-- timeline burst`. Default: all. */
   only: "",
   /** File for the figures of each run. */
   json: "",

@@ -15,18 +15,27 @@ export function wholeNumber(option: string, value: string): number {
 /** Options with their defaults, whose kinds they have: whole numbers above 0, texts, or switches. */
 export type OptionDefaults = Readonly<Record<string, number | string | boolean>>;
 
-/** Reads the options of a command line. Throws an error that `exitCodeOf` prints. */
-export function optionsOf<D extends OptionDefaults>(defaults: D, args: readonly string[]): D {
+/**
+ * Reads the options of a command line. Words without a dash are added to the value of the option `wordsFor`, with commas between them; by default
+ * they are refused. Throws an error that `exitCodeOf` prints.
+ */
+export function optionsOf<D extends OptionDefaults>(
+  defaults: D,
+  args: readonly string[],
+  wordsFor?: keyof D,
+): D {
   const kindOf = (usual: unknown): "boolean" | "string" =>
     typeof usual === "boolean" ? "boolean" : "string";
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: args.filter((argument) => argument !== "--"),
+    allowPositionals: wordsFor !== undefined,
     options: Object.fromEntries(
       Object.entries(defaults).map(([name, usual]) => [name, { type: kindOf(usual) }]),
     ),
   });
   const chosen = Object.entries(defaults).map(([name, usual]) => {
-    const given = values[name];
+    const words = name === wordsFor ? positionals : [];
+    const given = words.length > 0 ? [values[name] ?? [], words].flat().join(",") : values[name];
     return [
       name,
       given !== undefined && typeof usual === "number" ? wholeNumber(name, String(given)) : (given ?? usual),
