@@ -42,7 +42,7 @@ interface RunRecord {
   readonly error: string | undefined;
 }
 
-type Common = Pick<BenchContext, "agent" | "sizes" | "wants">;
+type Common = Pick<BenchContext, "setUp" | "sizes" | "wants">;
 
 async function main(options: typeof defaults): Promise<boolean> {
   const { runs, seed, json } = options;
@@ -50,7 +50,8 @@ async function main(options: typeof defaults): Promise<boolean> {
   await using folder = await mkdtempDisposable(join(tmpdir(), "klutch-bench-agent-"));
   const agent = options.agent === "" ? await ownAgent(folder.path) : options.agent;
   console.log(`agent   ${agent}\n`);
-  const common: Common = { agent, sizes: sizesOf(options), wants: (name) => only.includes(name) };
+  const setUp = { agent, marksAtAdmission: options["marks-at-admission"] };
+  const common: Common = { setUp, sizes: sizesOf(options), wants: (name) => only.includes(name) };
   const records: RunRecord[] = [];
   const wanted = cases.filter(({ serves }) => serves.some(common.wants));
   // In rounds, each case once a round: a machine that changes its speed within minutes does it to all of them.

@@ -86,6 +86,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       installCrd: true,
       timing: {
         graceMs: 3_000,
+        schemaSettlesMs: 5_000,
         massDeletionLimit: 0,
         providerObjectsLimit: options.providerObjectsLimit ?? 1_000,
       },

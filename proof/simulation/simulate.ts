@@ -14,14 +14,15 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import type { ApiServerModel, FaultRates, SeededFaults } from "@klutch/kube-testing";
+import { isMarked } from "@klutch/sync";
 import type { SimulatedAgent, Tamper } from "./agent.ts";
-import { simulatedApis } from "./apis.ts";
+import { objectOf, simulatedApis } from "./apis.ts";
 import { placeOf } from "./control-plane.ts";
 import { judgeStatus, WorkLedger } from "./generations.ts";
 import { Monitor, type Watched } from "./monitor.ts";
 import { objectsOf, violations } from "./snapshot.ts";
 import { type SimulationResult, Stage } from "./stage.ts";
-import type { SimulatedTenant } from "./tenant.ts";
+import { createClaim, type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import { act, lostDeletes, lostEdits } from "./users.ts";
 
 const quietLimitMs = 900_000;
@@ -107,9 +108,14 @@ class Simulation {
     this.#monitor.isUnbinding = true;
     await clock.resolve(this.#unbindEverything());
     await this.#untilQuiet("after unbinding", () =>
-      each(({ tenant: { name, consumer } }) =>
-        consumer.objects(apiServiceBindings).map(() => `${name} has a binding that does not go`),
-      ),
+      each(({ tenant: { name, consumer } }) => [
+        ...consumer.objects(apiServiceBindings).map(() => `${name} has a binding that does not go`),
+        ...simulatedApis.flatMap(({ type }) =>
+          objectsOf(consumer, type)
+            .filter(isMarked)
+            .map(({ metadata }) => `${name}: ${placeOf(type, metadata)} was marked and is not released`),
+        ),
+      ]),
     );
     await stage.end(this.#clusters.flatMap(({ agents }) => agents));
   }
@@ -238,10 +244,16 @@ class Simulation {
     }
   }
 
+  /** Meanwhile people create claims; those that their cluster still marks must not stay marked. */
   async #unbindEverything(): Promise<void> {
+    const { clock, random } = this.stage;
     for (const { tenant } of this.#clusters)
-      for (const { name } of simulatedApis)
-        await tenant.direct.delete(apiServiceBindings, { namespace: consumerNamespace, name });
+      for (const api of simulatedApis) {
+        const claim = objectOf(api, workNamespaces[0] ?? "", "late", { size: 1 });
+        const created = createClaim(tenant, api, claim, clock, random);
+        await tenant.direct.delete(apiServiceBindings, { namespace: consumerNamespace, name: api.name });
+        await created;
+      }
   }
 }
 

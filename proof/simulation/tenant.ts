@@ -4,13 +4,25 @@ import {
   apiServiceBindings,
   apiServiceExports,
   bindCrds,
+  boundAnnotation,
+  claimMarksCondition,
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
   kubeconfigKey,
+  syncerFinalizer,
 } from "@klutch/api";
-import { customResourceDefinitions, type KubeObject, namespaces, secrets } from "@klutch/kube-core";
-import { type ClusterConfig, formatKubeconfig, type KubeClient } from "@klutch/kube";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isDeleting,
+  isTrue,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { type ClusterConfig, formatKubeconfig, type KubeClient, type Random } from "@klutch/kube";
 import {
   ApiServerModel,
   namespaceObject,
@@ -20,7 +32,7 @@ import {
   type VirtualClock,
 } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
-import { exportOf, simulatedApis } from "./apis.ts";
+import { exportOf, type SimulatedApi, simulatedApis } from "./apis.ts";
 
 /** Namespaces of an app cluster in which users work. */
 export const workNamespaces: readonly string[] = ["app", "other"];
@@ -35,6 +47,8 @@ export interface SimulatedTenant {
   readonly config: ClusterConfig;
   /** Cluster namespace on the provider. */
   readonly namespace: string;
+  /** Its cluster gives new claims the agent's marks, while the binding allows it. */
+  readonly marksAtAdmission: boolean;
 }
 
 /** Makes the provider's part that all tenants share. */
@@ -86,5 +100,27 @@ export async function createTenant(
     await direct.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
   }
   const config: ClusterConfig = { name, server: `https://${name}`, auth: { kind: "none" } };
-  return { name, consumer, direct, config, namespace };
+  const marksAtAdmission = (seed + index) % 3 === 0;
+  return { name, consumer, direct, config, namespace, marksAtAdmission };
+}
+
+/** An API server may know a change of a binding only after this. */
+const admissionLagMs = 500;
+
+/** Creates a claim as a person, in a cluster that may mark it: by what its API server knew of the binding a moment ago. */
+export async function createClaim(
+  { direct, marksAtAdmission }: SimulatedTenant,
+  api: SimulatedApi,
+  claim: DynamicObject,
+  clock: VirtualClock,
+  random: Random,
+): Promise<DynamicObject> {
+  if (!marksAtAdmission) return direct.create(api.type, claim);
+  const ref = { namespace: consumerNamespace, name: api.name };
+  const binding = await direct.find<DynamicObject>(apiServiceBindings, ref);
+  await clock.sleep(random() * admissionLagMs);
+  const marks = { finalizers: [syncerFinalizer], annotations: { [boundAnnotation]: "true" } };
+  const isMarked =
+    binding !== undefined && !isDeleting(binding) && isTrue(conditionsOf(binding), claimMarksCondition);
+  return direct.create(api.type, isMarked ? { ...claim, metadata: { ...claim.metadata, ...marks } } : claim);
 }

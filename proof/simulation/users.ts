@@ -6,7 +6,7 @@ import type { VirtualClock } from "@klutch/kube-testing";
 import { databases, objectOf, type SimulatedApi, simulatedApis, zones } from "./apis.ts";
 import { pick } from "./deeds.ts";
 import { objectsOf } from "./snapshot.ts";
-import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
+import { createClaim, type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
 /** The last acknowledged state of one claim. */
 export interface Entry {
@@ -74,7 +74,8 @@ export async function act(
   try {
     if (choice < 0.35) {
       const spec = { size, note: `by ${tenant.name}`, ...(random() < 0.5 ? { tags: ["x"] } : {}) };
-      const created = await direct.create<DynamicObject>(api.type, objectOf(api, namespace, name, spec));
+      const claim = objectOf(api, namespace, name, spec);
+      const created = await createClaim(tenant, api, claim, clock, random);
       entry.spec = created["spec"] as Entry["spec"];
       if (random() < 0.75 || (await isFresh(tenant, api, clock))) return `create ${key} ${size}`;
       // They think better of it while the agent adds its finalizer.

@@ -2,17 +2,29 @@
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   apiServiceBindingCrd,
   apiServiceBindings,
   bindCrds,
+  claimMarksCondition,
+  claimMarksManifests,
   consumerNamespace,
   konnectorName,
   type PermissionClaim,
   serviceNamespaceName,
 } from "@klutch/api";
-import { type DynamicObject, type KubeObject, leases, namespaces, refOfObject } from "@klutch/kube-core";
 import {
+  conditionsOf,
+  type DynamicObject,
+  isTrue,
+  type KubeObject,
+  leases,
+  namespaces,
+  refOfObject,
+} from "@klutch/kube-core";
+import {
+  applyPolicies,
   auditArguments,
   type AuditedWrite,
   installKinds,
@@ -22,6 +34,7 @@ import {
   TcpProxy,
   type TestCluster,
   untilServed,
+  waitFor,
 } from "@klutch/kube-testing";
 import {
   bindKind,
@@ -43,6 +56,8 @@ export interface FixtureOptions extends ExportOptions {
   readonly started?: boolean | undefined;
   /** Round-trip milliseconds between the agent and the control plane. Default 0. */
   readonly wayMs?: number | undefined;
+  /** The app cluster marks new claims itself, once the agent allows it. Default false. */
+  readonly marksAtAdmission?: boolean | undefined;
   /** Rules of an audit policy that both API servers follow. Default none: they keep no log. */
   readonly auditRules?: readonly object[] | undefined;
 }
@@ -123,6 +138,7 @@ export async function startBenchFixture(options: FixtureOptions): Promise<BenchF
   if (options.started !== false) {
     await agent.start();
     await untilBound(fixture, first);
+    if (options.marksAtAdmission === true) await markAtAdmission(consumer, first);
   }
   return Object.assign(stack.move(), fixture);
 }
@@ -130,6 +146,16 @@ export async function startBenchFixture(options: FixtureOptions): Promise<BenchF
 /** Makes namespaces. */
 export async function createNamespaces(api: BenchApi, names: readonly string[]): Promise<void> {
   for (const name of names) await api.create(namespaces, namespaceObject(name));
+}
+
+/** The konnector allows it a minute after the CRD is served; the API server then sees the binding change. */
+async function markAtAdmission({ client }: TestCluster, { crdName }: WidgetKind): Promise<void> {
+  await applyPolicies(client, claimMarksManifests(crdName));
+  const ref = { namespace: consumerNamespace, name: crdName };
+  const isAllowed = async (): Promise<boolean> =>
+    isTrue(conditionsOf(await client.get<DynamicObject>(apiServiceBindings, ref)), claimMarksCondition);
+  await waitFor("claims to be marked at admission", isAllowed, { timeoutMs: 120_000 });
+  await sleep(1_000);
 }
 
 /** Waits until the agent has made the kind's CRD in the app cluster and it is served. */

@@ -24,8 +24,8 @@ import { type BenchContext, contentsOf } from "./case.ts";
 
 /** Case `latency`. */
 export async function measureLatency(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ agent });
+  const { setUp, sizes, say, report } = context;
+  await using fixture = await startBenchFixture({ ...setUp });
   const sample = await probeLatency(fixture, context, sizes.latencyCount);
   for (const [what, times] of Object.entries(sample)) {
     const value = percentiles(times);
@@ -62,8 +62,8 @@ const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 
 /** Case `burst`. */
 export async function measureBurst(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ agent });
+  const { setUp, sizes, say, report } = context;
+  await using fixture = await startBenchFixture({ ...setUp });
   await probeLatency(fixture, context, 50);
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await using idleLoop = startIdleLoop();
@@ -90,8 +90,8 @@ const wayMs = 250;
 
 /** Case `distant`. */
 export async function measureDistant(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ agent, wayMs });
+  const { setUp, sizes, say, report } = context;
+  await using fixture = await startBenchFixture({ ...setUp, wayMs });
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   const { totalMs, each } = await prepareBurst(claims, sizes.distantBurst)(sizes.timeoutMs);
   const what = `burst of ${sizes.distantBurst} to a control plane ${wayMs} ms away`;
@@ -136,8 +136,8 @@ const warmUp = 10;
 
 /** Case `floor`. */
 export async function measureFloor(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ agent });
+  const { setUp, sizes, say, report } = context;
+  await using fixture = await startBenchFixture({ ...setUp });
   // Its work is done by hand here.
   await fixture.agent.stop();
   const consumer = fixture.consumer.cluster.client;

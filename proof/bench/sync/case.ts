@@ -1,6 +1,7 @@
 /** The options of `npm run bench:sync`, and the input and output of every case. */
 import type { Random } from "@klutch/kube";
 import { UsageError } from "@klutch/kube-testing";
+import type { FixtureOptions } from "../harness/fixture.ts";
 import type { WidgetContents } from "../harness/widget.ts";
 import type { Target } from "./measurement.ts";
 
@@ -16,6 +17,8 @@ export const defaults = {
   runs: 5,
   /** Names of cases with commas between them, or as words: `-- timeline burst`. Default: all. */
   only: "",
+  /** The app cluster marks new claims itself, as `kubectl bind --marks-at-admission` has it. */
+  "marks-at-admission": false,
   /** File for the figures of each run. */
   json: "",
   seed: 1,
@@ -76,8 +79,8 @@ export function namesOf({ only }: Pick<typeof defaults, "only">): readonly strin
 
 /** The settings and reporters that a case works with. */
 export interface BenchContext {
-  /** Command that starts the agent. */
-  readonly agent: string;
+  /** The beginning of each fixture's options. */
+  readonly setUp: Pick<FixtureOptions, "agent" | "marksAtAdmission">;
   readonly sizes: BenchSizes;
   /** Contents of objects and choices; seeded. */
   readonly random: Random;

@@ -28,8 +28,8 @@ type Case = (context: BenchContext, fixture: BenchFixture, refs: readonly ClaimR
 
 /** Runs those of the cases that are wanted. */
 export async function measureSettled(context: BenchContext): Promise<void> {
-  const { agent, sizes, wants } = context;
-  await using fixture = await startBenchFixture({ agent, permissionClaims: [providerOwned("secrets")] });
+  const { setUp, sizes, wants } = context;
+  await using fixture = await startBenchFixture({ ...setUp, permissionClaims: [providerOwned("secrets")] });
   const refs = await sendWhileStopped(context, fixture);
   await measureInitial(context, fixture, refs);
   if (wants("memory"))

@@ -24,9 +24,9 @@ const shortestVerdictMinutes = 10;
 
 /** Case `soak`. */
 export async function measureSoak(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
+  const { setUp, sizes, say, report } = context;
   const { soakMinutes: minutes } = sizes;
-  await using fixture = await startBenchFixture({ agent, permissionClaims: [providerOwned("secrets")] });
+  await using fixture = await startBenchFixture({ ...setUp, permissionClaims: [providerOwned("secrets")] });
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
   const churn = startChurn(fixture, rate, contentsOf(context));

@@ -35,9 +35,9 @@ const parts: Readonly<Record<string, (life: Life) => number>> = {
 
 /** Case `timeline`. */
 export async function measureTimeline(context: BenchContext): Promise<void> {
-  const { agent, sizes, say, report } = context;
+  const { setUp, sizes, say, report } = context;
   const resources = [{ group: widgets.group, resources: [widgets.plural, `${widgets.plural}/status`] }];
-  await using fixture = await startBenchFixture({ agent, auditRules: [{ level: "Metadata", resources }] });
+  await using fixture = await startBenchFixture({ ...setUp, auditRules: [{ level: "Metadata", resources }] });
   await probeLatency(fixture, context, sizes.latencyCount);
   // The first rounds warm up.
   const lives = livesOf(await fixture.consumer.writes(), await fixture.provider.writes()).slice(

@@ -40,13 +40,13 @@ export async function measureWatches(context: BenchContext): Promise<void> {
 
 /** Returns a row for each step. */
 async function grow(
-  { agent, random, say, report }: BenchContext,
+  { setUp, random, say, report }: BenchContext,
   scope: InformerScope,
   claims: number,
   path: Steps,
 ): Promise<readonly (readonly string[])[]> {
   const permissionClaims = (["secrets", "configmaps"] as const).slice(0, claims).map(providerOwned);
-  const options = { agent, informerScope: scope, permissionClaims, started: false };
+  const options = { ...setUp, informerScope: scope, permissionClaims, started: false };
   await using fixture = await startBenchFixture(options);
   const contents = { random, bytes: 200 };
   await using arriving = await Claims.watch(fixture, { contents, limitMs: 120_000 });
