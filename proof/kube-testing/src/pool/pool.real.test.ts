@@ -2,17 +2,22 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { after, test } from "node:test";
-import { createKubeClient, isNotFound, type KubeClient } from "@klutch/kube";
+import { createKubeClient, discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
 import {
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
   namespaces,
+  type ObjectMeta,
   type ResourceType,
   secrets,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { installKinds } from "../install.ts";
-import { anyObject, crdObject, namespaceObject, secretObject } from "../objects.ts";
+import { applyPolicies, installKinds } from "../install.ts";
+import { anyObject, crdObject, namespaceObject, objectOfType, secretObject } from "../objects.ts";
 import { waitFor } from "../wait-for.ts";
 import { leaseCluster } from "./lease.ts";
 import { ClusterPool } from "./pool.ts";
@@ -35,58 +40,52 @@ const widget = (field: string): DynamicObject => ({
   metadata: { namespace: "default", name: "one" },
   [field]: {},
 });
-/** Refuses every new ConfigMap in the cluster. */
-const admission: ResourceType = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural: "validatingadmissionpolicies",
-  kind: "ValidatingAdmissionPolicy",
-  namespaced: false,
-};
-const admissionBindings: ResourceType = {
-  ...admission,
-  plural: "validatingadmissionpolicybindings",
-  kind: "ValidatingAdmissionPolicyBinding",
-};
 const configMaps: ResourceType = { ...secrets, plural: "configmaps", kind: "ConfigMap" };
 
 /** Waits until the last borrower's cluster can be lent again. */
 const untilIdle = (count: number): Promise<unknown> =>
   waitFor("the pool to have idle clusters", () => pool.counts.idle === count, { timeoutMs: 30_000 });
 
-async function refuseConfigMaps(client: KubeClient): Promise<void> {
-  await client.create<DynamicObject>(admission, {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name: "refuse" },
-    spec: {
-      matchConstraints: {
-        resourceRules: [
-          { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] },
-        ],
-      },
-      validations: [{ expression: "false", message: "no ConfigMaps here" }],
-    },
-  });
-  await client.create<DynamicObject>(admissionBindings, {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicyBinding",
-    metadata: { name: "refuse" },
-    spec: { policyName: "refuse", validationActions: ["Deny"] },
-  });
+const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+const matchConstraints = { resourceRules: [rule] };
+
+/** Refuses every new ConfigMap in the cluster, and lets it mark every new Secret where it can. */
+async function applyForeignPolicies(client: KubeClient): Promise<void> {
+  const policy = async (types: readonly [ResourceType, ResourceType], spec: object, bound: object) => {
+    const metadata = { name: "foreign" };
+    const made = [
+      objectOfType(types[0], metadata, { spec }),
+      objectOfType(types[1], metadata, { spec: { policyName: "foreign", ...bound } }),
+    ];
+    await applyPolicies(client, made);
+  };
+  await policy(
+    [validatingAdmissionPolicies, validatingAdmissionPolicyBindings],
+    { matchConstraints, validations: [{ expression: "false", message: "no ConfigMaps here" }] },
+    { validationActions: ["Deny"] },
+  );
   let tries = 0;
-  await waitFor("the policy to count", async () => {
-    const object = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { namespace: "default", name: `try-${tries++}` },
-    };
-    return client.create<DynamicObject>(configMaps, object).then(
+  const next = (): ObjectMeta => ({ namespace: "default", name: `try-${tries++}` });
+  await waitFor("the policy to count", async () =>
+    client.create<DynamicObject>(configMaps, objectOfType(configMaps, next())).then(
       () => false,
       () => true,
-    );
-  });
+    ),
+  );
+  if ((await discoverResource(client, mutatingAdmissionPolicies)) === undefined) return;
+  const ofSecrets = { resourceRules: [{ ...rule, resources: ["secrets"] }] };
+  const expression = "[JSONPatch{op: 'add', path: '/metadata/labels', value: {'foreign': 'yes'}}]";
+  const mutations = [{ patchType: "JSONPatch", jsonPatch: { expression } }];
+  await policy(
+    [mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings],
+    { matchConstraints: ofSecrets, mutations, reinvocationPolicy: "Never" },
+    {},
+  );
+  await waitFor("Secrets to be marked", async () => (await newLabels(client, next())) !== undefined);
 }
+
+const newLabels = async (client: KubeClient, metadata: ObjectMeta): Promise<ObjectMeta["labels"]> =>
+  (await client.create<DynamicObject>(secrets, objectOfType(secrets, metadata))).metadata.labels;
 
 test("a cluster that is given back has nothing of its borrower, and is lent again", async () => {
   const first = await leaseCluster({ socket });
@@ -98,7 +97,7 @@ test("a cluster that is given back has nothing of its borrower, and is lent agai
   const view = await first.client.get<DynamicObject>(clusterRoles, { name: "view" });
   await first.client.replace<DynamicObject>(clusterRoles, { ...view, rules: [] });
   await first.client.delete(clusterRoles, { name: "edit" });
-  await refuseConfigMaps(first.client);
+  await applyForeignPolicies(first.client);
   // The API server writes it after five minutes, and panics when it is gone later.
   const compaction = { key: Buffer.from("compact_rev_key").toString("base64") };
   await first.askEtcd("/v3/kv/put", { ...compaction, value: Buffer.from("1").toString("base64") });
@@ -117,6 +116,7 @@ test("a cluster that is given back has nothing of its borrower, and is lent agai
   await client.get(clusterRoles, { name: "edit" });
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default", name: "mine" } };
   await client.create<DynamicObject>(configMaps, object);
+  assert.equal(await newLabels(client, { namespace: "default", name: "mine" }), undefined);
   // The same kind again, with another schema.
   await installKinds(client, [widgetCrd("other")]);
   assert.deepEqual((await client.list(widgets)).items, []);

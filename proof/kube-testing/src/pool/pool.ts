@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { logTail } from "@klutch/engines";
 import { type OwnCluster, startCluster } from "../cluster.ts";
+import { policiesForgotten } from "./policies-forgotten.ts";
 import { restoreSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 /** The line that a borrower gets; it then holds the connection as long as it uses the cluster. */
@@ -30,8 +31,6 @@ interface Idle {
 
 /** Time for which etcd's keys must stay the same before a new cluster counts as settled. */
 const settledMs = 700;
-/** The API server refreshes admission policies once a second; two seconds cover one refresh that just began. */
-const policyRefreshMs = 2_000;
 const pollMs = 150;
 const mostWaitMs = 20_000;
 /** An idle cluster stands still and takes only memory, half a GiB. */
@@ -149,15 +148,11 @@ export class ClusterPool implements AsyncDisposable {
   /** Returns whether the cluster is as it was when it came up; one that cannot be brought there must not be lent again. */
   async #reset({ cluster, snapshot, groups }: Idle): Promise<boolean> {
     const untilMs = performance.now() + mostWaitMs;
-    let hadPolicies = false;
     try {
       do {
         const changed = await restoreSnapshot(cluster.askEtcd, snapshot);
-        hadPolicies ||= changed.some((path) => path.startsWith("/registry/") && /admission/.test(path));
-        if (changed.length === 0 && (await groupsOf(cluster)) === groups) {
-          if (hadPolicies) await sleep(policyRefreshMs);
-          return true;
-        }
+        if (changed.length === 0 && (await groupsOf(cluster)) === groups) return true;
+        await policiesForgotten(cluster.client, changed);
         await sleep(pollMs);
       } while (performance.now() < untilMs);
     } catch {
