@@ -96,7 +96,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     logger: silentLogger,
     metrics: createMetrics(),
     signal: stop.signal,
-    clock: mortalClock(clock, () => isDead),
+    clock: mortalClock(clock, mortal, () => isDead),
     random,
     naiveStore: options.naiveStore,
     createClient: (config: ClusterConfig, clientOptions) => {
@@ -133,12 +133,12 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
 }
 
 /** A clock whose timers die with their owner. */
-function mortalClock(clock: VirtualClock, isDead: () => boolean): VirtualClock {
+function mortalClock(clock: VirtualClock, mortal: Observer["mortal"], isDead: () => boolean): VirtualClock {
   return {
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
     sleep: (delayMs: number, sleepOptions?: { readonly signal?: AbortSignal | undefined }) =>
-      isDead() ? new Promise<void>(() => undefined) : clock.sleep(delayMs, sleepOptions),
+      mortal(clock.sleep(delayMs, sleepOptions)),
     schedule: (delayMs: number, callback: () => void) =>
       clock.schedule(delayMs, () => {
         if (!isDead()) callback();
@@ -192,7 +192,14 @@ function observed(client: KubeClient, { mortal, change, distort, isEndless, onWr
       const found = await mortal(client.find<T>(type, ref, options));
       return found === undefined ? undefined : distort(type, found);
     },
-    listAll: (type, options) => client.listAll(type, options),
+    async *listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions) {
+      const objects = client.listAll<T>(type, options)[Symbol.asyncIterator]();
+      for (;;) {
+        const next: IteratorResult<T, unknown> = await mortal(Promise.resolve(objects.next()));
+        if (next.done === true) return;
+        yield next.value;
+      }
+    },
     async *watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions) {
       const events = client.watch<T>(type, options)[Symbol.asyncIterator]();
       try {

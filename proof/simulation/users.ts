@@ -77,7 +77,7 @@ export async function act(
       const claim = objectOf(api, namespace, name, spec);
       const created = await createClaim(tenant, api, claim, clock, random);
       entry.spec = created["spec"] as Entry["spec"];
-      if (random() < 0.75 || (await isFresh(tenant, api, clock))) return `create ${key} ${size}`;
+      if (random() < 0.75 || (await mayComeBack(tenant, api, created))) return `create ${key} ${size}`;
       // They think better of it while the agent adds its finalizer.
       await clock.sleep(random() * 100);
       await end();
@@ -94,7 +94,8 @@ export async function act(
     if (choice < 0.93) {
       const claim = await direct.find<DynamicObject>(api.type, ref);
       const isMarked = claim?.metadata.finalizers?.includes(syncerFinalizer) === true;
-      if (!isMarked && (await isFresh(tenant, api, clock))) return `nothing to do for ${key}`;
+      if (!isMarked && claim !== undefined && (await mayComeBack(tenant, api, claim)))
+        return `nothing to do for ${key}`;
       await end();
       return `delete ${key}`;
     }
@@ -107,15 +108,16 @@ export async function act(
 }
 
 /**
- * A claim without finalizer that is made in the second of its CRD may come back: it could be one that an earlier CRD took with it. So may one that
- * is made after the clock was put back before that second.
+ * A claim that is deleted without finalizer may come back if it was made in the second of its CRD, or after the clock was put back before that
+ * second: it could be one that an earlier CRD took with it.
  */
-async function isFresh(
+async function mayComeBack(
   { direct }: SimulatedTenant,
   api: SimulatedApi,
-  clock: VirtualClock,
+  claim: DynamicObject,
 ): Promise<boolean> {
   const { plural, group } = api.type;
   const crd = await direct.get(customResourceDefinitions, { name: `${plural}.${group}` });
-  return clock.now() - Date.parse(crd.metadata.creationTimestamp ?? "") < 2_000;
+  const [made, since] = [claim, crd].map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ""));
+  return (made ?? 0) - (since ?? 0) < 2_000;
 }
