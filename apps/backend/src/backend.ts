@@ -1,30 +1,15 @@
 /** Wires the whole backend: caches, controllers, login, pages. */
 import {
-  type APIServiceExport,
-  type APIServiceExportRequest,
-  apiServiceExportRequests,
-  apiServiceExports,
+  appClusterBindingAnnotation,
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
-  type APIServiceNamespace,
-  apiServiceNamespaces,
-  binderName,
-  type ClusterBinding,
   clusterBindingName,
-  clusterBindings,
   clusterIdentityNamespace,
   controlPlaneIdOf,
   crdNameOf,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
-import {
-  customResourceDefinitions,
-  keyOf,
-  type KubeObject,
-  namespaces,
-  refOf,
-  serviceAccounts,
-} from "@klutch/kube-core";
+import { keyOf, refOf } from "@klutch/kube-core";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
@@ -35,10 +20,15 @@ import {
   createControlPlane,
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
+import { createAllowedOffers } from "./authorization/allowed-offers.ts";
+import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
+import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
+import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
 import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
 import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
-import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controller-context.ts";
+import { createCaches, informersOf } from "./caches.ts";
+import { byNamespace, type Caches, type ControllerContext } from "./controller-context.ts";
 import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
 import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
@@ -52,12 +42,11 @@ import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
 import { IdentityProvider } from "./login/identity-provider.ts";
-import { createBind, createRespond, requireOffered } from "./provisioning/bind.ts";
+import { type BindParts, createBind, createRespond } from "./provisioning/bind.ts";
 import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
 import { refuseAtLogin, tenantFor } from "./provisioning/tenant.ts";
 import * as declarations from "./metrics.ts";
 
@@ -87,7 +76,9 @@ export interface Backend {
 
 export function createBackend(options: BackendOptions): Backend {
   const { config, client, controllerClient, logger, clock } = options;
-  const caches = createCaches(client, logger);
+  const isRbac = config.bindAuthorization === "rbac";
+  const caches = createCaches(client, logger, { withGrants: isRbac });
+  const mayBind = isRbac ? createMayBind({ client, clock }) : undefined;
   showSizes(options.metrics, caches);
   const templates = new Informer<APIServiceExportTemplate>({
     client,
@@ -103,7 +94,9 @@ export function createBackend(options: BackendOptions): Backend {
     tlsServerName: config.external.serverName,
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
-  const web = config.servesLogin ? createWeb(options, caches, exportTemplates, issuer) : undefined;
+  const web = config.servesLogin
+    ? createWeb(options, caches, { exportTemplates, mayBind }, issuer)
+    : undefined;
   const context: ControllerContext = {
     client: controllerClient,
     caches,
@@ -111,6 +104,7 @@ export function createBackend(options: BackendOptions): Backend {
     ...scopes,
     limits: config.limits,
     clock,
+    isGranted: mayBind && isGrantedIn(caches, mayBind),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(
       createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
@@ -140,6 +134,15 @@ export function createBackend(options: BackendOptions): Backend {
   };
 }
 
+function isGrantedIn({ grants, namespaces: namespaceCache }: Caches, mayBind: MayBind): IsGranted {
+  return createIsGranted({
+    recordsIn: (namespace) => grants?.byIndex(byNamespace, namespace) ?? [],
+    isOperators: (namespace) =>
+      namespaceCache.get(namespace)?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined,
+    mayBind,
+  });
+}
+
 function showSizes(metrics: Metrics, { bindings, mappings }: Caches): void {
   metrics.read(declarations.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
   metrics.read(declarations.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
@@ -158,7 +161,10 @@ function probing(identityProvider: IdentityProvider): ManagerPart {
 function createWeb(
   options: BackendOptions,
   caches: Caches,
-  exportTemplates: ExportTemplates,
+  {
+    exportTemplates,
+    mayBind,
+  }: { readonly exportTemplates: ExportTemplates; readonly mayBind: MayBind | undefined },
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
 ): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
   const { config, client, logger, clock, signal } = options;
@@ -170,6 +176,7 @@ function createWeb(
     identityProvider,
     loginSealer: createSealer("login", config.cookieKeys),
     sessionSealer: createSealer("session", config.cookieKeys),
+    knownGroups: createKnownGroups({ client, clock, signal }),
     secure,
     clock,
   });
@@ -192,10 +199,13 @@ function createWeb(
     limits: config.limits,
     clock,
   };
-  const binding = { exportTemplates, tenant, credentials, signal };
+  const offers = createAllowedOffers({ exportTemplates, mayBind, logger, signal });
+  const record: BindParts["record"] = (namespace, session, offer) =>
+    recordGrant({ client, clock }, namespace, session, offer, { signal });
+  const binding = { offers, tenant, credentials, signal, record: mayBind && record };
   const count = options.metrics.counter(declarations.logins);
   const confirmation = createConfirmation({
-    requireOffered: (api) => requireOffered(exportTemplates, api),
+    requireAllowed: (person, api) => offers.require(person, api),
     tenantFor: (identity) => tenantFor(tenant, identity),
     respond: counted(createRespond(binding), count.labels({ way: "confirmed" })),
     tickets: createSealer("ticket", config.cookieKeys),
@@ -207,7 +217,7 @@ function createWeb(
   const app = createApp({
     prettyName,
     login,
-    exportTemplates,
+    offers,
     secure,
     logger,
     admit: (session) => refuseAtLogin(tenant, session),
@@ -257,39 +267,9 @@ function counted<A extends readonly unknown[], T>(
   };
 }
 
-function informersOf(caches: Caches): readonly AnyInformer[] {
-  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
-  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts];
-}
-
 function problemOf(informers: readonly AnyInformer[]): string | undefined {
   const bad = informers.find((informer) => !informer.synced || informer.status().stale);
   return bad === undefined ? undefined : `the cache of ${bad.type.plural} is not up to date`;
-}
-
-function createCaches(client: KubeClient, logger: Logger): Caches {
-  const common = { client, logger };
-  const indexes = { [byNamespace]: namespaceOf };
-  return {
-    requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
-    exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
-    mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),
-    bindings: new Informer<ClusterBinding>({ ...common, type: clusterBindings, indexes }),
-    crds: new Informer<KubeObject>({ ...common, type: customResourceDefinitions }),
-    namespaces: new Informer<KubeObject>({
-      ...common,
-      type: namespaces,
-      metadataOnly: true,
-      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
-    }),
-    accounts: new Informer<KubeObject>({
-      ...common,
-      type: serviceAccounts,
-      metadataOnly: true,
-      // The role of the backend allows this name only.
-      fieldSelector: `metadata.name=${binderName}`,
-    }),
-  };
 }
 
 function createControllers(
@@ -351,6 +331,11 @@ function createControllers(
   );
   // A template may begin or end to select any API.
   exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
+  // A person binds, and the plugin asks a moment later: the record may come to this cache after the request.
+  if (caches.grants !== undefined)
+    requests.watch(caches.grants, ({ object }) =>
+      caches.requests.byIndex(byNamespace, object.metadata.namespace ?? "").map((request) => keyOf(request)),
+    );
   // Requests that wait for a CRD go on when it appears.
   requests.watch(caches.crds, () =>
     [...caches.requests.list()]

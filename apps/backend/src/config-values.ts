@@ -17,6 +17,21 @@ export function secureUrl(words: FlagWords): Flag<string> {
   };
 }
 
+/** Any number of scopes, as RFC 6749 §3.3 has them. */
+export function scopes(words: FlagWords): Flag<readonly string[]> {
+  return {
+    value: "scope",
+    repeats: true,
+    ...words,
+    read(given) {
+      for (const scope of given)
+        if (!/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(scope))
+          throw new FlagFault("is not a scope: it has characters that no scope has");
+      return given;
+    },
+  };
+}
+
 /** Any number of them. */
 export function secureUrls(words: FlagWords): Flag<readonly string[]> {
   return {

@@ -26,10 +26,12 @@ import {
   imagePrefixes,
   lifetime,
   readableFile,
+  scopes,
   secureUrl,
   secureUrls,
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
+import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
 
 /** Configuration of the backend. */
 export interface BackendConfig {
@@ -57,7 +59,12 @@ export interface BackendConfig {
     readonly clientSecret: Secret<string>;
     readonly callbackUrl: string;
     readonly authorizeUrl: string | undefined;
+    readonly extraScopes: readonly string[];
+    /** Undefined if everyone who can log in may bind everything. */
+    readonly userRules: UserRules | undefined;
   };
+  /** Decides who may bind an API. */
+  readonly bindAuthorization: "everyone" | "rbac";
   readonly cookieKeys: { readonly signing: Secret<Buffer>; readonly encryption: Secret<Buffer> | undefined };
   /** Host to listen on; undefined means all interfaces. */
   readonly host: string | undefined;
@@ -121,6 +128,21 @@ const backendFlags = {
   }),
   "oidc-authorize-url": secureUrl({
     help: "URL where kubectl bind starts the login. Default: /authorize beside --oidc-callback-url",
+  }),
+  "oidc-extra-scope": scopes({
+    help: "Scope to ask the identity provider for, in addition to openid, profile and email; Dex sends groups only for the scope groups",
+  }),
+  "oidc-username-claim": optionalText({
+    help: "Claim with the user name for RBAC; email counts only if it is verified. Default: sub",
+  }),
+  "oidc-username-prefix": optionalText({ help: "Prefix of user names in RBAC, - for none. Default: oidc:" }),
+  "oidc-groups-claim": optionalText({
+    help: "Claim with the groups for RBAC, or a path with dots such as realm_access.roles. Default: groups",
+  }),
+  "oidc-groups-prefix": optionalText({ help: "Prefix of groups in RBAC, - for none. Default: oidc:" }),
+  "bind-authorization": oneOf(["everyone", "rbac"], {
+    help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
+    default: "everyone",
   }),
   "cookie-signing-key": cookieKey(
     {
@@ -220,6 +242,7 @@ export async function readConfig(
     ...ofLogin(values, servesLogin),
     ...ofServers(values),
     tls,
+    bindAuthorization: values["bind-authorization"],
     servesLogin,
     controlPlaneMode,
     identity: values.identity ?? randomUUID(),
@@ -319,6 +342,8 @@ function ofLogin(
       clientSecret: new Secret(only(values["oidc-issuer-client-secret"])),
       callbackUrl: only(values["oidc-callback-url"]),
       authorizeUrl: values["oidc-authorize-url"] || undefined,
+      extraScopes: values["oidc-extra-scope"],
+      userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
     },
     cookieKeys: {
       signing: (servesLogin ? values["cookie-signing-key"] : undefined) ?? new Secret(Buffer.alloc(0)),
@@ -327,6 +352,17 @@ function ofLogin(
     allowedRedirects: values["allowed-redirect"],
     requireConfirmedLogin: values["require-confirmed-login"],
     trustedProxies: values["trusted-proxies"],
+  };
+}
+
+/** As kube-apiserver has it, a prefix of `-` means none. */
+function userRulesOf(values: Values): UserRules {
+  const prefix = (given: string | undefined): string | undefined => (given === "-" ? "" : given);
+  return {
+    usernameClaim: values["oidc-username-claim"] ?? defaultUserRules.usernameClaim,
+    usernamePrefix: prefix(values["oidc-username-prefix"]) ?? defaultUserRules.usernamePrefix,
+    groupsClaim: values["oidc-groups-claim"] ?? defaultUserRules.groupsClaim,
+    groupsPrefix: prefix(values["oidc-groups-prefix"]) ?? defaultUserRules.groupsPrefix,
   };
 }
 

@@ -5,11 +5,13 @@ import type {
   APIServiceNamespace,
   ClusterBinding,
   ClusterScopedIsolation,
+  Grant,
   InformerScope,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
@@ -25,6 +27,8 @@ export interface Caches {
   readonly namespaces: Informer<KubeObject>;
   /** Service accounts of app clusters, metadata only. */
   readonly accounts: Informer<KubeObject>;
+  /** Undefined where everyone who can log in may bind everything. */
+  readonly grants?: Informer<Grant> | undefined;
 }
 
 /** Shared by all controllers. */
@@ -39,6 +43,8 @@ export interface ControllerContext {
   readonly clusterScopedIsolation: ClusterScopedIsolation;
   readonly limits: Limits;
   readonly clock: Clock;
+  /** Returns whether an app cluster may get an API that it has not got yet; undefined where everyone may bind everything. */
+  readonly isGranted?: IsGranted | undefined;
 }
 
 /** Index of namespaced objects by namespace. */

@@ -10,4 +10,7 @@ export interface Person extends Identity {
   readonly displayName?: string | undefined;
   /** E-mail address that the issuer calls verified, word for word. */
   readonly verifiedEmail?: string | undefined;
+  /** Names in the control plane's RBAC; a login that an earlier release sealed has none. */
+  readonly user?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
 }

@@ -64,5 +64,6 @@ test("the API's name, scope and words are those of its kind", () => {
     description: "A database.",
     fields: [{ name: "plan", about: plan.description }],
     permissionClaims: [],
+    template: { namespace: "default", name: "databases" },
   });
 });

@@ -10,6 +10,7 @@ import {
   type ExportSnapshot,
   type InformerScope,
   type PermissionClaim,
+  type TemplateReference,
   withoutHiddenFields,
 } from "@klutch/api";
 import { type KubeObject, recordAt, textAt, valueAt } from "@klutch/kube-core";
@@ -24,6 +25,8 @@ export interface OfferedApi {
   /** First-level fields of the spec, and the field that chooses the Composition. */
   readonly fields: readonly OfferedField[];
   readonly permissionClaims: readonly PermissionClaim[];
+  /** The template that offers it. */
+  readonly template: TemplateReference;
 }
 
 /** A field that its schema describes, or that Crossplane adds for people. */
@@ -95,6 +98,7 @@ export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject):
     description: textAt(schema, "description") ?? "",
     fields: [...describedFields(spec), ...choiceField(spec)],
     permissionClaims: template.spec.permissionClaims ?? [],
+    template: { namespace: template.metadata.namespace ?? "", name: template.metadata.name ?? "" },
   };
 }
 

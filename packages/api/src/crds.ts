@@ -8,6 +8,7 @@ import { apiServiceNamespaceCrd } from "./kinds/api-service-namespace.ts";
 import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
 import { backupCrds, restoreCrds } from "./kinds/backup.ts";
 import { clusterBindingCrd } from "./kinds/cluster-binding.ts";
+import { grantCrd } from "./kinds/grant.ts";
 import { managedServiceBindingCrds } from "./kinds/managed-service-binding.ts";
 import {
   clusterProviderConfigCrd,
@@ -26,6 +27,7 @@ export const bindCrds: readonly CustomResourceDefinition[] = [
   apiServiceNamespaceCrd,
   appClusterBindingCrd,
   clusterBindingCrd,
+  grantCrd,
 ];
 
 /** The kinds of the provider, which its Crossplane package carries: those for cluster-scoped managed resources, then those for namespaced ones. */

@@ -49,6 +49,7 @@ export * from "./kinds/api-service-namespace.ts";
 export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
+export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
 export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef } from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,

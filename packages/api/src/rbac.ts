@@ -204,9 +204,17 @@ export const controlPlaneConnectorRules: readonly PolicyRule[] = [
 export const backendRules: readonly PolicyRule[] = [
   {
     apiGroups: [bindGroup],
-    resources: ["apiserviceexportrequests", "apiserviceexports", "apiservicenamespaces", "clusterbindings"],
+    resources: [
+      "apiserviceexportrequests",
+      "apiserviceexports",
+      "apiservicenamespaces",
+      "clusterbindings",
+      "grants",
+    ],
     verbs: all,
   },
+  // It asks who may bind what.
+  { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   {
     apiGroups: [bindGroup],
     resources: [

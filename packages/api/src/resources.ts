@@ -30,6 +30,7 @@ export const apiServiceExportRequests: ResourceType = bind(
 export const apiServiceExports: ResourceType = bind("APIServiceExport", "apiserviceexports");
 export const apiServiceNamespaces: ResourceType = bind("APIServiceNamespace", "apiservicenamespaces");
 export const clusterBindings: ResourceType = bind("ClusterBinding", "clusterbindings");
+export const grants: ResourceType = bind("Grant", "grants");
 export const appClusterBindings: ResourceType = bind("AppClusterBinding", "appclusterbindings");
 export const apiServiceBindings: ResourceType = bind("APIServiceBinding", "apiservicebindings");
 export const apiServiceExportTemplates: ResourceType = {

@@ -106,6 +106,16 @@ async function exportOne(
     return template === undefined ? undefined : answer();
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
+  if (context.isGranted !== undefined) {
+    const { namespace: place = "", name: called = "" } = template.metadata;
+    const { group = "" } = resource;
+    const asked = { group, resource: resource.resource, template: { namespace: place, name: called } };
+    if (!(await context.isGranted(namespace, asked, signal)))
+      return notReady(
+        "NotAllowed",
+        `no one with the right to bind ${name} has bound it for this app cluster: log in with kubectl bind as a person who has the verb bind on APIServiceExportTemplate ${place}/${called}`,
+      );
+  }
   const types = exportTemplates.serviceTypes(resource.group ?? "");
   const scopes = { consumerScope, clusterScopedIsolation };
   const made = newExport({ namespace, name, crd, template, types, rejected, ...scopes });

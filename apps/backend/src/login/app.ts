@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
 import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
-import type { ExportTemplates } from "../export-templates.ts";
+import type { AllowedOffers } from "../authorization/allowed-offers.ts";
 import type { Bind } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Confirmation } from "../provisioning/confirmation.ts";
@@ -25,7 +25,7 @@ import { securityHeaders } from "./security-headers.ts";
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
-  readonly exportTemplates: Pick<ExportTemplates, "list">;
+  readonly offers: Pick<AllowedOffers, "visible">;
   /** Throws `UserError` before a person who may not bind chooses an API. */
   readonly admit?: ((session: Session) => void) | undefined;
   /** Answers a plugin that cannot confirm its login. */
@@ -119,14 +119,8 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
     const session = await options.login.session(context, context.req.query("s"));
     options.admit?.(session);
     noStore(context);
-    const { prettyName, exportTemplates } = options;
-    return context.html(
-      resourcesPage({
-        prettyName,
-        session,
-        offers: exportTemplates.list(),
-      }),
-    );
+    const offers = await options.offers.visible(session);
+    return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
   });
   // For links of the existing page: they lead to a button, because a link may be followed without the person's will.
   app.get("/bind", async (context) => {
@@ -141,10 +135,10 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
     const session = await options.login.session(context, context.req.query("s"));
     options.admit?.(session);
     noStore(context);
-    const { prettyName, exportTemplates } = options;
     const { resource = "", group = "" } = context.req.query();
-    const offers = exportTemplates.list().filter((one) => one.resource === resource && one.group === group);
-    return context.html(resourcesPage({ prettyName, session, offers }));
+    const visible = await options.offers.visible(session);
+    const offers = visible.filter((one) => one.resource === resource && one.group === group);
+    return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
   });
   app.post("/bind", async (context) => {
     const form = await context.req.parseBody();

@@ -6,6 +6,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import type { Clock } from "@klutch/kube";
 import type { Person } from "../identity.ts";
 import { personNameOf } from "./person-name.ts";
+import { userOf, type UserRules } from "../authorization/user-claims.ts";
 
 /** Verifies one provider's tokens. Throws when a token is not exactly what it should be. */
 export type IdTokenVerifier = (idToken: string) => Promise<Person>;
@@ -26,8 +27,10 @@ export function createIdTokenVerifier(options: {
   readonly keySetUrl: URL;
   readonly keyCooldownMs: number;
   readonly clock: Clock;
+  /** Without them the person has no name in RBAC. */
+  readonly userRules?: UserRules | undefined;
 }): IdTokenVerifier {
-  const { issuer, clientId, keySetUrl, keyCooldownMs, clock } = options;
+  const { issuer, clientId, keySetUrl, keyCooldownMs, clock, userRules } = options;
   // Without its own fetches for unknown keys: it would wait after every fetch, also after the first one.
   const keys = createRemoteJWKSet(keySetUrl, { cooldownDuration: Infinity, timeoutDuration: timeoutMs });
   let nextFetchAt = -Infinity;
@@ -52,10 +55,10 @@ export function createIdTokenVerifier(options: {
       return verify(idToken);
     }
   };
-  return async (idToken) => personOf(await verifyWithNewKeys(idToken));
+  return async (idToken) => personOf(await verifyWithNewKeys(idToken), userRules);
 }
 
-function personOf(claims: JWTPayload): Person {
+function personOf(claims: JWTPayload, userRules: UserRules | undefined): Person {
   const { iss = "", sub = "" } = claims;
   if (sub === "" || sub.length > maxSubjectLength) {
     const message = `"sub" claim has ${sub.length} characters, 1 to ${maxSubjectLength} are allowed`;
@@ -69,5 +72,6 @@ function personOf(claims: JWTPayload): Person {
     subject: sub,
     ...(displayName === undefined ? {} : { displayName }),
     ...(isAddress ? { verifiedEmail: email } : {}),
+    ...(userRules === undefined ? {} : userOf(claims, userRules)),
   };
 }

@@ -18,6 +18,7 @@ import type { Person } from "../identity.ts";
 import { randomToken } from "../sealed-cookie.ts";
 import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
+import type { UserRules } from "../authorization/user-claims.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
 
 /** State to remember between the two halves of a login, in the browser that started it. */
@@ -34,6 +35,10 @@ export interface OidcConfig {
   readonly clientSecret: Secret<string>;
   readonly callbackUrl: string;
   readonly authorizeUrl: string | undefined;
+  /** Scopes besides `openid profile email`. Default none. */
+  readonly extraScopes?: readonly string[] | undefined;
+  /** Names of people in the control plane's RBAC. Default: they have none. */
+  readonly userRules?: UserRules | undefined;
 }
 
 /** Options besides the configuration. */
@@ -88,7 +93,7 @@ export class IdentityProvider {
     const secrets = { state: randomToken(), nonce: randomToken(), verifier: randomPKCECodeVerifier() };
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: this.#config.callbackUrl,
-      scope: "openid profile email",
+      scope: ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" "),
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
@@ -141,6 +146,7 @@ export class IdentityProvider {
         keySetUrl: new URL(checkedEndpoints(metadata)),
         keyCooldownMs: this.#keyCooldownMs,
         clock: this.#clock,
+        userRules: this.#config.userRules,
       });
       this.#problem = undefined;
       return { configuration, verifyIdToken };

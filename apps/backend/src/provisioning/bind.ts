@@ -1,7 +1,6 @@
 /** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
 import { type BindingResponse, crdNameOf, encodeBindingResponse } from "@klutch/api";
-import { UserError } from "../errors.ts";
-import type { ExportTemplates } from "../export-templates.ts";
+import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import type { OfferedApi } from "../offered-api.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 import { ensureTenant, type TenantContext, type TenantIdentity } from "./tenant.ts";
@@ -11,21 +10,19 @@ export interface BindSession extends TenantIdentity {
   readonly sessionId: string;
 }
 
-/** An API by its group and resource. */
-export interface Api {
-  readonly resource: string;
-  readonly group: string;
-}
-
 /** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when the API is not offered. */
 export type Bind = (session: BindSession, api: Api) => Promise<string>;
 
-/** Makes the tenant and a credential. Throws `UserError` before anything is made when the API is not offered. */
+/** Makes the tenant and a credential. Throws `UserError` before anything is made when the person may not bind the API. */
 export type Respond = (session: BindSession, api: Api) => Promise<BindingResponse>;
 
 /** Parts of a bind. */
 export interface BindParts {
-  readonly exportTemplates: ExportTemplates;
+  readonly offers: Pick<AllowedOffers, "require">;
+  /** Writes down who got what, before a credential is made. */
+  readonly record?:
+    | ((namespace: string, session: BindSession, offer: OfferedApi) => Promise<void>)
+    | undefined;
   readonly tenant: TenantContext;
   readonly credentials: CredentialIssuer;
   readonly signal: AbortSignal;
@@ -37,17 +34,12 @@ export function createBind(parts: BindParts): Bind {
   return async (session, api) => encodeBindingResponse(await respond(session, api));
 }
 
-/** Returns the offer of the API. Throws `UserError` 404. */
-export function requireOffered(exportTemplates: ExportTemplates, api: Api): OfferedApi {
-  const offer = exportTemplates.find(api.group, api.resource);
-  if (offer !== undefined) return offer;
-  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.");
-}
-
-export function createRespond({ exportTemplates, tenant, credentials, signal }: BindParts): Respond {
+/** Creates it: checks the right, makes the tenant, writes the record, and makes the credential last. */
+export function createRespond({ offers, record, tenant, credentials, signal }: BindParts): Respond {
   return async (session, api) => {
-    const offer = requireOffered(exportTemplates, api);
+    const offer = await offers.require(session, api);
     const namespace = await ensureTenant(tenant, session, { signal });
+    await record?.(namespace, session, offer);
     const { kubeconfig } = await credentials.issue(namespace, { signal });
     return {
       kind: "BindingResponse",

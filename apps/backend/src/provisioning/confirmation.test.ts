@@ -18,7 +18,7 @@ test("a confirmation is valid for a minute, by the backend's own clock", async (
   const made: string[] = [];
   const url = "https://backend.example.org/confirm";
   const confirmation = createConfirmation({
-    requireOffered: () => undefined,
+    requireAllowed: () => Promise.resolve(),
     tenantFor: () => ({ name: "cluster-one", relation: "joins" }),
     respond: ({ subject }) => {
       made.push(subject);

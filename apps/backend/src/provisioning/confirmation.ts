@@ -14,7 +14,10 @@ import {
 import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
-import type { Api, BindSession, Respond } from "./bind.ts";
+import type { Api } from "../authorization/allowed-offers.ts";
+import type { BindSession, Respond } from "./bind.ts";
+import type { Person } from "../identity.ts";
+import { openedUser, sealedUser } from "../authorization/sealed-user.ts";
 import type { TenantIdentity } from "./tenant.ts";
 
 /** A login whose plugin waits to confirm it. */
@@ -46,8 +49,8 @@ interface Ticket extends OfferSession, Api {
 }
 
 export function createConfirmation(parts: {
-  /** Throws `UserError` if the API is not offered. */
-  readonly requireOffered: (api: Api) => unknown;
+  /** Rejects with a `UserError` if the person may not bind the API. */
+  readonly requireAllowed: (person: Person, api: Api) => Promise<unknown>;
   /** Throws `UserError` if the person gets none. */
   readonly tenantFor: (identity: TenantIdentity) => {
     readonly name: string;
@@ -60,17 +63,17 @@ export function createConfirmation(parts: {
   readonly url: string;
   readonly clock: Clock;
 }): Confirmation {
-  const { requireOffered, tenantFor, respond, tickets, challenges, url, clock } = parts;
+  const { requireAllowed, tenantFor, respond, tickets, challenges, url, clock } = parts;
   return {
     url,
     async offer(session, api) {
-      requireOffered(api);
+      await requireAllowed(session, api);
       const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
       const tenant = tenantFor({ ...session, clusterKey: offeredKey });
       const nonce = randomToken();
       const { redirectUrl, clusterId, clusterName = "" } = session;
       const login = { sessionId, clusterId, redirectUrl, answerKey, offeredKey, issuer, subject };
-      const names = { clusterName, displayName: displayName ?? "" };
+      const names = { clusterName, displayName: displayName ?? "", ...sealedUser(session) };
       const ticket = await tickets.seal({ ...login, ...names, ...api, nonce }, ticketSeconds);
       const person = { issuer, subject, displayName, verifiedEmail };
       return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
@@ -106,6 +109,7 @@ export function createConfirmation(parts: {
       group: text("group"),
       clusterName: text("clusterName") || undefined,
       displayName: text("displayName") || undefined,
+      ...openedUser(opened),
     };
   }
 

@@ -1,4 +1,7 @@
-/** Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. */
+/**
+ * Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. `ann+team-a+team-b` is in
+ * two groups, and `ann+5000` in five thousand.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { systemClock } from "@klutch/kube";
@@ -57,19 +60,31 @@ function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Pr
     interactions: { url: (_context, { uid }) => `${loginPath}/${uid}` },
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, email: `${accountId}@example.org`, email_verified: true }),
+      claims: () => ({
+        sub: accountId,
+        email: `${accountId}@example.org`,
+        email_verified: true,
+        groups: groupsOf(accountId),
+      }),
     }),
-    claims: { openid: ["sub"], email: ["email", "email_verified"] },
+    claims: { openid: ["sub"], email: ["email", "email_verified"], groups: ["groups"] },
     conformIdTokenClaims: false,
     async loadExistingGrant({ oidc }) {
       const { accountId } = oidc.session ?? {};
       if (accountId === undefined) return undefined;
       const grant = new oidc.provider.Grant({ accountId, clientId: client.id });
-      grant.addOIDCScope("openid profile email");
+      grant.addOIDCScope("openid profile email groups");
       await grant.save();
       return grant;
     },
   });
+}
+
+function groupsOf(accountId: string): readonly string[] {
+  const [, ...groups] = accountId.split("+");
+  return groups.flatMap((group) =>
+    /^\d+$/.test(group) ? Array.from({ length: Number(group) }, (_, index) => `group-${index}`) : [group],
+  );
 }
 
 async function newSigningKey(): Promise<JWK> {

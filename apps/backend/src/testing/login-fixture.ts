@@ -55,6 +55,7 @@ export const sampleOffer: OfferedApi = {
       selector: { owner: "Provider", fieldSelectors: ["type=Opaque", "metadata.labels.credentials=true"] },
     },
   ],
+  template: { namespace: "default", name: "databases" },
 };
 
 /** Answer of the recorded bind function, with characters that a careless URL would lose. */
@@ -96,7 +97,7 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
         secure: false,
         clock: systemClock,
       }),
-      exportTemplates: { list: () => options.offers ?? [sampleOffer] },
+      offers: { visible: () => Promise.resolve(options.offers ?? [sampleOffer]) },
       bind: (session, api) => {
         bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);

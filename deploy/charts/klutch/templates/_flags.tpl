@@ -18,6 +18,24 @@
 {{- if .Values.oidc.requireConfirmedLogin }}
 - {{ printf "--require-confirmed-login=%s" (toString .Values.oidc.requireConfirmedLogin) | quote }}
 {{- end }}
+{{- range .Values.oidc.extraScopes }}
+- {{ printf "--oidc-extra-scope=%s" (toString .) | quote }}
+{{- end }}
+{{- if .Values.oidc.usernameClaim }}
+- {{ printf "--oidc-username-claim=%s" (toString .Values.oidc.usernameClaim) | quote }}
+{{- end }}
+{{- if .Values.oidc.usernamePrefix }}
+- {{ printf "--oidc-username-prefix=%s" (toString .Values.oidc.usernamePrefix) | quote }}
+{{- end }}
+{{- if .Values.oidc.groupsClaim }}
+- {{ printf "--oidc-groups-claim=%s" (toString .Values.oidc.groupsClaim) | quote }}
+{{- end }}
+{{- if .Values.oidc.groupsPrefix }}
+- {{ printf "--oidc-groups-prefix=%s" (toString .Values.oidc.groupsPrefix) | quote }}
+{{- end }}
+{{- if .Values.bindAuthorization }}
+- {{ printf "--bind-authorization=%s" (toString .Values.bindAuthorization) | quote }}
+{{- end }}
 {{- if .Values.apiServer.address }}
 - {{ printf "--external-address=%s" (toString .Values.apiServer.address) | quote }}
 {{- end }}

@@ -7,4 +7,5 @@ apiserviceexporttemplates.example-backend.klutch.anynines.com: v1alpha1
 apiservicenamespaces.klutch.anynines.com: v1alpha1
 appclusterbindings.klutch.anynines.com: v1alpha1
 clusterbindings.klutch.anynines.com: v1alpha1
+grants.klutch.anynines.com: v1alpha1
 {{- end }}

@@ -77,6 +77,7 @@ const ownPolicy = accountPolicyManifests({
     named: "variables.isMain ? variables.written.metadata.name : request.name",
     isKlutch: `(request.resource.group == '${bindGroup}' && variables.part in ['', 'status']) || (request.resource.group == '${templateGroup}' && variables.part == 'status')`,
     isNamespace: "variables.resource == 'namespaces' && variables.isMain",
+    isQuestion: "variables.resource == 'subjectaccessreviews.authorization.k8s.io' && variables.isMain",
     isTenants: `variables.place != '' && ${isOpen("variables.place")} && namespaceObject != null && ${isMarked("namespaceObject")}`,
     isAccount: "variables.resource == 'serviceaccounts' && variables.part in ['', 'token']",
     isQuota: `variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantQuotaName}' && !variables.isRemoval`,
@@ -105,7 +106,7 @@ const ownPolicy = accountPolicyManifests({
   rules: [
     {
       expression:
-        "variables.isKlutch || variables.isNamespace || variables.isInhabitant || variables.isWideRole || variables.isWideBinding || variables.isLease || variables.isEvent || variables.isNote",
+        "variables.isKlutch || variables.isNamespace || variables.isInhabitant || variables.isWideRole || variables.isWideBinding || variables.isLease || variables.isEvent || variables.isNote || variables.isQuestion",
       message: "the backend may write only objects of Klutch and what belongs to tenants",
     },
     {

@@ -13,6 +13,7 @@ function offer(kind: string, fields: readonly string[] = [], group = "example.or
     description: "",
     fields: fields.map((name) => ({ name, about: "" })),
     permissionClaims: [],
+    template: { namespace: "default", name: "databases" },
   };
 }
 

@@ -9,7 +9,7 @@ import { layout, type Markup } from "./layout.ts";
 /** Content of the page. */
 export interface ResourcesPage {
   readonly prettyName: string;
-  readonly session: Pick<Session, "sessionId" | "csrf" | "clusterName" | "displayName">;
+  readonly session: Pick<Session, "sessionId" | "csrf" | "clusterName" | "displayName" | "user" | "groups">;
   readonly offers: readonly OfferedApi[];
 }
 
@@ -17,7 +17,7 @@ export function resourcesPage(page: ResourcesPage): Markup {
   const { prettyName, offers } = page;
   const list =
     offers.length === 0
-      ? html`<div class="card"><p>Nothing is offered yet. The platform operator offers an API with an <code>APIServiceExportTemplate</code>.</p></div>`
+      ? nothing(page.session)
       : html`${groupOffers(offers).map((group) => section(page, group))}`;
   return layout(
     "Choose an API",
@@ -28,6 +28,16 @@ export function resourcesPage(page: ResourcesPage): Markup {
       <p class="soft">Keep <code>kubectl bind</code> running until then. If your browser cannot connect after you choose, the command has ended: start it again.</p>
       ${list}`,
   );
+}
+
+/** Says why the list is empty, and by which names an operator gives the right. */
+function nothing({ user, groups = [] }: ResourcesPage["session"]): Markup {
+  if (user === undefined)
+    return html`<div class="card"><p>Nothing is offered yet. The platform operator offers an API with an <code>APIServiceExportTemplate</code>.</p></div>`;
+  const known =
+    groups.length === 0 ? "" : html` and in ${groups.map((group) => html`<code>${group}</code> `)}`;
+  return html`<div class="card"><p>There is no API that you may bind here.</p>
+    <p class="soft">The platform operator gives the right <code>bind</code> on an <code>APIServiceExportTemplate</code>. The control plane knows you as <code>${user}</code>${known}.</p></div>`;
 }
 
 /** Says for which cluster the page is and who logged in, as far as it is known. Both are only names. */

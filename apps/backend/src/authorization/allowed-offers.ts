@@ -1,0 +1,76 @@
+/** The APIs that a person may bind: the offered ones for which the control plane's RBAC gives them the right. */
+import { crdNameOf } from "@klutch/api";
+import type { Logger } from "@klutch/telemetry";
+import { UserError } from "../errors.ts";
+import type { ExportTemplates } from "../export-templates.ts";
+import type { Person } from "../identity.ts";
+import type { User } from "./user-claims.ts";
+import type { OfferedApi } from "../offered-api.ts";
+import type { MayBind } from "./bind-rights.ts";
+
+/** An API by its group and resource. */
+export interface Api {
+  readonly resource: string;
+  readonly group: string;
+}
+
+/** Answers for one backend. */
+export interface AllowedOffers {
+  /** Returns what the person may bind. */
+  visible(person: Person): Promise<readonly OfferedApi[]>;
+  /** Returns the offer. Throws `UserError` 404 if there is none, and 403 if the person may not bind it. */
+  require(person: Person, api: Api): Promise<OfferedApi>;
+}
+
+/** Creates the answers. Without `mayBind`, everybody who can log in may bind everything. */
+export function createAllowedOffers(parts: {
+  readonly exportTemplates: Pick<ExportTemplates, "list" | "find">;
+  readonly mayBind: MayBind | undefined;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}): AllowedOffers {
+  const { exportTemplates, mayBind, logger, signal } = parts;
+  return {
+    async visible(person) {
+      const offers = exportTemplates.list();
+      if (mayBind === undefined) return offers;
+      const user = userOf(person);
+      const allowed = await Promise.all(offers.map(({ template }) => mayBind(user, template, signal)));
+      return offers.filter((_, index) => allowed[index] === true);
+    },
+    async require(person, api) {
+      const offer = requireOffered(exportTemplates, api);
+      if (mayBind === undefined) return offer;
+      const user = userOf(person);
+      if (await mayBind(user, offer.template, signal)) return offer;
+      const { namespace, name } = offer.template;
+      logger.info("a bind was refused", {
+        user: user.user,
+        api: crdNameOf(api),
+        template: `${namespace}/${name}`,
+      });
+      throw new UserError(
+        403,
+        `${user.user} may not bind ${crdNameOf(api)}.`,
+        `Ask the platform operator for the right: verb bind on the APIServiceExportTemplate ${name} in namespace ${namespace}.`,
+      );
+    },
+  };
+}
+
+/** Returns the offer of the API. Throws `UserError` 404. */
+function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api): OfferedApi {
+  const offer = exportTemplates.find(api.group, api.resource);
+  if (offer !== undefined) return offer;
+  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.");
+}
+
+/** Logins that a backend of an earlier release sealed have no user name. */
+function userOf({ user, groups = [] }: Person): User {
+  if (user !== undefined) return { user, groups };
+  throw new UserError(
+    401,
+    "Your login is from another version of the backend.",
+    "Start again with kubectl bind.",
+  );
+}

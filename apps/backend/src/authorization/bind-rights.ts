@@ -1,0 +1,107 @@
+/**
+ * Asks the control plane's RBAC whether a person may bind a template: verb `bind` on the APIServiceExportTemplate, by SubjectAccessReview
+ * (Kubernetes documentation, Authorization). So `kubectl auth can-i bind apiserviceexporttemplates/NAME --as … --as-group …` says the same.
+ */
+import { templateGroup } from "@klutch/api";
+import type { Clock, KubeClient } from "@klutch/kube";
+import { type DynamicObject, recordAt, type ResourceType } from "@klutch/kube-core";
+import { UserError } from "../errors.ts";
+import type { User } from "./user-claims.ts";
+
+/** A template by its place. */
+export interface TemplateRef {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** Asks about one person and one template. */
+export type MayBind = (user: User, template: TemplateRef, signal: AbortSignal) => Promise<boolean>;
+
+/** Name of the verb. */
+export const bindVerb = "bind";
+
+const subjectAccessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+};
+/** An answer holds this long, so that a page that is loaded again asks nothing. */
+const rememberedMs = 10_000;
+const mostRemembered = 10_000;
+const timeoutMs = 5_000;
+
+interface Answer {
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  readonly isAllowed: Promise<boolean>;
+}
+
+/** Options of `createMayBind`. */
+export interface MayBindOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Longest wait for one answer in milliseconds. Default 5,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Creates the question. It rejects with a `UserError` 503 if the API server does not answer: no answer is a no. */
+export function createMayBind({ client, clock, ...options }: MayBindOptions): MayBind {
+  const answers = new Map<string, Answer>();
+  const ask = async (user: User, template: TemplateRef): Promise<boolean> => {
+    const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMs);
+    try {
+      const review = await client.create<DynamicObject>(subjectAccessReviews, reviewOf(user, template), {
+        signal,
+      });
+      return recordAt(review, "status")["allowed"] === true;
+    } catch (cause) {
+      throw new UserError(
+        503,
+        "The control plane does not say at the moment who may bind what, so nothing can be bound.",
+        "Try again in a minute. If it goes on, ask the platform operator.",
+        { cause },
+      );
+    }
+  };
+  return async (user, template, signal) => {
+    const key = JSON.stringify([user.user, user.groups, template.namespace, template.name]);
+    const now = clock.monotonic();
+    let answer = answers.get(key);
+    if (answer === undefined || answer.until <= now) {
+      answer = { until: now + rememberedMs, isAllowed: ask(user, template) };
+      // The oldest goes first: a Map keeps the order in which keys came.
+      answers.delete(key);
+      answers.set(key, answer);
+      for (const oldest of answers.keys()) {
+        if (answers.size <= mostRemembered) break;
+        answers.delete(oldest);
+      }
+      const asked = answer;
+      asked.isAllowed.catch(() => answers.get(key) === asked && answers.delete(key));
+    }
+    signal.throwIfAborted();
+    return answer.isAllowed;
+  };
+}
+
+function reviewOf({ user, groups }: User, { namespace, name }: TemplateRef): DynamicObject {
+  return {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: subjectAccessReviews.kind,
+    metadata: {},
+    spec: {
+      user,
+      // As for everybody who logs in to the API server itself.
+      groups: [...groups, "system:authenticated"],
+      resourceAttributes: {
+        verb: bindVerb,
+        group: templateGroup,
+        resource: "apiserviceexporttemplates",
+        name,
+        ...(namespace === undefined ? {} : { namespace }),
+      },
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** The groups that count: those that a role binding of the control plane names. A login with thousands of groups keeps only these. */
+import type { Clock, KubeClient } from "@klutch/kube";
+import { clusterRoleBindings, type KubeObject, recordsAt, roleBindings } from "@klutch/kube-core";
+
+/** Time for which the names that were read count. A login is rare, and reading all role bindings is not cheap. */
+const rememberedMs = 60_000;
+
+/** Returns a function that keeps the groups that a RoleBinding or ClusterRoleBinding names. */
+export function createKnownGroups(parts: {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}): (groups: readonly string[]) => Promise<readonly string[]> {
+  const { client, clock, signal } = parts;
+  let read: { readonly until: number; readonly names: Promise<ReadonlySet<string>> } | undefined;
+  const readNames = async (): Promise<ReadonlySet<string>> => {
+    const names = new Set<string>();
+    for (const type of [clusterRoleBindings, roleBindings])
+      for await (const binding of client.listAll<KubeObject>(type, { signal }))
+        for (const { kind, name } of recordsAt(binding, "subjects"))
+          if (kind === "Group" && typeof name === "string") names.add(name);
+    return names;
+  };
+  return async (groups) => {
+    const now = clock.monotonic();
+    if (read === undefined || read.until <= now) {
+      const names = readNames();
+      read = { until: now + rememberedMs, names };
+      names.catch(() => (read = undefined));
+    }
+    const names = await read.names;
+    return groups.filter((group) => names.has(group));
+  };
+}

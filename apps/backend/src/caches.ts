@@ -1,0 +1,61 @@
+/** The backend's caches of the control plane. */
+import {
+  type APIServiceExport,
+  type APIServiceExportRequest,
+  apiServiceExportRequests,
+  apiServiceExports,
+  type APIServiceNamespace,
+  apiServiceNamespaces,
+  binderName,
+  type ClusterBinding,
+  clusterBindings,
+  type Grant,
+  grants,
+} from "@klutch/api";
+import type { KubeClient } from "@klutch/kube";
+import { customResourceDefinitions, type KubeObject, namespaces, serviceAccounts } from "@klutch/kube-core";
+import { Informer } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
+import type { AnyInformer } from "./app-cluster-bindings/controller.ts";
+import { byNamespace, type Caches, namespaceOf } from "./controller-context.ts";
+import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
+
+/** Returns all of them, to be started. */
+export function informersOf(caches: Caches): readonly AnyInformer[] {
+  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
+  const granted = caches.grants === undefined ? [] : [caches.grants];
+  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...granted];
+}
+
+/** Creates them. Grants are read only where they decide. */
+export function createCaches(
+  client: KubeClient,
+  logger: Logger,
+  options: { readonly withGrants: boolean },
+): Caches {
+  const common = { client, logger };
+  const indexes = { [byNamespace]: namespaceOf };
+  return {
+    ...(options.withGrants
+      ? { grants: new Informer<Grant>({ ...common, type: grants, indexes: { [byNamespace]: namespaceOf } }) }
+      : {}),
+    requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
+    exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
+    mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),
+    bindings: new Informer<ClusterBinding>({ ...common, type: clusterBindings, indexes }),
+    crds: new Informer<KubeObject>({ ...common, type: customResourceDefinitions }),
+    namespaces: new Informer<KubeObject>({
+      ...common,
+      type: namespaces,
+      metadataOnly: true,
+      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
+    }),
+    accounts: new Informer<KubeObject>({
+      ...common,
+      type: serviceAccounts,
+      metadataOnly: true,
+      // The role of the backend allows this name only.
+      fieldSelector: `metadata.name=${binderName}`,
+    }),
+  };
+}
