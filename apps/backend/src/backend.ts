@@ -27,6 +27,7 @@ import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
 import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
 import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
+import { WithdrawnRights } from "./cluster-bindings/withdrawn-rights.ts";
 import { createCaches, informersOf } from "./caches.ts";
 import { byNamespace, type Caches, type ControllerContext } from "./controller-context.ts";
 import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
@@ -301,10 +302,12 @@ function createControllers(
     metrics,
   });
   const heartbeats = new Heartbeats(options.clock);
+  const withdrawn = new WithdrawnRights(context);
+  metrics.read(declarations.unauthorizedExports, () => withdrawn.count());
   const bindings = new Controller({
     name: "clusterbindings",
     groups: byTenant,
-    reconcile: createClusterBindingReconcile(context, heartbeats),
+    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
     logger,
     metrics,
   });
@@ -332,10 +335,16 @@ function createControllers(
   // A template may begin or end to select any API.
   exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
   // A person binds, and the plugin asks a moment later: the record may come to this cache after the request.
-  if (caches.grants !== undefined)
+  if (caches.grants !== undefined) {
     requests.watch(caches.grants, ({ object }) =>
       caches.requests.byIndex(byNamespace, object.metadata.namespace ?? "").map((request) => keyOf(request)),
     );
+    bindings.watch(caches.grants, ({ object }) => {
+      const { namespace = "" } = object.metadata;
+      withdrawn.forget(namespace);
+      return caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
+    });
+  }
   // Requests that wait for a CRD go on when it appears.
   requests.watch(caches.crds, () =>
     [...caches.requests.list()]

@@ -19,6 +19,14 @@ export const serviceNamespaces: GaugeDeclaration = {
   processes: ofBackend,
 };
 
+export const unauthorizedExports: GaugeDeclaration = {
+  name: "klutch_unauthorized_exports",
+  type: "gauge",
+  help: "Bound APIs that no one who bound them may bind any more, with --bind-authorization=rbac",
+  labels: [],
+  processes: ofBackend,
+};
+
 export const logins: CounterDeclaration<"way"> = {
   name: "klutch_logins_total",
   type: "counter",

@@ -6,6 +6,8 @@ import {
   type APIServiceExportRequest,
   apiServiceExports,
   apiServiceExportTemplates,
+  type ClusterBinding,
+  clusterBindings,
   type Grant,
   grants,
   templateGroup,
@@ -204,6 +206,24 @@ test("a right that is withdrawn ends new binds within seconds, and nothing that 
     timeoutMs: 30_000,
   });
   assert.ok((await client.list(apiServiceExports)).items.length > 0);
+});
+
+test("an app cluster with an API that no one who bound it may bind now is named, and the API stays", async () => {
+  const [grant] = (await client.list<Grant>(grants)).items;
+  const namespace = grant?.metadata.namespace ?? "";
+  await client.delete(grants, { namespace, name: "forged" });
+  const words = await waitFor("the condition", async () => {
+    const { status } = await client.get<ClusterBinding>(clusterBindings, { namespace, name: "cluster" });
+    const found = status?.conditions?.find(({ type }) => type === "Authorized");
+    return found?.reason === "RightsWithdrawn" ? found.message : undefined;
+  });
+  assert.match(
+    words,
+    /no one who has bound databases\.example\.org, queues\.example\.org here may bind it now/,
+  );
+  assert.equal((await client.list(apiServiceExports)).items.length, 2);
+  const metrics = await (await fetch(`${backend.probeUrl}/metrics`)).text();
+  assert.match(metrics, /^klutch_unauthorized_exports 2$/m);
 });
 
 test("a person in five thousand groups logs in, and those that a role binding names count", async () => {

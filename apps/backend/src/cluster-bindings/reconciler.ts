@@ -29,9 +29,14 @@ import { olderFirst } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { type Heartbeats, silentRequeueMs } from "./heartbeats.ts";
 import { ensureRights } from "./rights.ts";
+import type { WithdrawnRights } from "./withdrawn-rights.ts";
 
 /** Keys are `namespace/name` of ClusterBindings. */
-export function createClusterBindingReconcile(context: ControllerContext, heartbeats: Heartbeats): Reconcile {
+export function createClusterBindingReconcile(
+  context: ControllerContext,
+  heartbeats: Heartbeats,
+  withdrawn: WithdrawnRights,
+): Reconcile {
   const { caches, client, clock, credentials } = context;
   return async (key, { signal, logger }) => {
     const binding = caches.bindings.get(key);
@@ -45,7 +50,8 @@ export function createClusterBindingReconcile(context: ControllerContext, heartb
     if (context.renewalUrl !== undefined) await keepRenewal(client, binding, own, context.renewalUrl, signal);
     const { renewInMs, revoked } = await keepFresh(credentials, namespace, own, signal);
     const { condition, requeueMs } = heartbeats.judge(key, binding);
-    const found = [revoked ?? condition, ...mappingLimit(context, binding)];
+    const authorized = await withdrawn.judge(binding, { signal, logger });
+    const found = [revoked ?? condition, ...mappingLimit(context, binding), ...authorized];
     const { kept, dropped } = boundedStatus(binding);
     const conditions = setConditions(kept.conditions, found, clock.now());
     const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
