@@ -1,8 +1,8 @@
 /** The user name and groups of a login as texts, for a cookie or a ticket. */
 import type { Person } from "../identity.ts";
 
-/** Bytes that both may have: browsers send a cookie of at most 4 KiB, and it holds more than this. */
-export const mostUserBytes = 2_000;
+/** Bytes that both may have: a cookie has at most 4 KiB, sealed and in base64, and holds some 1,700 bytes besides in the worst case. */
+export const mostUserBytes = 1_200;
 
 type Named = Pick<Person, "user" | "groups">;
 

@@ -23,6 +23,8 @@ export class TestBrowser {
       headers.set("cookie", [...jar].map(([name, value]) => `${name}=${value}`).join("; "));
       const response = await fetch(current, { ...request, headers, redirect: "manual" });
       for (const cookie of response.headers.getSetCookie()) {
+        // As browsers do (RFC 6265bis §5.6): a larger one is not kept.
+        if (Buffer.byteLength(cookie) > 4_096) continue;
         const [pair = ""] = cookie.split(";");
         const split = pair.indexOf("=");
         if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(cookie)) jar.delete(pair.slice(0, split));
