@@ -52,7 +52,7 @@ export class WithdrawnRights {
     const { names } = seen;
     if (names.length > 0) {
       const shown = `${names.slice(0, mostNames).join(", ")}${names.length > mostNames ? ` and ${names.length - mostNames} more` : ""}`;
-      const message = `no one who has bound ${shown} here may bind it now. What is bound goes on. Give the right back, or revoke the access of the app cluster`;
+      const message = `no one who has bound ${shown} here may bind it now. It goes on all the same. Give the right back, or revoke the access of the app cluster`;
       return [falseCondition(authorized, "RightsWithdrawn", "Info", message)];
     }
     return findCondition(binding.status?.conditions, authorized) === undefined
