@@ -1,9 +1,10 @@
 /**
- * Proves that an API server has forgotten admission policies that were deleted in etcd. It compiles all of them from two informers, one for
- * policies and one for bindings, once a second. Each informer sees its objects in their order: a compilation that has a marker's policy and
- * binding no longer has what was deleted before them. A marker acts on the creation of one namespace that is never made.
+ * Proves that an API server has forgotten the admission policies of a borrower. It compiles all of them from two informers, one for policies
+ * and one for bindings, once a second. Each informer sees its objects in their order: a compilation that has a marker's binding has no binding
+ * that was deleted before it, and the next one, without the marker, reads policies that are at least as new. A marker acts on the creation of
+ * one namespace that is never made, and each has a name of its own, because an informer may still know the last one.
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { randomUUID } from "node:crypto";
 import { isForbidden, isInvalid, type KubeClient } from "@klutch/kube";
 import {
   type DynamicObject,
@@ -15,12 +16,15 @@ import {
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { namespaceObject, objectOfType } from "../objects.ts";
+import { waitFor } from "../wait-for.ts";
 
-const name = "klutch-pool-marker";
-const pollMs = 50;
-const mostWaitMs = 20_000;
+const marked = "klutch-pool-marked";
+const impossible = "[JSONPatch{op: 'remove', path: '/none'}]";
+const limits = { timeoutMs: 20_000, intervalMs: 50 };
+/** Matches the counters of writes that may have had an effect. */
+const writeCounter = /^apiserver_request_total\{(?!.*(verb="(GET|LIST|WATCH)"|code="4))/;
 
-/** A kind of policy, with what its marker does and how that shows. */
+/** A kind of policy, with a marker that refuses its namespace. */
 interface Plugin {
   readonly types: readonly [policies: ResourceType, bindings: ResourceType];
   readonly policy: object;
@@ -29,7 +33,7 @@ interface Plugin {
 
 const validating: Plugin = {
   types: [validatingAdmissionPolicies, validatingAdmissionPolicyBindings],
-  policy: { validations: [{ expression: "false", message: name }] },
+  policy: { validations: [{ expression: "false", message: marked }] },
   binding: { validationActions: ["Deny"] },
 };
 const mutating: Plugin = {
@@ -37,52 +41,60 @@ const mutating: Plugin = {
   policy: {
     failurePolicy: "Fail",
     reinvocationPolicy: "Never",
-    mutations: [
-      { patchType: "JSONPatch", jsonPatch: { expression: "[JSONPatch{op: 'remove', path: '/none'}]" } },
-    ],
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: impossible } }],
   },
   binding: {},
 };
+const plugins = [validating, mutating];
 
-/** Resolves once the server has forgotten the policies of these paths in etcd; the markers are gone then, too. Throws after 20 seconds. */
-export async function policiesForgotten(client: KubeClient, changed: readonly string[]): Promise<void> {
-  for (const plugin of [validating, mutating])
-    if (plugin.types.some(({ plural }) => changed.some((path) => path.startsWith(`/registry/${plural}/`))))
-      await passMarker(client, plugin);
+/** The server's counters of writes to each plugin's kinds, as text: they differ as soon as one more write was answered. */
+export type PolicyWrites = readonly string[];
+
+/** Reads the counters. etcd does not tell of a policy that was deleted again, although the server may still obey it. */
+export async function policyWrites(client: KubeClient): Promise<PolicyWrites> {
+  const metrics = String(await client.request({ method: "GET", path: "/metrics" }));
+  const lines = metrics.split("\n").filter((line) => writeCounter.test(line));
+  return plugins.map(({ types }) =>
+    lines.filter((line) => types.some(({ plural }) => line.includes(`resource="${plural}"`))).join("\n"),
+  );
+}
+
+/**
+ * Resolves once the server has forgotten each policy that is deleted in etcd and was written since `known`. Returns `known` itself when none
+ * was written, else the new counters; the markers are deleted then. Throws when a marker does not come or go within 20 seconds.
+ */
+export async function policiesForgotten(client: KubeClient, known: PolicyWrites): Promise<PolicyWrites> {
+  const written = await policyWrites(client);
+  const suspects = plugins.filter((_, index) => written[index] !== known[index]);
+  for (const plugin of suspects) await passMarker(client, plugin);
+  return suspects.length === 0 ? known : policyWrites(client);
 }
 
 async function passMarker(client: KubeClient, { types, policy, binding }: Plugin): Promise<void> {
   const [policies, bindings] = types;
+  const name = `klutch-pool-marker-${randomUUID()}`;
   const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["namespaces"] };
   const spec = {
     ...policy,
     matchConstraints: { resourceRules: [rule] },
-    matchConditions: [{ name: "marker", expression: `object.metadata.name == '${name}'` }],
+    matchConditions: [{ name: "marked", expression: `object.metadata.name == '${marked}'` }],
   };
   await client.create<DynamicObject>(policies, objectOfType(policies, { name }, { spec }));
   const bound = { spec: { ...binding, policyName: name } };
   await client.create<DynamicObject>(bindings, objectOfType(bindings, { name }, bound));
-  await untilRefused(client, true);
+  // The last borrower's policies may refuse the namespace, too, as long as they are in force.
+  await waitFor(`${name} to be in force`, async () => (await refusal(client))?.includes(name), limits);
   for (const type of types) await client.delete(type, { name });
-  await untilRefused(client, false);
+  await waitFor(`${name} to be forgotten`, async () => (await refusal(client)) === undefined, limits);
 }
 
-async function untilRefused(client: KubeClient, wanted: boolean): Promise<void> {
-  for (
-    const untilMs = performance.now() + mostWaitMs;
-    (await isRefused(client)) !== wanted;
-    await sleep(pollMs)
-  )
-    if (performance.now() > untilMs)
-      throw new Error(`no policy of the pool's ${wanted ? "came into force" : "went"}`);
-}
-
-async function isRefused(client: KubeClient): Promise<boolean> {
+/** Returns the server's reason not to create the namespace; undefined when it would. */
+async function refusal(client: KubeClient): Promise<string | undefined> {
   try {
-    await client.create(namespaces, namespaceObject(name), { dryRun: true });
-    return false;
+    await client.create(namespaces, namespaceObject(marked), { dryRun: true });
+    return undefined;
   } catch (error) {
-    if (isForbidden(error) || isInvalid(error)) return true;
+    if (isForbidden(error) || isInvalid(error)) return String(error);
     throw error;
   }
 }

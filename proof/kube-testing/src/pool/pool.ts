@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { logTail } from "@klutch/engines";
 import { type OwnCluster, startCluster } from "../cluster.ts";
-import { policiesForgotten } from "./policies-forgotten.ts";
+import { policiesForgotten, type PolicyWrites, policyWrites } from "./policies-forgotten.ts";
 import { restoreSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 /** The line that a borrower gets; it then holds the connection as long as it uses the cluster. */
@@ -27,6 +27,7 @@ interface Idle {
   readonly cluster: OwnCluster;
   readonly snapshot: Snapshot;
   readonly groups: string;
+  readonly writes: PolicyWrites;
 }
 
 /** Time for which etcd's keys must stay the same before a new cluster counts as settled. */
@@ -107,8 +108,9 @@ export class ClusterPool implements AsyncDisposable {
       this.#lent++;
       await ended;
       socket.destroy();
-      if (said.endsWith(returned) && !this.#isClosed && (await this.#reset(lent))) this.#keep({ ...lent });
-      else await this.#drop(lent.cluster);
+      const idle = said.endsWith(returned) && !this.#isClosed ? await this.#reset(lent) : undefined;
+      if (idle === undefined) await this.#drop(lent.cluster);
+      else this.#keep(idle);
     } catch (error) {
       socket.end(`${JSON.stringify({ error: String(error) })}\n`);
       if (lent !== undefined) await this.#drop(lent.cluster);
@@ -120,7 +122,12 @@ export class ClusterPool implements AsyncDisposable {
     this.#running.add(cluster);
     try {
       const snapshot = await settled(cluster);
-      return { cluster, snapshot, groups: await groupsOf(cluster) };
+      return {
+        cluster,
+        snapshot,
+        groups: await groupsOf(cluster),
+        writes: await policyWrites(cluster.client),
+      };
     } catch (error) {
       await this.#drop(cluster);
       throw error;
@@ -145,20 +152,25 @@ export class ClusterPool implements AsyncDisposable {
     await cluster[Symbol.asyncDispose]();
   }
 
-  /** Returns whether the cluster is as it was when it came up; one that cannot be brought there must not be lent again. */
-  async #reset({ cluster, snapshot, groups }: Idle): Promise<boolean> {
+  /** Brings the cluster to the state in which it came up. Returns undefined when it cannot: the cluster must not be lent again. */
+  async #reset({ cluster, snapshot, groups, writes }: Idle): Promise<Idle | undefined> {
     const untilMs = performance.now() + mostWaitMs;
+    let known = writes;
     try {
       do {
         const changed = await restoreSnapshot(cluster.askEtcd, snapshot);
-        if (changed.length === 0 && (await groupsOf(cluster)) === groups) return true;
-        await policiesForgotten(cluster.client, changed);
+        if (changed.length === 0 && (await groupsOf(cluster)) === groups) {
+          const found = await policiesForgotten(cluster.client, known);
+          // After a marker etcd is compared once more.
+          if (found === known) return { cluster, snapshot, groups, writes: known };
+          known = found;
+        }
         await sleep(pollMs);
       } while (performance.now() < untilMs);
     } catch {
       // A cluster that does not answer is of no use to the next borrower; its last borrower has to report the cause.
     }
-    return false;
+    return undefined;
   }
 }
 
