@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
   apiServiceExports,
+  apiServiceExportTemplates,
   bindCrds,
   bindingGenerationsAnnotation,
   boundByAnnotation,
@@ -16,8 +17,11 @@ import {
   packageType,
   providerConfigs,
   providerCrds,
+  templateGroup,
 } from "@klutch/api";
 import {
+  clusterRoleBindings,
+  clusterRoles,
   customResourceDefinitions,
   deployments,
   type DynamicObject,
@@ -25,8 +29,17 @@ import {
   namespaces,
   recordAt,
   recordsAt,
+  roleBindings,
 } from "@klutch/kube-core";
-import { anyObject, crdObject, installKinds, namespaceObject, waitFor } from "@klutch/kube-testing";
+import {
+  anyObject,
+  crdObject,
+  installKinds,
+  isAllowed,
+  namespaceObject,
+  roleObject,
+  waitFor,
+} from "@klutch/kube-testing";
 import { startAuditedCluster, verbsOf } from "./testing/audited-cluster.ts";
 import { deploy, heard, tenant } from "./testing/objects.ts";
 
@@ -159,15 +172,15 @@ test("an app cluster whose konnector is too far away, or was not heard of, stand
   await heard(client, "cluster-a", { conditions: [] });
 });
 
-test("objects that are being deleted stand against it, with what they wait for", async () => {
-  const ref = { namespace: "cluster-a", name: "gone.example.org" };
+/** Binds an API of the group example.org for the app cluster. */
+async function createExport(plural: string, kind: string, more: object = {}): Promise<void> {
   await client.create<DynamicObject>(apiServiceExports, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceExport",
-    metadata: { ...ref, finalizers: ["test.example/hold"] },
+    metadata: { namespace: "cluster-a", name: `${plural}.example.org`, ...more },
     spec: {
       group: "example.org",
-      names: { kind: "Gone", plural: "gone" },
+      names: { kind, plural },
       scope: "Namespaced",
       informerScope: "Namespaced",
       versions: [
@@ -175,6 +188,11 @@ test("objects that are being deleted stand against it, with what they wait for",
       ],
     },
   });
+}
+
+test("objects that are being deleted stand against it, with what they wait for", async () => {
+  const ref = { namespace: "cluster-a", name: "gone.example.org" };
+  await createExport("gone", "Gone", { finalizers: ["test.example/hold"] });
   await client.delete(apiServiceExports, ref);
   const [going] = await obstacles();
   assert.deepEqual(
@@ -276,6 +294,54 @@ test("a stored version that the release does not know stands against an older ar
   const status = { status: { storedVersions: ["v1alpha1"] } };
   await client.mergePatch(customResourceDefinitions, { name }, status, { subresource: "status" });
   await installChanged(name, (schema) => schema);
+});
+
+test("people who could not bind their APIs again if RBAC decided are named, and the API server agrees", async () => {
+  await createExport("widgets", "Widget");
+  const template = { namespace: "default", name: "widgets" };
+  await client.create<DynamicObject>(apiServiceExportTemplates, {
+    apiVersion: `${templateGroup}/v1alpha1`,
+    kind: "APIServiceExportTemplate",
+    metadata: template,
+    spec: { APIServiceSelector: { group: "example.org", resource: "widgets" } },
+  });
+  const lost = async (): Promise<readonly unknown[]> =>
+    listAt(JSON.parse((await audited.check(["-o", "json"])).stdout()), "notes").filter((note) =>
+      String(note).startsWith("Not allowed to bind"),
+    );
+  const complaint = "Not allowed to bind: app cluster cluster-a: widgets.example.org; people: oidc:me.";
+  assert.deepEqual(await lost(), [complaint]);
+  const resource = "apiserviceexporttemplates";
+  const rule = {
+    apiGroups: [templateGroup],
+    resources: [resource],
+    resourceNames: ["widgets"],
+    verbs: ["bind"],
+  };
+  await client.create(clusterRoles, roleObject({ name: "bind-widgets" }, [rule]));
+  const question = { verb: "bind", group: templateGroup, resource, name: template.name };
+  const says = (): Promise<boolean> => isAllowed(client, "oidc:me", question, template.namespace);
+  for (const [type, where, isRight] of [
+    [roleBindings, { namespace: "cluster-a" }, false],
+    [roleBindings, { namespace: template.namespace }, true],
+    [clusterRoleBindings, {}, true],
+  ] as const) {
+    const apiGroup = "rbac.authorization.k8s.io";
+    const made = { ...where, name: "bind-widgets" };
+    await client.create<DynamicObject>(type, {
+      apiVersion: `${apiGroup}/v1`,
+      kind: type.kind,
+      metadata: made,
+      roleRef: { apiGroup, kind: "ClusterRole", name: "bind-widgets" },
+      subjects: [{ apiGroup, kind: "User", name: "oidc:me" }],
+    });
+    await waitFor("the API server to say so", async () => (await says()) === isRight);
+    assert.deepEqual(await lost(), isRight ? [] : [complaint], `${type.plural} ${JSON.stringify(where)}`);
+    await client.delete(type, made);
+    await waitFor("the right to go", async () => !(await says()));
+  }
+  await client.delete(apiServiceExports, { namespace: "cluster-a", name: "widgets.example.org" });
+  await client.delete(apiServiceExportTemplates, template);
 });
 
 test("a tenant whose removal is suggested is called by its names, which are printed as text and cut", async () => {

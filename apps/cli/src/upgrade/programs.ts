@@ -5,6 +5,7 @@ import {
   type DynamicObject,
   keyOf,
   leases,
+  listAt,
   numberAt,
   recordsAt,
   textAt,
@@ -28,6 +29,8 @@ export interface Program {
   readonly version: string;
   readonly wanted: number;
   readonly available: number;
+  /** Command and arguments of its container. */
+  readonly args: readonly string[];
 }
 
 /** The version of the API server. */
@@ -74,10 +77,8 @@ function isServedFromOutside({ part, available }: Program, holder: string | unde
 
 function programOf(deployment: DynamicObject): readonly Program[] {
   const { labels = {} } = deployment.metadata;
-  const images = recordsAt(deployment.spec, "template", "spec", "containers").map(
-    (container) => textAt(container, "image") ?? "",
-  );
-  for (const image of images) {
+  for (const container of recordsAt(deployment.spec, "template", "spec", "containers")) {
+    const image = textAt(container, "image") ?? "";
     const named = imageOf(image);
     const part = partOf(deployment, named);
     if (part === undefined) continue;
@@ -89,6 +90,9 @@ function programOf(deployment: DynamicObject): readonly Program[] {
         version: named.tag ?? labels["app.kubernetes.io/version"] ?? "unknown",
         wanted: numberAt(deployment.spec, "replicas") ?? 1,
         available: numberAt(deployment.status, "availableReplicas") ?? 0,
+        args: [...listAt(container, "command"), ...listAt(container, "args")].filter(
+          (arg) => typeof arg === "string",
+        ),
       },
     ];
   }

@@ -49,8 +49,8 @@ export async function lookAtTenants(
   return findings({ running, against, notes });
 }
 
-/** Names a tenant by its cluster and its person, for an operator who is about to remove it. Both are a stranger's words. */
-function namesText({ metadata }: DynamicObject): string {
+/** Names a tenant by its cluster and its person, as its ClusterBinding has them. Both are a stranger's words. */
+export function namesText({ metadata }: Pick<DynamicObject, "metadata">): string {
   const names = [clusterNameAnnotation, boundByAnnotation].flatMap(
     (key) => displayName(metadata.annotations?.[key]) ?? [],
   );

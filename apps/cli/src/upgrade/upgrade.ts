@@ -19,6 +19,7 @@ import { lookForRotatedBindings } from "./rotated-bindings.ts";
 import { lookForGoKonnector, readBoundApis } from "./take-over-app-cluster.ts";
 import { lookForGoBackend } from "./take-over-control-plane.ts";
 import { lookAtTenants } from "./tenants.ts";
+import { lookAtWhoMayBind } from "./who-may-bind.ts";
 
 /** Flags of `upgrade`. */
 export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
@@ -87,6 +88,7 @@ async function look(reader: ClusterReader, looking: Looking): Promise<Report> {
       await lookAtPackages(reader, looking.release),
       await lookAtTenants(reader, looking),
       await lookAtOffers(reader),
+      await lookAtWhoMayBind(reader, programs),
       await lookForGoBackend(reader, programs, looking.acceptsTakeOver),
       await lookForRotatedBindings(reader),
     );
