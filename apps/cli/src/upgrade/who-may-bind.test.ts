@@ -224,7 +224,7 @@ test("the flags of the backend's Deployment decide by which names people are kno
   assert.deepEqual(peopleRulesOf([program(["--v=2", "--oidc-issuer-url", issuer])]), everyone);
   assert.deepEqual(
     peopleRulesOf([
-      program(["--bind-authorization=rbac", "--oidc-username-claim=email", "--oidc-username-prefix="]),
+      program(["--bind-authorization=rbac", "--oidc-username-claim=email", "--oidc-username-prefix=-"]),
     ]),
     { authorization: "rbac", usernameClaim: "email", usernamePrefix: "", issuer: undefined },
   );

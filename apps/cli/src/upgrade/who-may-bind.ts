@@ -58,10 +58,12 @@ export async function lookAtWhoMayBind(
 /** Reads the flags of the first backend of this implementation; the defaults without a Deployment. */
 export function peopleRulesOf(programs: readonly Program[]): PeopleRules {
   const { args } = programs.find((one) => one.part === "backend" && !isOfGo(one)) ?? { args: [] };
+  const prefix = flagOf(args, "oidc-username-prefix") || "oidc:";
   return {
     authorization: flagOf(args, "bind-authorization") === "rbac" ? "rbac" : "everyone",
     usernameClaim: flagOf(args, "oidc-username-claim") ?? "sub",
-    usernamePrefix: flagOf(args, "oidc-username-prefix") ?? "oidc:",
+    // A dash means none, and an empty text the default.
+    usernamePrefix: prefix === "-" ? "" : prefix,
     issuer: flagOf(args, "oidc-issuer-url"),
   };
 }
