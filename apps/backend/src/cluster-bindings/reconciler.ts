@@ -12,6 +12,7 @@ import {
   findCondition,
   type KubeObject,
   type NewCondition,
+  refOf,
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
@@ -40,7 +41,10 @@ export function createClusterBindingReconcile(
   const { caches, client, clock, credentials } = context;
   return async (key, { signal, logger }) => {
     const binding = caches.bindings.get(key);
-    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
+    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) {
+      withdrawn.forget(refOf(key).namespace ?? "");
+      return undefined;
+    }
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
     await ensureTenantQuota(client, namespace, context.limits, { signal, logger });

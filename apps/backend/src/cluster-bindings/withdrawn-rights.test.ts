@@ -56,6 +56,7 @@ test("withdrawn rights are seen within five minutes, a failed look changes nothi
   assert.equal((await rights.judge(binding(), call))[0]?.reason, "RightsWithdrawn");
   answer = () => Promise.resolve(true);
   rights.forget("tenant");
+  assert.deepEqual(rights.count(), [{ labels: {}, value: 0 }]);
   assert.deepEqual(await rights.judge(binding(told ?? {}), call), [{ type: "Authorized", status: "True" }]);
 });
 
