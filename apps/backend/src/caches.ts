@@ -36,9 +36,7 @@ export function createCaches(
   const common = { client, logger };
   const indexes = { [byNamespace]: namespaceOf };
   return {
-    ...(options.withGrants
-      ? { grants: new Informer<Grant>({ ...common, type: grants, indexes: { [byNamespace]: namespaceOf } }) }
-      : {}),
+    grants: options.withGrants ? new Informer<Grant>({ ...common, type: grants, indexes }) : undefined,
     requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
     exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
     mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),

@@ -98,8 +98,15 @@ export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject):
     description: textAt(schema, "description") ?? "",
     fields: [...describedFields(spec), ...choiceField(spec)],
     permissionClaims: template.spec.permissionClaims ?? [],
-    template: { namespace: template.metadata.namespace ?? "", name: template.metadata.name ?? "" },
+    template: templateRefOf(template),
   };
+}
+
+/** Returns the place of a template. */
+export function templateRefOf({
+  metadata: { namespace = "", name = "" },
+}: Pick<APIServiceExportTemplate, "metadata">): TemplateReference {
+  return { namespace, name };
 }
 
 /** The field of a composite of Crossplane 2 in which everything is that Crossplane adds to its spec. */

@@ -98,3 +98,11 @@ export const mutatingAdmissionPolicyBindings: ResourceType = admission(
   "MutatingAdmissionPolicyBinding",
   "mutatingadmissionpolicybindings",
 );
+/** Questions whether a user may do something; only created, never stored. */
+export const subjectAccessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+};

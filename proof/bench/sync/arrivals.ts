@@ -25,7 +25,7 @@ import { type BenchContext, contentsOf } from "./case.ts";
 /** Case `latency`. */
 export async function measureLatency(context: BenchContext): Promise<void> {
   const { setUp, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ ...setUp });
+  await using fixture = await startBenchFixture(setUp);
   const sample = await probeLatency(fixture, context, sizes.latencyCount);
   for (const [what, times] of Object.entries(sample)) {
     const value = percentiles(times);
@@ -63,7 +63,7 @@ const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 /** Case `burst`. */
 export async function measureBurst(context: BenchContext): Promise<void> {
   const { setUp, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ ...setUp });
+  await using fixture = await startBenchFixture(setUp);
   await probeLatency(fixture, context, 50);
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await using idleLoop = startIdleLoop();
@@ -137,7 +137,7 @@ const warmUp = 10;
 /** Case `floor`. */
 export async function measureFloor(context: BenchContext): Promise<void> {
   const { setUp, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ ...setUp });
+  await using fixture = await startBenchFixture(setUp);
   // Its work is done by hand here.
   await fixture.agent.stop();
   const consumer = fixture.consumer.cluster.client;

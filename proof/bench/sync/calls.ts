@@ -7,7 +7,7 @@ import { type BenchContext, contentsOf } from "./case.ts";
 /** Case `calls`. */
 export async function measureCalls(context: BenchContext): Promise<void> {
   const { setUp, sizes, say, report } = context;
-  await using fixture = await startBenchFixture({ ...setUp });
+  await using fixture = await startBenchFixture(setUp);
   await using claims = await Claims.watch(fixture, { contents: contentsOf(context) });
   await claims.canary();
   // Keeps the deletions below from tripping an agent's guard against mass deletion.

@@ -39,7 +39,7 @@ export async function measureForeignSecrets(
 /** Few claims, but large ones, in a fixture of their own. */
 export async function measureLargeClaims(context: BenchContext): Promise<void> {
   const { setUp, sizes, random } = context;
-  await using fixture = await startBenchFixture({ ...setUp });
+  await using fixture = await startBenchFixture(setUp);
   const contents = { random, bytes: largeBytes };
   await using claims = await Claims.watch(fixture, { contents, limitMs: sizes.timeoutMs });
   await claims.canary();

@@ -4,7 +4,7 @@ import {
   isRecord,
   namespaces,
   type ObjectRef,
-  type ResourceType,
+  subjectAccessReviews,
 } from "@klutch/kube-core";
 import {
   ApiError,
@@ -25,14 +25,6 @@ export interface AccessQuestion {
   /** Empty: any. */
   readonly name?: string | undefined;
 }
-
-const subjectAccessReviews: ResourceType = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  plural: "subjectaccessreviews",
-  kind: "SubjectAccessReview",
-  namespaced: false,
-};
 
 /** Returns true if the authorizer lets a service account (`system:serviceaccount:…`) do it there; without a namespace everywhere. */
 export async function isAllowed(

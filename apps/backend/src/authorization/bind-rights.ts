@@ -2,31 +2,15 @@
  * Asks the control plane's RBAC whether a person may bind a template: verb `bind` on the APIServiceExportTemplate, by SubjectAccessReview
  * (Kubernetes documentation, Authorization). So `kubectl auth can-i bind apiserviceexporttemplates/NAME --as … --as-group …` says the same.
  */
-import { templateGroup } from "@klutch/api";
+import { apiServiceExportTemplates, type TemplateReference } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
-import { type DynamicObject, recordAt, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, subjectAccessReviews } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
 import type { User } from "./user-claims.ts";
 
-/** A template by its place. */
-export interface TemplateRef {
-  readonly namespace?: string | undefined;
-  readonly name: string;
-}
-
 /** Asks about one person and one template. */
-export type MayBind = (user: User, template: TemplateRef, signal: AbortSignal) => Promise<boolean>;
+export type MayBind = (user: User, template: TemplateReference, signal: AbortSignal) => Promise<boolean>;
 
-/** Name of the verb. */
-export const bindVerb = "bind";
-
-const subjectAccessReviews: ResourceType = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  plural: "subjectaccessreviews",
-  kind: "SubjectAccessReview",
-  namespaced: false,
-};
 /** An answer holds this long, so that a page that is loaded again asks nothing. */
 const rememberedMs = 10_000;
 const mostRemembered = 10_000;
@@ -49,7 +33,7 @@ export interface MayBindOptions {
 /** Creates the question. It rejects with a `UserError` 503 if the API server does not answer: no answer is a no. */
 export function createMayBind({ client, clock, ...options }: MayBindOptions): MayBind {
   const answers = new Map<string, Answer>();
-  const ask = async (user: User, template: TemplateRef): Promise<boolean> => {
+  const ask = async (user: User, template: TemplateReference): Promise<boolean> => {
     const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMs);
     try {
       const review = await client.create<DynamicObject>(subjectAccessReviews, reviewOf(user, template), {
@@ -86,7 +70,8 @@ export function createMayBind({ client, clock, ...options }: MayBindOptions): Ma
   };
 }
 
-function reviewOf({ user, groups }: User, { namespace, name }: TemplateRef): DynamicObject {
+function reviewOf({ user, groups }: User, { namespace, name }: TemplateReference): DynamicObject {
+  const { group, plural: resource } = apiServiceExportTemplates;
   return {
     apiVersion: "authorization.k8s.io/v1",
     kind: subjectAccessReviews.kind,
@@ -95,13 +80,7 @@ function reviewOf({ user, groups }: User, { namespace, name }: TemplateRef): Dyn
       user,
       // As for everybody who logs in to the API server itself.
       groups: [...groups, "system:authenticated"],
-      resourceAttributes: {
-        verb: bindVerb,
-        group: templateGroup,
-        resource: "apiserviceexporttemplates",
-        name,
-        ...(namespace === undefined ? {} : { namespace }),
-      },
+      resourceAttributes: { verb: "bind", group, resource, namespace, name },
     },
   };
 }

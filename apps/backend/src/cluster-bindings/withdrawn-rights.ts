@@ -6,6 +6,7 @@ import type { ClusterBinding } from "@klutch/api";
 import { falseCondition, findCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import type { Logger, Sample } from "@klutch/telemetry";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { templateRefOf } from "../offered-api.ts";
 
 const recheckMs = 300_000;
 const authorized = "Authorized";
@@ -75,8 +76,7 @@ export class WithdrawnRights {
       const template = exportTemplates.template(api.group, api.resource);
       // One that is no longer offered has words of its own.
       if (template === undefined) continue;
-      const { namespace: place = "", name = "" } = template.metadata;
-      if (!(await isGranted(namespace, { ...api, template: { namespace: place, name } }, signal)))
+      if (!(await isGranted(namespace, { ...api, template: templateRefOf(template) }, signal)))
         names.push(metadata.name ?? "");
     }
     return names.toSorted();

@@ -8,11 +8,12 @@ import {
   rejectedClaims,
   type RequestedResource,
 } from "@klutch/api";
-import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
+import { falseCondition, keyOfRef, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
+import { templateRefOf } from "../offered-api.ts";
 import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
@@ -107,13 +108,13 @@ async function exportOne(
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   if (context.isGranted !== undefined) {
-    const { namespace: place = "", name: called = "" } = template.metadata;
     const { group = "" } = resource;
-    const asked = { group, resource: resource.resource, template: { namespace: place, name: called } };
+    const ref = templateRefOf(template);
+    const asked = { group, resource: resource.resource, template: ref };
     if (!(await context.isGranted(namespace, asked, signal)))
       return notReady(
         "NotAllowed",
-        `no one with the right to bind ${name} has bound it for this app cluster: log in with kubectl bind as a person who has the verb bind on APIServiceExportTemplate ${place}/${called}`,
+        `no one with the right to bind ${name} has bound it for this app cluster: log in with kubectl bind as a person who has the verb bind on APIServiceExportTemplate ${keyOfRef(ref)}`,
       );
   }
   const types = exportTemplates.serviceTypes(resource.group ?? "");
