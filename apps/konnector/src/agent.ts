@@ -3,7 +3,7 @@
  * a standby does without (proof/bench/RESULTS.md, Memory).
  */
 import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
-import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
+import { type ClusterConfig, isForbidden, isNotFound, type KubeClient, type ListOptions } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
@@ -52,7 +52,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
 export async function createAgent(options: CreateAgentOptions, signal: AbortSignal): Promise<Agent> {
   const { config, connection, pool, runtime } = options;
   const { client } = connection;
-  const bindingType = await bindingResource(client, runtime, config.installCrd, signal);
+  const bindingType = await bindingResource(client, runtime, config, signal);
   const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
   const { controlPlane } = config;
   if (controlPlane === undefined) {
@@ -77,13 +77,14 @@ export async function createAgent(options: CreateAgentOptions, signal: AbortSign
 }
 
 /**
- * The resource of the bindings. Its CRD is created when it is absent and installing is wanted; without the right to, it must be there.
- * One of version 1.5 or older is cluster-scoped, which cannot be changed, and works as it is. Throws `KindTooNewError` for that of a newer release.
+ * The resource of the bindings. Its CRD is created when it is absent and installing is wanted; without the right to read it, bindings must be
+ * served already. One of version 1.5 or older is cluster-scoped, which cannot be changed, and works as it is. Throws `KindTooNewError` for that
+ * of a newer release, and the refusal when bindings cannot be listed either: an API server takes a moment to know new rights, so the agent tries again.
  */
 async function bindingResource(
   client: KubeClient,
   { logger, clock }: RuntimeDependencies,
-  install: boolean,
+  { installCrd: install, controlPlane }: AgentPartOptions["config"],
   signal: AbortSignal,
 ): Promise<ResourceType> {
   const { name } = apiServiceBindingCrd.metadata;
@@ -103,8 +104,19 @@ async function bindingResource(
     const isClusterScoped = isRecord(crd?.spec) && crd.spec["scope"] === "Cluster";
     return { ...apiServiceBindings, namespaced: !isClusterScoped };
   } catch (error) {
-    if (!isForbidden(error)) throw error;
+    const options = { namespace: controlPlane?.rootNamespace, limit: 1, signal };
+    if (!isForbidden(error) || !(await canList(client, apiServiceBindings, options))) throw error;
     logger.warn("not allowed to read the CustomResourceDefinition of bindings", { name, error });
     return apiServiceBindings;
+  }
+}
+
+async function canList(client: KubeClient, type: ResourceType, options: ListOptions): Promise<boolean> {
+  try {
+    await client.list(type, options);
+    return true;
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return false;
+    throw error;
   }
 }
