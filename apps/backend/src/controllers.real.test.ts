@@ -96,7 +96,7 @@ test("/export names the control plane by a hash, so that its own kubeconfig is r
 test("an API that is not offered makes nothing at all", async () => {
   const before = (await client.list(namespaces)).items.length;
   await assert.rejects(
-    bind(sessionOf("three"), { resource: "unknowns", group: "example.org" }),
+    bind(sessionOf("three"), [{ resource: "unknowns", group: "example.org" }]),
     /is not offered here/,
   );
   assert.equal((await client.list(namespaces)).items.length, before);

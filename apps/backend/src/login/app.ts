@@ -170,12 +170,12 @@ async function answerBind(
   if (answerKey !== undefined && offeredKey !== undefined) {
     url.searchParams.set(
       "offer",
-      await options.confirmation.offer({ ...session, answerKey, offeredKey }, api),
+      await options.confirmation.offer({ ...session, answerKey, offeredKey }, [api]),
     );
   } else {
     if (options.requireConfirmation) throw tooOld();
     const proof = clusterKey === undefined ? undefined : { id: proofId, confirms: false };
-    url.searchParams.set("response", await options.bind({ ...session, proof }, api));
+    url.searchParams.set("response", await options.bind({ ...session, proof }, [api]));
   }
   return context.redirect(url.href, 303);
 }

@@ -1,4 +1,4 @@
-/** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
+/** Binds APIs for a person: makes the tenant's place and answers with what the plugin needs. */
 import { type BindingResponse, crdNameOf, encodeBindingResponse } from "@klutch/api";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import type { OfferedApi } from "../offered-api.ts";
@@ -10,11 +10,11 @@ export interface BindSession extends TenantIdentity {
   readonly sessionId: string;
 }
 
-/** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when the API is not offered. */
-export type Bind = (session: BindSession, api: Api) => Promise<string>;
+/** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when one of the APIs is not offered. */
+export type Bind = (session: BindSession, apis: readonly Api[]) => Promise<string>;
 
-/** Makes the tenant and a credential. Throws `UserError` before anything is made when the person may not bind the API. */
-export type Respond = (session: BindSession, api: Api) => Promise<BindingResponse>;
+/** Makes the tenant and a credential. Throws `UserError` before anything is made when the person may not bind one of the APIs. */
+export type Respond = (session: BindSession, apis: readonly Api[]) => Promise<BindingResponse>;
 
 /** Parts of a bind. */
 export interface BindParts {
@@ -31,15 +31,15 @@ export interface BindParts {
 /** Answers in the query of the redirect, as plugins expect that confirm no login. */
 export function createBind(parts: BindParts): Bind {
   const respond = createRespond(parts);
-  return async (session, api) => encodeBindingResponse(await respond(session, api));
+  return async (session, apis) => encodeBindingResponse(await respond(session, apis));
 }
 
 /** Creates it: checks the right, makes the tenant, writes the record, and makes the credential last. */
 export function createRespond({ offers, record, tenant, credentials, signal }: BindParts): Respond {
-  return async (session, api) => {
-    const offer = await offers.require(session, api);
+  return async (session, apis) => {
+    const allowed = await Promise.all(apis.map((api) => offers.require(session, api)));
     const namespace = await ensureTenant(tenant, session, { signal });
-    await record?.(namespace, session, offer);
+    for (const offer of allowed) await record?.(namespace, session, offer);
     const { kubeconfig } = await credentials.issue(namespace, { signal });
     return {
       kind: "BindingResponse",
@@ -48,19 +48,18 @@ export function createRespond({ offers, record, tenant, credentials, signal }: B
         oauth2CodeGrant: { sid: session.sessionId, id: `${session.issuer}/${session.subject}` },
       },
       kubeconfig: Buffer.from(kubeconfig).toString("base64"),
-      requests: [
-        {
-          apiVersion: "klutch.anynines.com/v1alpha1",
-          kind: "APIServiceExportRequest",
-          metadata: { name: crdNameOf(api) },
-          spec: {
-            resources: [
-              { group: api.group, resource: api.resource, permissionClaims: offer.permissionClaims },
-            ],
-          },
-          status: {},
-        },
-      ],
+      requests: allowed.map((offer) => requestFor(offer)),
     };
+  };
+}
+
+/** The request that the plugin creates for one API. */
+function requestFor({ group, resource, permissionClaims }: OfferedApi): BindingResponse["requests"][number] {
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportRequest",
+    metadata: { name: crdNameOf({ group, resource }) },
+    spec: { resources: [{ group, resource, permissionClaims }] },
+    status: {},
   };
 }

@@ -38,7 +38,7 @@ test("a confirmation is valid for a minute, by the backend's own clock", async (
     issuer: "https://idp.example.org",
     subject: "jane\nhttps://evil.example",
   };
-  const sealed = await confirmation.offer(session, { resource: "databases", group: "example.org" });
+  const sealed = await confirmation.offer(session, [{ resource: "databases", group: "example.org" }]);
   const { ticket, nonce } = await openOffer(key, sealed);
   const challenge = await challenges.seal({ issuedAt: String(now), nonce: "n" }, 600);
   const signature = signText(pem, confirmationText({ ...session, url, challenge, nonce }));

@@ -32,8 +32,8 @@ export interface OfferSession extends Omit<BindSession, "clusterKey" | "proof"> 
 export interface Confirmation {
   /** URL of the confirmation, which is part of the signed text. */
   readonly url: string;
-  /** Returns the sealed offer for an API that was chosen. Makes nothing. */
-  offer(session: OfferSession, api: Api): Promise<string>;
+  /** Returns the sealed offer for the APIs that were chosen. Makes nothing. */
+  offer(session: OfferSession, apis: readonly Api[]): Promise<string>;
   /** Makes what was offered; returns the sealed BindingResponse. */
   complete(request: LoginConfirmation): Promise<string>;
 }
@@ -44,8 +44,9 @@ const challengeMs = 60_000;
 const again = "Start again with kubectl bind.";
 
 /** A login as its ticket holds it. */
-interface Ticket extends OfferSession, Api {
+interface Ticket extends OfferSession {
   readonly nonce: string;
+  readonly apis: readonly Api[];
 }
 
 export function createConfirmation(parts: {
@@ -66,15 +67,15 @@ export function createConfirmation(parts: {
   const { requireAllowed, tenantFor, respond, tickets, challenges, url, clock } = parts;
   return {
     url,
-    async offer(session, api) {
-      await requireAllowed(session, api);
+    async offer(session, apis) {
+      await Promise.all(apis.map((api) => requireAllowed(session, api)));
       const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
       const tenant = tenantFor({ ...session, clusterKey: offeredKey });
       const nonce = randomToken();
       const { redirectUrl, clusterId, clusterName = "" } = session;
       const login = { sessionId, clusterId, redirectUrl, answerKey, offeredKey, issuer, subject };
       const names = { clusterName, displayName: displayName ?? "", ...sealedUser(session) };
-      const ticket = await tickets.seal({ ...login, ...names, ...api, nonce }, ticketSeconds);
+      const ticket = await tickets.seal({ ...login, ...names, ...sealedApis(apis), nonce }, ticketSeconds);
       const person = { issuer, subject, displayName, verifiedEmail };
       return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
     },
@@ -83,9 +84,9 @@ export function createConfirmation(parts: {
       await checkChallenge(challenge);
       if (!verifyText(login.offeredKey, confirmationText({ ...login, url, challenge }), signature))
         throw new UserError(403, "This app cluster's key did not sign the confirmation.", again);
-      const { offeredKey: clusterKey, nonce, resource, group, answerKey } = login;
+      const { offeredKey: clusterKey, nonce, apis, answerKey } = login;
       const proof = { id: nonce, confirms: true };
-      const response = await respond({ ...login, clusterKey, proof }, { resource, group });
+      const response = await respond({ ...login, clusterKey, proof }, apis);
       return sealBinding(answerKey, response);
     },
   };
@@ -105,8 +106,7 @@ export function createConfirmation(parts: {
       issuer: text("issuer"),
       subject: text("subject"),
       nonce: text("nonce"),
-      resource: text("resource"),
-      group: text("group"),
+      apis: openedApis(opened),
       clusterName: text("clusterName") || undefined,
       displayName: text("displayName") || undefined,
       ...openedUser(opened),
@@ -123,4 +123,17 @@ export function createConfirmation(parts: {
         again,
       );
   }
+}
+
+type Sealed = Readonly<Record<string, string>>;
+
+/** A replica of the release before reads the first API only. */
+function sealedApis(apis: readonly Api[]): Sealed {
+  const { resource = "", group = "" } = apis[0] ?? {};
+  return { resource, group, apis: JSON.stringify(apis) };
+}
+
+/** A replica of the release before sealed one API. */
+function openedApis({ apis, resource = "", group = "" }: Sealed): readonly Api[] {
+  return apis === undefined ? [{ resource, group }] : (JSON.parse(apis) as readonly Api[]);
 }

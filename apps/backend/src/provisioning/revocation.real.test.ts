@@ -117,12 +117,12 @@ test("a revoked tenant is refused to its people until the operator allows it, an
     "a third person with the app cluster's key": personOf("third", "abc123", { clusterKey }),
   };
   for (const [who, session] of Object.entries(tries)) {
-    await assert.rejects(bind(session, api), refusal, who);
+    await assert.rejects(bind(session, [api]), refusal, who);
     assert.throws(() => refuseAtLogin(tenant, session), refusal, who);
   }
   assert.equal(await accountOf(namespace), undefined);
   await annotate(namespace, null);
-  await bind(personOf("two", "abc123", { clusterKey }), api);
+  await bind(personOf("two", "abc123", { clusterKey }), [api]);
   await waitFor("the end of the condition", async () => (await healthOf(namespace)).startsWith("True"));
 });
 
@@ -137,7 +137,7 @@ test("a revocation shuts out no one else", async () => {
     "the same person in an app cluster that was bound before": personOf("four", "other1"),
   };
   for (const [who, session] of Object.entries(tries)) {
-    await bind(session, api);
+    await bind(session, [api]);
     assert.doesNotThrow(() => refuseAtLogin(tenant, session), who);
   }
   assert.match(await healthOf(other), /^True/);
@@ -155,7 +155,7 @@ test("a tenant cannot allow itself, with whatever it still holds", async () => {
   await own.mergePatch(clusterBindings, ref, { status, ...patch }, { subresource: "status" });
   await client.delete(serviceAccounts, { namespace, name: binderName });
   await waitFor("a reconcile", async () => (await healthOf(namespace)).includes("AccountMissing"));
-  await assert.rejects(bind(personOf("six"), api), isRefusal(/revoked/));
+  await assert.rejects(bind(personOf("six"), [api]), isRefusal(/revoked/));
 });
 
 test("the log says that a renewal was refused because the tenant is revoked", async () => {

@@ -39,7 +39,7 @@ async function bindAs(
   clusterId = "abc123",
 ): Promise<{ readonly namespace: string; readonly kubeconfig: string }> {
   const session = { ...sessionOf(subject), clusterId, ...names };
-  const answer = await bind(session, { resource: "databases", group: "example.org" });
+  const answer = await bind(session, [{ resource: "databases", group: "example.org" }]);
   const kubeconfig = Buffer.from(decodeBindingResponse(answer).kubeconfig, "base64").toString();
   return { namespace: parseForeignKubeconfig(kubeconfig).namespace ?? "", kubeconfig };
 }

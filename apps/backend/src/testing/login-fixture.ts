@@ -98,8 +98,8 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
         clock: systemClock,
       }),
       offers: { visible: () => Promise.resolve(options.offers ?? [sampleOffer]) },
-      bind: (session, api) => {
-        bound.push({ session, ...api });
+      bind: (session, apis) => {
+        for (const api of apis) bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);
       },
       confirmation: { url: `${url}/confirm`, offer: () => Promise.reject(new Error("not asked")) },

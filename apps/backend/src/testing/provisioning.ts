@@ -56,7 +56,7 @@ export async function startProvisioning(
   const offers = createAllowedOffers({ exportTemplates, mayBind: undefined, logger: silentLogger, signal });
   const bind = createBind({ offers, tenant, credentials: issuer(3600), signal });
   const bindDatabases: Provisioning["bindDatabases"] = async (subject) => {
-    const answer = await bind(sessionOf(subject), { resource: "databases", group: "example.org" });
+    const answer = await bind(sessionOf(subject), [{ resource: "databases", group: "example.org" }]);
     return Buffer.from(decodeBindingResponse(answer).kubeconfig, "base64").toString();
   };
   return { exportTemplates, tenant, issuer, bind, bindDatabases, signal };
