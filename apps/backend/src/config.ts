@@ -147,7 +147,7 @@ const backendFlags = {
   ...ciFlags,
   "bind-authorization": oneOf(["everyone", "rbac"], {
     help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
-    default: "everyone",
+    default: "rbac",
   }),
   "cookie-signing-key": cookieKey(
     {
