@@ -42,6 +42,6 @@ function clientIds(words: FlagWords): Flag<readonly string[]> {
 
 /** One scope, as RFC 6749 §3.3 has it. */
 function scope(words: FlagWords & { readonly default: string }): Flag<string> {
-  const { read, repeats: _repeats, ...flag } = scopes(words);
-  return { ...flag, read: (given) => read(given)[0] ?? "" };
+  const { repeats: _repeats, ...list } = scopes(words);
+  return { ...list, read: (given) => list.read(given)[0] ?? "" };
 }

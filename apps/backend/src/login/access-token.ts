@@ -79,7 +79,7 @@ function requireAccessToken({ payload, protectedHeader }: JWTVerifyResult<JWTPay
   const { token_use: use, typ: kind } = payload;
   if (use !== undefined && use !== "access") throw wrong(payload, "token_use", `is ${said(use)}, not access`);
   // Keycloak's ID tokens have ID here, and its access tokens Bearer.
-  if (kind !== undefined && String(kind).toLowerCase() !== "bearer")
+  if (kind !== undefined && (typeof kind !== "string" || kind.toLowerCase() !== "bearer"))
     throw wrong(payload, "typ", `is ${said(kind)}, not Bearer: it is no access token`);
   for (const claim of claimsOfPeople)
     if (payload[claim] !== undefined)

@@ -98,6 +98,7 @@ test("a program with a service account binds without a browser, once its tokens 
     `--oidc-issuer-client-secret=${oidcClient.secret}`,
     `--oidc-callback-url=${redirectUri}`,
     `--cookie-signing-key=${Buffer.alloc(32, 7).toString("base64")}`,
+    "--bind-authorization=everyone",
     "--ci-clients=tenant-a",
     "--ci-clients=tenant-b",
   ];
