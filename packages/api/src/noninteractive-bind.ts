@@ -1,5 +1,6 @@
 /** Body of `POST /bind-noninteractive`, by which programs bind APIs without a browser. */
 import { printable } from "@klutch/kube-core";
+import { displayName } from "./display-name.ts";
 import { checkApiName } from "./foreign/api-name.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
 
@@ -7,6 +8,8 @@ import { array, record, text, WireError } from "./wire-fields.ts";
 export interface NoninteractiveBind {
   /** Name that the caller chose for the app cluster. It has no `#`, which would end it in an annotation. */
   readonly clusterId: string;
+  /** Name of the app cluster for people. The CLI of a9s sends none. */
+  readonly clusterName: string | undefined;
   /** Each API once, in the order of the request. Their names are well-formed; whether they are offered is not checked. */
   readonly apis: readonly { readonly group: string; readonly resource: string }[];
 }
@@ -18,7 +21,8 @@ const clusterIdRule = "must be 1 to 64 letters, digits, dots, - and _";
 /** Ignores unknown fields. Throws `WireError`, whose message names the field, its value and the rule. */
 export function decodeNoninteractiveBind(value: unknown): NoninteractiveBind {
   const root = record(value, "body");
-  return { clusterId: decodeClusterId(root["clusterID"]), apis: decodeApis(root["apis"]) };
+  const clusterId = decodeClusterId(root["clusterID"]);
+  return { clusterId, clusterName: displayName(root["clusterName"]), apis: decodeApis(root["apis"]) };
 }
 
 function decodeClusterId(value: unknown): string {

@@ -285,7 +285,13 @@ test("unknown fields are passed over, and an API that is named twice is bound on
   bound.length = 0;
   assert.equal((await post(await lying.sign(cognito()), body)).status, 200);
   assert.deepEqual(bound[0]?.apis, ["queues.example.org", "databases.example.org"]);
-  assert.equal(bound[0]?.session.clusterId, "My_cluster.eu-1");
+  assert.deepEqual(
+    [bound[0]?.session.clusterId, bound[0]?.session.clusterName],
+    ["My_cluster.eu-1", "My_cluster.eu-1"],
+  );
+  await post(await lying.sign(cognito()), { ...body, clusterName: "CI\u001b[2J\nof team a" });
+  assert.match(bound[1]?.session.clusterName ?? "", /^CI ?.*of team a$/);
+  assert.ok(!/\p{Cc}/u.test(bound[1]?.session.clusterName ?? ""));
 });
 
 test("callers retry what passes and give up on what stays: the statuses say which it is", async () => {

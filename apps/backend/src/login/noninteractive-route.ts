@@ -39,8 +39,8 @@ export function addNoninteractiveRoute(
     try {
       const person = await programOf(parts.program, context);
       ({ client } = person);
-      const { clusterId, apis } = await requestOf(context);
-      const session = { ...person, clusterId, clusterName: clusterId, sessionId: "ci", way: "ci" } as const;
+      const { clusterId, clusterName = clusterId, apis } = await requestOf(context);
+      const session = { ...person, clusterId, clusterName, sessionId: "ci", way: "ci" } as const;
       const response = await respond(session, apis);
       logger.info("a program bound APIs", { client, clusterId, apis: apis.length });
       return answer(context, response);
