@@ -20,6 +20,7 @@ import { startPage } from "./pages/start-page.ts";
 import { styleSheet } from "./pages/styles.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { wishTextOf } from "./wish.ts";
 
 /** Dependencies of the routes. */
 export interface AppOptions {
@@ -105,7 +106,8 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     const proven =
       keys === undefined ? await options.clusterKeyOf?.(query, { sessionId, clusterId }) : undefined;
     const clusterName = displayName(query["n"]);
-    const request = { redirectUrl, sessionId, clusterId, clusterName, ...keys, ...proven };
+    const wish = wishTextOf(query, redirectUrl);
+    const request = { redirectUrl, sessionId, clusterId, clusterName, wish, ...keys, ...proven };
     return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
@@ -190,6 +192,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     version: klutchVersion,
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
+    severalApis: true,
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }
