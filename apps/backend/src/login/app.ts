@@ -11,7 +11,7 @@ import type { Bind } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Confirmation } from "../provisioning/confirmation.ts";
 import { isLoopback } from "../secure-url.ts";
-import { apisOf, firstChoice, isChoosing, searchedChoice } from "./choice-routes.ts";
+import { firstChoice, isChoosing, searchedChoice, submittedChoice } from "./choice-routes.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
 import { errorPage } from "./pages/error-page.ts";
@@ -163,7 +163,10 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
         "Go back, reload the page and choose again.",
       );
     }
-    return answerBind(options, context, session, await apisOf(options, session, form));
+    const chosen = await submittedChoice(options, session, form);
+    if (!("page" in chosen)) return answerBind(options, context, session, chosen);
+    noStore(context);
+    return context.html(chosen.page, chosen.problem.status);
   });
 }
 

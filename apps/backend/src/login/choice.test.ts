@@ -158,13 +158,13 @@ test("an API that is not available now is shown with its reason, and cannot be s
 
 test("markup in names of a template stays text", async () => {
   const page = await logIn("1");
-  assert.match(page.html, /<legend>&lt;b&gt;title&lt;\/b&gt;<\/legend>/);
+  assert.match(page.html, /<legend><h2>&lt;b&gt;title&lt;\/b&gt;<\/h2><\/legend>/);
   assert.doesNotMatch(page.html, /<script|<b>title|"><i>/);
   assert.doesNotMatch(page.html, /style=/);
 });
 
 for (const [what, fields, status, words] of [
-  ["no API", [], 400, /You selected no API.*select at least one API/s],
+  ["no API", [], 400, /role="status"><p>You selected no API\. Select at least one API\./],
   [
     "51 APIs",
     many.map(({ resource, group }) => ["api", `${resource}.${group}`]),
@@ -197,6 +197,7 @@ for (const [what, fields, status, words] of [
     const refused = await send(browser, page, "/bind", fields as readonly (readonly [string, string])[]);
     assert.equal(refused.status, status);
     assert.match(refused.html, words);
+    if (what === "51 APIs") assert.equal(ticked(refused).length, 51, "the selection is kept");
     assert.equal(fixture.bound.length, before);
   });
 }

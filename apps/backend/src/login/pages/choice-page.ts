@@ -96,7 +96,7 @@ function section(
   facts: ReadonlyMap<OfferedApi, GroupedOffer>,
 ): Markup {
   return html`<fieldset>
-    <legend>${title}</legend>
+    <legend><h2>${title}</h2></legend>
     ${service === undefined || service.apis.length < 2 ? "" : whole(page, service, index)}
     <ul class="apis">${offers.map((offer) => card(page, facts.get(offer) ?? { offer, needs: [], usedBy: [] }))}</ul>
   </fieldset>`;
