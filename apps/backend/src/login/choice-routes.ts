@@ -47,7 +47,7 @@ export async function searchedChoice(
   return choicePage({ prettyName, session, offers, unavailable, chosen, services, notes, search });
 }
 
-/** Returns the APIs of the form, or the page again, with what is wrong with the selection. A form of `GET /bind` names one API by two fields. */
+/** Returns the APIs of the form, or the page again, with the problem of the selection. A form of `GET /bind` names one API by two fields. */
 export async function submittedChoice(
   options: ChoiceOptions,
   session: Session,

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { inheritedEnvironment } from "@klutch/engines";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -17,9 +18,9 @@ export function launchChromium(): Promise<Browser> {
 }
 
 function findChromium(): string {
-  const named = process.env["KLUTCH_CHROMIUM"];
+  const named = inheritedEnvironment["KLUTCH_CHROMIUM"];
   const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const folders = (inheritedEnvironment["PATH"] ?? "").split(delimiter);
   const candidates =
     named === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [named];
   for (const path of candidates) {
@@ -37,7 +38,7 @@ function findChromium(): string {
 
 /** Keeps a picture when KLUTCH_SCREENSHOTS names a folder. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env["KLUTCH_SCREENSHOTS"];
+  const folder = inheritedEnvironment["KLUTCH_SCREENSHOTS"];
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 

@@ -46,10 +46,7 @@ export async function answerTogether(
 }
 
 /** Returns, for each API, the claims that need an answer. */
-function showAll(
-  context: CliContext,
-  apis: readonly ClaimingApis[],
-): readonly (readonly OpenClaim[])[] {
+function showAll(context: CliContext, apis: readonly ClaimingApis[]): readonly (readonly OpenClaim[])[] {
   const total = apis.reduce((sum, { claims }) => sum + claims.length, 0);
   context.terminal.say(
     total === 0

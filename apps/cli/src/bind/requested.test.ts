@@ -70,13 +70,13 @@ test("the APIs of a service are known to the provider only: the person sees each
   }
 });
 
-test("an answer with fewer APIs than asked for ends with what is missing, why, and the next command", () => {
+test("an answer with fewer APIs than asked for ends with the missing ones, the cause, and the next command", () => {
   const at = { url: "https://klutch.example.com/export", who: "Example", severalApis: false };
   requireAll(wishFor("as", b), [b, a], at);
   assert.throws(() => requireAll(wishFor("as", b, c), [b], at), {
     code: "Incomplete",
     message:
-      "Bound: bs.x.test. Not bound: as, cs.y.test, because Example binds one API of a login, because its backend is of an earlier release. " +
+      "Bound: bs.x.test. Not bound: as, cs.y.test, because the backend of Example is of an earlier release and binds one API of a login. " +
       "Go on with kubectl bind https://klutch.example.com/export --api as,cs.y.test",
   });
   assert.throws(

@@ -117,7 +117,7 @@ export function requireAll(
   if (missing.length === 0) return;
   const why = severalApis
     ? "they were not selected on the page of the login"
-    : `${who} binds one API of a login, because its backend is of an earlier release`;
+    : `the backend of ${who} is of an earlier release and binds one API of a login`;
   throw new CliError(
     "Incomplete",
     `Bound: ${names.join(", ")}. Not bound: ${missing.join(", ")}, because ${why}. Go on with kubectl bind ${printable(url)} --api ${missing.join(",")}`,

@@ -64,7 +64,7 @@ function form(page: ChoicePage): Markup {
     ${search === "" ? "" : html`<p role="status">${found(shown, search)}</p>`}
     ${shown.map((one, index) => section(page, one, index, facts))}
     <div class="actions"><button type="submit">Bind</button>
-      <span class="soft">Everything that is selected, up to ${mostApisOfLogin} APIs.</span></div>
+      <span class="soft">Up to ${mostApisOfLogin} selected APIs.</span></div>
   </form>`;
 }
 
