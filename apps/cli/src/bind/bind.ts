@@ -1,5 +1,12 @@
-/** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
-import { type BindingResponse, clusterIdOf, type ClusterProof, displayName, printable } from "@klutch/api";
+/** `kubectl bind <url>`: log in to a provider and bind the APIs that the person chooses there. */
+import {
+  type BindingResponse,
+  clusterIdOf,
+  type ClusterProof,
+  crdNameOf,
+  displayName,
+  printable,
+} from "@klutch/api";
 import { bindApis } from "./apis.ts";
 import { clusterSigner, proveCluster } from "./cluster-proof.ts";
 import { confirmedLogin } from "./confirm.ts";
@@ -14,7 +21,7 @@ import type { BindOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
 import { fetchProvider } from "./provider.ts";
 import { refuseControlPlane } from "./refuse-control-plane.ts";
-import { checkRequests } from "./requested.ts";
+import { checkRequests, requireAll } from "./requested.ts";
 import { showBindings } from "./show-bindings.ts";
 
 /** Runs the command. The provider is checked before anything is written anywhere. */
@@ -34,7 +41,7 @@ export async function bind(context: CliContext, url: string, options: BindOption
       `A real run would log in to provider ${printable(provider.prettyName)} (${printable(provider.version)}) at ${provider.loginUrl.origin}.`,
     );
     terminal.say(
-      "After the login it would ask about the API that you choose there. Then it would write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for it.",
+      "After the login it would ask about the APIs that you choose there. Then it would write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for each.",
     );
     terminal.say(
       "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",
@@ -45,7 +52,13 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
   const who = printable(provider.prettyName || url);
   const { timeoutMs, browser, requestTimeoutMs, loginAs } = options;
-  const plugin = { clusterId, clusterName, timeoutMs, browser };
+  const { severalApis = false } = provider;
+  const wish = severalApis ? options.wish : undefined;
+  if (!severalApis && options.wish.kind !== "none")
+    terminal.say(
+      `${who} binds one API of a login, because its backend is of an earlier release. Choose one on the page; run the command again for each other one.`,
+    );
+  const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
   const { confirmUrl } = provider;
   let response: BindingResponse;
   if (confirmUrl === undefined) {
@@ -63,7 +76,12 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
   const backendOrigin = new URL(provider.url).origin;
   await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs, backendOrigin });
-  const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
+  const bindings = await bindApis(context, consumer, remote, response.requests, options, {
+    at: who,
+    wish: options.wish,
+  });
   await rememberLoginWay(context, consumer, bindings, confirmUrl === undefined ? "redirect" : "confirmed");
   await showBindings(context, consumer, bindings, options);
+  const names = response.requests.flatMap(({ spec }) => spec.resources.map(crdNameOf));
+  requireAll(options.wish, names, { url, who, severalApis });
 }
