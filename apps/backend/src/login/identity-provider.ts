@@ -22,6 +22,7 @@ import {
   createAccessTokenVerifier,
 } from "./access-token.ts";
 import { randomToken } from "../sealed-cookie.ts";
+import { deviceFault, type DeviceLogin, pollDeviceCode, requestDeviceCode } from "./device-grant.ts";
 import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
@@ -55,6 +56,11 @@ export interface IdentityProviderOptions {
   readonly keyCooldownMs?: number | undefined;
 }
 
+/** Answer of the identity provider about a login on another device. */
+export type DeviceOutcome =
+  | { readonly kind: "pending" | "slowDown" }
+  | { readonly kind: "approved"; readonly person: Person };
+
 interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
@@ -71,6 +77,7 @@ export class IdentityProvider {
   readonly #keyCooldownMs: number;
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
+  #offersDevice = false;
 
   constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
@@ -81,6 +88,11 @@ export class IdentityProvider {
   /** Reason why logins do not work, for the readiness probe. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** True if its metadata, as far as they are known, have the flow for a login on another device. */
+  get offersDevice(): boolean {
+    return this.#offersDevice;
   }
 
   /**
@@ -102,7 +114,7 @@ export class IdentityProvider {
     const secrets = { state: randomToken(), nonce: randomToken(), verifier: randomPKCECodeVerifier() };
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: this.#config.callbackUrl,
-      scope: ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" "),
+      scope: this.#scope,
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
@@ -134,6 +146,29 @@ export class IdentityProvider {
     }
   }
 
+  /** Asks for a code with which a person logs in on another device. Throws `UserError`. */
+  async beginDevice(): Promise<DeviceLogin> {
+    const { configuration } = await this.#discover();
+    try {
+      return await requestDeviceCode(configuration, this.#scope);
+    } catch (error) {
+      throw isUnavailable(error) ? this.#unusable(error) : error;
+    }
+  }
+
+  /** Asks whether the person has logged in. The ID token is verified as at `finish`; this flow has no nonce. Throws `UserError`. */
+  async pollDevice(deviceCode: string): Promise<DeviceOutcome> {
+    const { configuration, verifyIdToken } = await this.#discover();
+    try {
+      const state = await pollDeviceCode(configuration, deviceCode);
+      if (state.kind !== "approved") return { kind: state.kind };
+      return { kind: "approved", person: await verifyIdToken(state.idToken) };
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translate(error);
+    }
+  }
+
   /** Returns the program that an access token is of; undefined if no program may act here. Throws `UserError`. */
   async program(accessToken: string): Promise<ClientPerson | undefined> {
     const { verifyAccessToken } = await this.#discover();
@@ -143,6 +178,10 @@ export class IdentityProvider {
       if (isUnavailable(error)) throw this.#unusable(error);
       throw translateToken(error);
     }
+  }
+
+  get #scope(): string {
+    return ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" ");
   }
 
   #discover(): Promise<Discovered> {
@@ -172,6 +211,7 @@ export class IdentityProvider {
       const verifyIdToken = createIdTokenVerifier(verifying);
       const verifyAccessToken = ci && createAccessTokenVerifier({ ...verifying, rules: ci });
       this.#problem = undefined;
+      this.#offersDevice = deviceFault(metadata) === undefined;
       return { configuration, verifyIdToken, verifyAccessToken };
     } catch (cause) {
       throw this.#unusable(cause);
