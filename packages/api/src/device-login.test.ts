@@ -65,7 +65,10 @@ const lies: readonly (readonly [object, RegExp])[] = [
   [{ userCode: "x".repeat(65) }, /^userCode: /],
   [{ userCode: "" }, /^userCode: is missing/],
   [{ userCode: 7 }, /^userCode: is missing/],
-  [{ verificationUri: "javascript:alert(1)" }, /^verificationUri: is "javascript:alert\(1\)"; it must be an https/],
+  [
+    { verificationUri: "javascript:alert(1)" },
+    /^verificationUri: is "javascript:alert\(1\)"; it must be an https/,
+  ],
   [{ verificationUri: "http://idp.example.org/device" }, /^verificationUri: /],
   [{ verificationUri: "https://idp.example.org@evil.example/" }, /^verificationUri: /],
   [{ verificationUri: "https://idp.example.org/\u001b[2J" }, /^verificationUri: /],

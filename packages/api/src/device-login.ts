@@ -144,9 +144,7 @@ function isPlainAddress(value: unknown): value is string {
   if (!/^[\x21-\x7e]+$/.test(value) || !URL.canParse(value)) return false;
   const { protocol, hostname, username, password } = new URL(value);
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  return (
-    (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === ""
-  );
+  return (protocol === "https:" || (protocol === "http:" && isLocal)) && username === "" && password === "";
 }
 
 function wishOf(value: string): LoginWish {
