@@ -1,13 +1,19 @@
-/** The device authorization grant at the identity provider (RFC 8628): asks for a code, and asks whether the person has decided. */
+/**
+ * The device authorization grant at the identity provider (RFC 8628): asks for a code, and asks whether the person has decided. It has a public
+ * client of its own, because Dex puts the secret of a confidential one into the address that the person's browser opens.
+ */
 import { decodeDeviceCode, type DeviceCode, deviceGrant, WireError } from "@klutch/api";
 import {
-  type Configuration,
+  allowInsecureRequests,
+  Configuration,
   genericGrantRequest,
   initiateDeviceAuthorization,
+  None,
   ResponseBodyError,
+  type ServerMetadata,
 } from "openid-client";
 import { UserError } from "../errors.ts";
-import { urlFault } from "../secure-url.ts";
+import { isLoopback, urlFault } from "../secure-url.ts";
 import { isUnavailable, reasonOf, saidBy, startAgain } from "./failures.ts";
 
 /** A code for a person, and the secret by which the backend asks about it. */
@@ -30,12 +36,30 @@ const longestDeviceCode = 4_096;
 const askOperator =
   "Log in with a browser instead: leave out --device. The platform operator finds the reason in docs/identity-providers.md.";
 
+/** Returns the public client of this flow at the identity provider. */
+export function deviceClient(metadata: ServerMetadata, clientId: string): Configuration {
+  const configuration = new Configuration(metadata, clientId, undefined, None());
+  configuration.timeout = 10;
+  const issuer = new URL(metadata.issuer);
+  if (issuer.protocol === "http:" && isLoopback(issuer)) allowInsecureRequests(configuration);
+  return configuration;
+}
+
 /** Returns why the identity provider cannot be asked for codes; undefined if it can. */
 export function deviceFault(metadata: Readonly<Record<string, unknown>>): string | undefined {
   const { device_authorization_endpoint: endpoint } = metadata;
   if (typeof endpoint !== "string") return "its metadata have no device_authorization_endpoint";
   const fault = urlFault(endpoint);
   return fault === undefined ? undefined : `the device_authorization_endpoint of its metadata ${fault}`;
+}
+
+/** Returns the refusal of a backend without such a client. */
+export function noDeviceLogins(): UserError {
+  return new UserError(
+    404,
+    "This provider offers no login on another device.",
+    "Log in with a browser instead: leave out --device. The platform operator opens this way with --oidc-device-client-id.",
+  );
 }
 
 /** Requests a code. Rejects with `UserError` for a provider that has none for this backend, and for an answer that is not one. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JWTPayload } from "jose";
 import { body, errorOf, handleOf, offerOf, stage } from "../testing/device-stage.ts";
+import { lyingClientId } from "../testing/lying-identity-provider.ts";
 
 const ends: readonly (readonly [string, number, unknown, number, RegExp])[] = [
   ["says no", 400, { error: "access_denied" }, 403, /was refused at the identity provider/],
@@ -48,6 +49,7 @@ test("after an outage of the identity provider the same handle goes on", async (
 const tokens: readonly (readonly [string, JWTPayload, RegExp])[] = [
   ["of another issuer", { iss: "https://evil.example" }, /iss/],
   ["for another client", { aud: "somebody-else" }, /aud/],
+  ["for the client of logins in a browser", { aud: lyingClientId }, /aud/],
   ["that is over", { iat: 1, exp: 2 }, /exp/],
   ["without a subject", { sub: "" }, /sub/],
   ["of a person with the name of a program", { sub: "client:tenant-a" }, /belongs to programs/],

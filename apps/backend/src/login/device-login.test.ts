@@ -16,8 +16,7 @@ import {
   stage,
   url,
 } from "../testing/device-stage.ts";
-import { lyingDeviceCode } from "../testing/lying-device-flow.ts";
-import { lyingClientId } from "../testing/lying-identity-provider.ts";
+import { lyingDeviceClient, lyingDeviceCode } from "../testing/lying-device-flow.ts";
 import { mariadb, postgresql, widgets } from "../testing/service-offers.ts";
 
 test("a plugin gets words for its person, waits by the interval, and gets an offer that its key confirms", async () => {
@@ -69,10 +68,12 @@ test("a plugin gets words for its person, waits by the interval, and gets an off
     [postgresql.map(crdNameOf).toSorted()],
   );
   assert.equal(bound[0]?.session.clusterName, "prod");
-  // The client is that of the backend, with the scopes of a login in a browser.
-  const [asked] = flow.requests;
-  assert.equal(asked?.form.get("client_id"), lyingClientId);
-  assert.equal(asked?.form.get("scope"), "openid profile email");
+  // A public client, with the scopes of a login in a browser.
+  assert.equal(flow.requests[0]?.form.get("scope"), "openid profile email");
+  for (const { form } of flow.requests) {
+    assert.equal(form.get("client_id"), lyingDeviceClient);
+    assert.ok(!form.toString().includes(clientSecret));
+  }
 });
 
 test("the key of another app cluster confirms nothing, nor does a signature for a redirect", async () => {

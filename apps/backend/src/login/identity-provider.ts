@@ -22,7 +22,14 @@ import {
   createAccessTokenVerifier,
 } from "./access-token.ts";
 import { randomToken } from "../sealed-cookie.ts";
-import { deviceFault, type DeviceLogin, pollDeviceCode, requestDeviceCode } from "./device-grant.ts";
+import {
+  deviceClient,
+  deviceFault,
+  type DeviceLogin,
+  noDeviceLogins,
+  pollDeviceCode,
+  requestDeviceCode,
+} from "./device-grant.ts";
 import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
@@ -46,6 +53,8 @@ export interface OidcConfig {
   readonly extraScopes?: readonly string[] | undefined;
   /** Names of people in the control plane's RBAC. Default: they have none. */
   readonly userRules?: UserRules | undefined;
+  /** Public client of logins on another device. Default: there are none. */
+  readonly deviceClientId?: string | undefined;
   /** Programs that may act without a browser. Default: none. */
   readonly ci?: CiRules | undefined;
 }
@@ -65,6 +74,8 @@ interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier | undefined;
+  /** Client of logins on another device, and the verifier of its ID tokens. */
+  readonly device: { readonly client: Configuration; readonly verify: IdTokenVerifier } | undefined;
 }
 
 const firstRetryMs = 1_000;
@@ -90,7 +101,7 @@ export class IdentityProvider {
     return this.#problem;
   }
 
-  /** True if its metadata, as far as they are known, have the flow for a login on another device. */
+  /** True if this backend has a client for logins on another device, and the metadata, as far as they are known, have that flow. */
   get offersDevice(): boolean {
     return this.#offersDevice;
   }
@@ -148,9 +159,10 @@ export class IdentityProvider {
 
   /** Asks for a code with which a person logs in on another device. Throws `UserError`. */
   async beginDevice(): Promise<DeviceLogin> {
-    const { configuration } = await this.#discover();
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
     try {
-      return await requestDeviceCode(configuration, this.#scope);
+      return await requestDeviceCode(device.client, this.#scope);
     } catch (error) {
       throw isUnavailable(error) ? this.#unusable(error) : error;
     }
@@ -158,11 +170,12 @@ export class IdentityProvider {
 
   /** Asks whether the person has logged in. The ID token is verified as at `finish`; this flow has no nonce. Throws `UserError`. */
   async pollDevice(deviceCode: string): Promise<DeviceOutcome> {
-    const { configuration, verifyIdToken } = await this.#discover();
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
     try {
-      const state = await pollDeviceCode(configuration, deviceCode);
+      const state = await pollDeviceCode(device.client, deviceCode);
       if (state.kind !== "approved") return { kind: state.kind };
-      return { kind: "approved", person: await verifyIdToken(state.idToken) };
+      return { kind: "approved", person: await device.verify(state.idToken) };
     } catch (error) {
       if (isUnavailable(error)) throw this.#unusable(error);
       throw translate(error);
@@ -199,7 +212,7 @@ export class IdentityProvider {
         timeout: 10,
       });
       const metadata = configuration.serverMetadata();
-      const { ci, userRules } = this.#config;
+      const { ci, userRules, deviceClientId } = this.#config;
       const verifying = {
         issuer: metadata.issuer,
         clientId,
@@ -210,9 +223,16 @@ export class IdentityProvider {
       };
       const verifyIdToken = createIdTokenVerifier(verifying);
       const verifyAccessToken = ci && createAccessTokenVerifier({ ...verifying, rules: ci });
+      const device =
+        deviceClientId === undefined
+          ? undefined
+          : {
+              client: deviceClient(metadata, deviceClientId),
+              verify: createIdTokenVerifier({ ...verifying, clientId: deviceClientId }),
+            };
       this.#problem = undefined;
-      this.#offersDevice = deviceFault(metadata) === undefined;
-      return { configuration, verifyIdToken, verifyAccessToken };
+      this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
+      return { configuration, verifyIdToken, verifyAccessToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
     }

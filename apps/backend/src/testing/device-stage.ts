@@ -1,6 +1,14 @@
 /** A backend's routes for logins on another device, at an identity provider that lies. */
 import assert from "node:assert/strict";
-import { type AnswerKey, crdNameOf, type LoginOffer, newAnswerKey, newClusterKey, openOffer, publicKeyOf } from "@klutch/api";
+import {
+  type AnswerKey,
+  crdNameOf,
+  type LoginOffer,
+  newAnswerKey,
+  newClusterKey,
+  openOffer,
+  publicKeyOf,
+} from "@klutch/api";
 import { type Clock, systemClock } from "@klutch/kube";
 import { createLogger, Secret } from "@klutch/telemetry";
 import { Hono } from "hono";
@@ -11,7 +19,7 @@ import type { OfferedApi } from "../offered-api.ts";
 import type { BindSession } from "../provisioning/bind.ts";
 import { createConfirmation } from "../provisioning/confirmation.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import { type LyingDeviceFlow, startLyingDeviceFlow } from "./lying-device-flow.ts";
+import { lyingDeviceClient, type LyingDeviceFlow, startLyingDeviceFlow } from "./lying-device-flow.ts";
 import { lyingClientId } from "./lying-identity-provider.ts";
 import { mariadb, postgresql } from "./service-offers.ts";
 
@@ -94,6 +102,7 @@ export async function stage(stack: AsyncDisposableStack): Promise<Stage> {
         clientSecret: new Secret(clientSecret),
         callbackUrl: "http://127.0.0.1:1/callback",
         authorizeUrl: undefined,
+        deviceClientId: lyingDeviceClient,
         userRules: defaultUserRules,
       };
       const challenges = createSealer("renewal", keys);

@@ -20,6 +20,9 @@ export interface LyingDeviceFlow extends AsyncDisposable {
   refuseCodes(status: number, body: unknown): void;
 }
 
+/** The public client of the flow. */
+export const lyingDeviceClient = "klutch-device";
+
 /** The secret of every login. */
 export const lyingDeviceCode = "a-device-code-that-must-not-leave-the-backend";
 
@@ -56,7 +59,7 @@ export async function startLyingDeviceFlow(): Promise<LyingDeviceFlow> {
     poll: (status, body) => void (state.poll = { status, body }),
     async approve(claims = {}) {
       const { nonce: _, ...honest } = provider.claims("");
-      const idToken = await provider.sign({ ...honest, ...claims });
+      const idToken = await provider.sign({ ...honest, aud: lyingDeviceClient, ...claims });
       state.poll = {
         status: 200,
         body: { access_token: "unused", token_type: "Bearer", id_token: idToken },
