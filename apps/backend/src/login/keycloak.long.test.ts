@@ -2,11 +2,19 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { reservePorts, startKeycloak } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
+import { Secret } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
+import {
+  createRealm,
+  developer,
+  manager,
+  realmDeviceClient,
+  type RealmUser,
+} from "../testing/keycloak-realm.ts";
 import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
 import type { Person } from "../identity.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
+import { IdentityProvider } from "./identity-provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -82,6 +90,48 @@ test("when the signing key was replaced logins work at once, and tokens of the r
   assert.equal((await logIn(developer)).status, 200);
   assert.deepEqual(await verify(await realm.idToken(manager)), personOf(manager));
   await assert.rejects(verify(old), /no applicable key found/);
+});
+
+function deviceProvider(): IdentityProvider {
+  const config = {
+    issuer: realm.issuer,
+    clientId: oidcClient.id,
+    clientSecret: new Secret(oidcClient.secret),
+    callbackUrl: redirectUri,
+    authorizeUrl: undefined,
+    deviceClientId: realmDeviceClient,
+  };
+  return new IdentityProvider(config, systemClock);
+}
+
+test("a code for another device is approved at Keycloak, polled, and used once", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  assert.equal(provider.offersDevice, true);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "pending" });
+  // Before the interval is over.
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "slowDown" });
+  const browser = new TestBrowser();
+  const { username, password } = developer;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  assert.doesNotMatch(consent.url.href, /secret/);
+  const done = await browser.submit(consent, 'name="accept"', { accept: "Yes" });
+  assert.equal(done.status, 200, done.html);
+  await systemClock.sleep(2 * code.interval * 1000);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "approved", person: personOf(developer) });
+  await assert.rejects(provider.pollDevice(deviceCode), /did not accept the login: invalid_grant/);
+});
+
+test("a code that the person denies at Keycloak ends the login", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  const browser = new TestBrowser();
+  const { username, password } = manager;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  await browser.submit(consent, 'name="cancel"', { cancel: "No" });
+  await assert.rejects(provider.pollDevice(deviceCode), /was refused at the identity provider/);
 });
 
 test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {

@@ -79,9 +79,14 @@ export function addressOf(person: DexPerson): string {
   return `${person}@example.com`;
 }
 
-/** Logs in as the person with the code on this page, in a browser of their own; gives back the last page. */
-export async function approveAtDex(page: string, userCode: string, person: DexPerson): Promise<Landed> {
+/** Logs in as the person with the code on this page, in a browser of their own; gives back the page of the password and the last one. */
+export async function approveAtDex(
+  page: string,
+  userCode: string,
+  person: DexPerson,
+): Promise<{ readonly login: Landed; readonly last: Landed }> {
   const browser = new TestBrowser();
-  const form = await browser.submit(await browser.go(page), "user_code", { user_code: userCode });
-  return browser.submit(form, 'name="password"', { login: addressOf(person), password: dexPassword });
+  const login = await browser.submit(await browser.go(page), "user_code", { user_code: userCode });
+  const values = { login: addressOf(person), password: dexPassword };
+  return { login, last: await browser.submit(login, 'name="password"', values) };
 }
