@@ -39,6 +39,8 @@ export interface AppOptions {
   readonly requireConfirmation: boolean;
   /** Returns the id of the control plane, or undefined while it is unknown. */
   readonly controlPlaneId: () => string | undefined;
+  /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
+  readonly deviceUrl?: (() => string | undefined) | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -196,6 +198,7 @@ async function answerBind(
 function bindingProvider(options: AppOptions, context: Context): BindingProvider {
   const authenticatedURL = authorizeUrlOf(options, context);
   const controlPlaneId = options.controlPlaneId();
+  const deviceUrl = options.deviceUrl?.();
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
@@ -204,6 +207,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
     severalApis: true,
+    ...(deviceUrl === undefined ? {} : { deviceUrl }),
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }
