@@ -20,6 +20,7 @@ import {
   createControlPlane,
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
+import { type Audit, createAudit, recordRefusal } from "./audit/audit.ts";
 import { createAllowedOffers } from "./authorization/allowed-offers.ts";
 import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
 import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
@@ -60,6 +61,8 @@ export interface BackendOptions {
   /** Client of the controllers, guarded by the lease. */
   readonly controllerClient: KubeClient;
   readonly logger: Logger;
+  /** Writes the audit log. */
+  readonly auditLogger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
   /** Ends what people asked for. */
@@ -79,6 +82,7 @@ export function createBackend(options: BackendOptions): Backend {
   const { config, client, controllerClient, logger, clock } = options;
   const isRbac = config.bindAuthorization === "rbac";
   const caches = createCaches(client, logger, { withGrants: isRbac });
+  const audit = createAudit({ logger: options.auditLogger, metrics: options.metrics });
   const mayBind = isRbac ? createMayBind({ client, clock }) : undefined;
   showSizes(options.metrics, caches);
   const templates = new Informer<APIServiceExportTemplate>({
@@ -96,7 +100,7 @@ export function createBackend(options: BackendOptions): Backend {
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
   const web = config.servesLogin
-    ? createWeb(options, caches, { exportTemplates, mayBind }, issuer)
+    ? createWeb(options, caches, { exportTemplates, mayBind, audit }, issuer)
     : undefined;
   const context: ControllerContext = {
     client: controllerClient,
@@ -105,6 +109,7 @@ export function createBackend(options: BackendOptions): Backend {
     ...scopes,
     limits: config.limits,
     clock,
+    audit,
     isGranted: mayBind && isGrantedIn(caches, mayBind),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(
@@ -165,7 +170,12 @@ function createWeb(
   {
     exportTemplates,
     mayBind,
-  }: { readonly exportTemplates: ExportTemplates; readonly mayBind: MayBind | undefined },
+    audit,
+  }: {
+    readonly exportTemplates: ExportTemplates;
+    readonly mayBind: MayBind | undefined;
+    readonly audit: Audit;
+  },
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
 ): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
   const { config, client, logger, clock, signal } = options;
@@ -199,11 +209,12 @@ function createWeb(
     prettyName,
     limits: config.limits,
     clock,
+    audit,
   };
-  const offers = createAllowedOffers({ exportTemplates, mayBind, logger, signal });
+  const offers = createAllowedOffers({ exportTemplates, mayBind, signal });
   const record: BindParts["record"] = (namespace, session, offer) =>
     recordGrant({ client, clock }, namespace, session, offer, { signal });
-  const binding = { offers, tenant, credentials, signal, record: mayBind && record };
+  const binding = { offers, tenant, credentials, signal, audit, record: mayBind && record };
   const count = options.metrics.counter(declarations.logins);
   const confirmation = createConfirmation({
     requireAllowed: (person, api) => offers.require(person, api),
@@ -213,6 +224,7 @@ function createWeb(
     challenges: sealer,
     url: besideCallback(config, "confirm"),
     clock,
+    audit,
   });
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
@@ -221,7 +233,9 @@ function createWeb(
     offers,
     secure,
     logger,
-    admit: (session) => refuseAtLogin(tenant, session),
+    admit: (session) =>
+      recordRefusal(audit, { decision: "bind", asker: session }, () => refuseAtLogin(tenant, session)),
+    addressOf: gate.addressOf,
     bind: counted(createBind(binding), count.labels({ way: "redirect" })),
     confirmation,
     requireConfirmation: config.requireConfirmedLogin,
@@ -234,7 +248,7 @@ function createWeb(
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf: createClusterKeyOf({ sealer, url }),
     extend: (routes) => {
-      addRenewalRoutes(routes, { renewal, gate, logger });
+      addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
     },
   });

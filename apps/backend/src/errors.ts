@@ -4,16 +4,30 @@ export class UserError extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 502 | 503;
   /** Next step for the person. */
   readonly advice: string;
+  /** One word for records. Default: one that follows from the status. */
+  readonly reason: string;
 
   constructor(
     status: UserError["status"],
     message: string,
     advice: string,
-    options?: { readonly cause?: unknown },
+    options: { readonly cause?: unknown; readonly reason?: string | undefined } = {},
   ) {
     super(message, options);
     this.name = "UserError";
     this.status = status;
     this.advice = advice;
+    this.reason = options.reason ?? reasons[status];
   }
 }
+
+const reasons: Readonly<Record<UserError["status"], string>> = {
+  400: "BadRequest",
+  401: "LoginNotValid",
+  403: "NotAllowed",
+  404: "NotFound",
+  409: "Conflict",
+  429: "TooMany",
+  502: "Unavailable",
+  503: "Unavailable",
+};

@@ -1,6 +1,5 @@
 /** The APIs that a person may bind: the offered ones for which the control plane's RBAC gives them the right. */
 import { crdNameOf } from "@klutch/api";
-import type { Logger } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import type { ExportTemplates } from "../export-templates.ts";
 import type { Person } from "../identity.ts";
@@ -26,10 +25,9 @@ export interface AllowedOffers {
 export function createAllowedOffers(parts: {
   readonly exportTemplates: Pick<ExportTemplates, "list" | "find">;
   readonly mayBind: MayBind | undefined;
-  readonly logger: Logger;
   readonly signal: AbortSignal;
 }): AllowedOffers {
-  const { exportTemplates, mayBind, logger, signal } = parts;
+  const { exportTemplates, mayBind, signal } = parts;
   return {
     async visible(person) {
       const offers = exportTemplates.list();
@@ -44,11 +42,6 @@ export function createAllowedOffers(parts: {
       const user = userOf(person);
       if (await mayBind(user, offer.template, signal)) return offer;
       const { namespace, name } = offer.template;
-      logger.info("a bind was refused", {
-        user: user.user,
-        api: crdNameOf(api),
-        template: `${namespace}/${name}`,
-      });
       throw new UserError(
         403,
         `${user.user} may not bind ${crdNameOf(api)}.`,
@@ -62,7 +55,9 @@ export function createAllowedOffers(parts: {
 function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api): OfferedApi {
   const offer = exportTemplates.find(api.group, api.resource);
   if (offer !== undefined) return offer;
-  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.");
+  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.", {
+    reason: "NotOffered",
+  });
 }
 
 /** Logins that a backend of an earlier release sealed have no user name. */

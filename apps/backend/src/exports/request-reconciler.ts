@@ -16,6 +16,7 @@ import { isOverLimit } from "../limits.ts";
 import { templateRefOf } from "../offered-api.ts";
 import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
+import { recordAnswer } from "./request-records.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** Maximum time that a request waits for a CRD or template. */
@@ -43,6 +44,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
     const failed = problem !== undefined && (refusal !== undefined || ageMs > failAfterMs);
     const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
     const conditions = setConditions(request.status?.conditions, [condition], clock.now());
+    recordAnswer(context, request, condition);
     const terminalMessage = failed ? problem.message : undefined;
     await ensureStatus(
       client,

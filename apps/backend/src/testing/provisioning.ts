@@ -4,7 +4,6 @@ import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/
 import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
 import { Informer } from "@klutch/kube-runtime";
 import type { TestCluster } from "@klutch/kube-testing";
-import { silentLogger } from "@klutch/telemetry";
 import { createAllowedOffers } from "../authorization/allowed-offers.ts";
 import { ExportTemplates } from "../export-templates.ts";
 import { defaultLimits } from "../limits.ts";
@@ -53,7 +52,7 @@ export async function startProvisioning(
     limits: defaultLimits,
     clock,
   };
-  const offers = createAllowedOffers({ exportTemplates, mayBind: undefined, logger: silentLogger, signal });
+  const offers = createAllowedOffers({ exportTemplates, mayBind: undefined, signal });
   const bind = createBind({ offers, tenant, credentials: issuer(3600), signal });
   const bindDatabases: Provisioning["bindDatabases"] = async (subject) => {
     const answer = await bind(sessionOf(subject), [{ resource: "databases", group: "example.org" }]);

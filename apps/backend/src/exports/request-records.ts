@@ -1,0 +1,74 @@
+/** Records what an app cluster got by a request: APIs, and the permission claims that its side accepted. */
+import {
+  appClusterBindingAnnotation,
+  type APIServiceExportRequest,
+  crdNameOf,
+  type RequestedResource,
+} from "@klutch/api";
+import { findCondition, type NewCondition } from "@klutch/kube-core";
+import type { ControllerContext } from "../controller-context.ts";
+
+/** Reasons that refuse access. Others say that something is missing, and are no decision about it. */
+const refusals: readonly string[] = ["NotAllowed", "Revoked", "TooManyRequests"];
+
+/**
+ * Records the answer once, before the request's status shows it: a backend that ends in between records it again, and none is lost.
+ * `answer` is the condition that the status gets.
+ */
+export function recordAnswer(
+  { audit, caches, exportTemplates }: ControllerContext,
+  { metadata, spec, status }: APIServiceExportRequest,
+  answer: NewCondition,
+): void {
+  const before = findCondition(status?.conditions, answer.type);
+  if (before?.status === answer.status && before.reason === (answer.reason ?? "")) return;
+  const tenant = metadata.namespace ?? "";
+  const isOperators =
+    caches.namespaces.get(tenant)?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined;
+  const subject = {
+    tenant,
+    apis: spec.resources,
+    way: isOperators ? "operator" : "controller",
+  } as const;
+  if (answer.status === "True") {
+    audit.record({ ...subject, decision: "export", allowed: true, reason: "Exported" });
+    const accepted = spec.resources.flatMap(
+      (resource) => acceptedClaims({ exportTemplates }, resource) ?? [],
+    );
+    if (spec.resources.some(({ permissionClaims }) => permissionClaims !== undefined)) {
+      const permissionClaims = [...new Set(accepted)];
+      audit.record({
+        ...subject,
+        decision: "acceptClaims",
+        allowed: true,
+        reason: accepted.length === 0 ? "NoneAccepted" : "Accepted",
+        permissionClaims,
+      });
+    }
+    return;
+  }
+  const { reason = "", message } = answer;
+  if (refusals.includes(reason))
+    audit.record({ ...subject, decision: "export", allowed: false, reason, detail: message });
+}
+
+/** Returns the resources of the permission claims that the request accepts and the template has; undefined if it says nothing of claims. */
+export function acceptedClaims(
+  { exportTemplates }: Pick<ControllerContext, "exportTemplates">,
+  { group = "", resource, permissionClaims }: RequestedResource,
+): readonly string[] | undefined {
+  if (permissionClaims === undefined) return undefined;
+  const claims = exportTemplates.template(group, resource)?.spec.permissionClaims ?? [];
+  const offered = new Set(claims.map(claimName));
+  return [...new Set(permissionClaims.map(claimName))].filter((name) => offered.has(name)).toSorted();
+}
+
+function claimName({
+  group = "",
+  resource,
+}: {
+  readonly group?: string | undefined;
+  readonly resource: string;
+}): string {
+  return crdNameOf({ group, resource });
+}
