@@ -28,8 +28,7 @@ export interface Caches {
   readonly namespaces: Informer<KubeObject>;
   /** Service accounts of app clusters, metadata only. */
   readonly accounts: Informer<KubeObject>;
-  /** Undefined where everyone who can log in may bind everything. */
-  readonly grants?: Informer<Grant> | undefined;
+  readonly grants: Informer<Grant>;
 }
 
 /** Shared by all controllers. */

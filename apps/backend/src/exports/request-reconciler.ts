@@ -12,11 +12,13 @@ import { falseCondition, keyOfRef, type NewCondition, setConditions, trueConditi
 import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
+import { grantsFor } from "../authorization/grants.ts";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { isOverLimit } from "../limits.ts";
 import { templateRefOf } from "../offered-api.ts";
 import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
-import { recordAnswer } from "./request-records.ts";
+import { recordAnswer, rememberClaims } from "./request-records.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** Maximum time that a request waits for a CRD or template. */
@@ -45,6 +47,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
     const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
     const conditions = setConditions(request.status?.conditions, [condition], clock.now());
     recordAnswer(context, request, condition);
+    if (phase === "Succeeded") await rememberClaims(context, request, { signal });
     const terminalMessage = failed ? problem.message : undefined;
     await ensureStatus(
       client,
@@ -105,8 +108,18 @@ async function exportOne(
     const live = await client.get<APIServiceExport>(apiServiceExports, { namespace, name }, { signal });
     await ensureAnswers(client, live, rejected, { signal });
   };
-  if (caches.exports.get(`${namespace}/${name}`) !== undefined)
+  const present = caches.exports.get(`${namespace}/${name}`);
+  if (present !== undefined) {
+    if (
+      isRevokedExport(present) &&
+      grantsFor(caches.grants.byIndex(byNamespace, namespace), resource).length === 0
+    )
+      return notReady(
+        "Revoked",
+        `the platform operator revoked the access of this app cluster to ${name}: log in with kubectl bind as a person who may bind it`,
+      );
     return template === undefined ? undefined : answer();
+  }
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   if (context.isGranted !== undefined) {

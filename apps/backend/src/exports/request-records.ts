@@ -3,10 +3,14 @@ import {
   appClusterBindingAnnotation,
   type APIServiceExportRequest,
   crdNameOf,
+  type Grant,
+  grants,
   type RequestedResource,
 } from "@klutch/api";
-import { findCondition, type NewCondition } from "@klutch/kube-core";
-import type { ControllerContext } from "../controller-context.ts";
+import { findCondition, jsonEqual, type NewCondition } from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
+import { grantsFor } from "../authorization/grants.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** Reasons that refuse access. Others say that something is missing, and are no decision about it. */
 const refusals: readonly string[] = ["NotAllowed", "Revoked", "TooManyRequests"];
@@ -50,6 +54,32 @@ export function recordAnswer(
   const { reason = "", message } = answer;
   if (refusals.includes(reason))
     audit.record({ ...subject, decision: "export", allowed: false, reason, detail: message });
+}
+
+/** Notes the accepted claims on the Grant of the person who bound the API last: their plugin answers. */
+export async function rememberClaims(
+  { client, caches, exportTemplates }: ControllerContext,
+  { metadata, spec }: APIServiceExportRequest,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const { namespace = "" } = metadata;
+  for (const resource of spec.resources) {
+    const permissionClaims = acceptedClaims({ exportTemplates }, resource);
+    const [last] = grantsFor(caches.grants.byIndex(byNamespace, namespace), resource).toSorted(lastFirst);
+    if (permissionClaims === undefined || last === undefined) continue;
+    if (jsonEqual(last.spec.permissionClaims, permissionClaims)) continue;
+    const ref = { namespace, name: last.metadata.name ?? "" };
+    try {
+      await client.mergePatch(grants, ref, { spec: { permissionClaims } }, options);
+    } catch (error) {
+      // Deleted meanwhile.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+function lastFirst({ spec: one }: Grant, { spec: other }: Grant): number {
+  return one.boundAt < other.boundAt ? 1 : -1;
 }
 
 /** Returns the resources of the permission claims that the request accepts and the template has; undefined if it says nothing of claims. */
