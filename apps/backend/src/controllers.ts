@@ -8,7 +8,7 @@ import {
 import { keyOf, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { createGrantReconcile } from "./authorization/grant-reconciler.ts";
+import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
 import { isRevokedExport } from "./authorization/revoked-exports.ts";
 import { Heartbeats } from "./cluster-bindings/heartbeats.ts";

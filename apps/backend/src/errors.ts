@@ -5,23 +5,23 @@ export class UserError extends Error {
   /** Next step for the person. */
   readonly advice: string;
   /** One word for records. Default: one that follows from the status. */
-  readonly reason: string;
+  readonly outcome: string;
 
   constructor(
     status: UserError["status"],
     message: string,
     advice: string,
-    options: { readonly cause?: unknown; readonly reason?: string | undefined } = {},
+    options: { readonly cause?: unknown; readonly outcome?: string | undefined } = {},
   ) {
     super(message, options);
     this.name = "UserError";
     this.status = status;
     this.advice = advice;
-    this.reason = options.reason ?? reasons[status];
+    this.outcome = options.outcome ?? outcomes[status];
   }
 }
 
-const reasons: Readonly<Record<UserError["status"], string>> = {
+const outcomes: Readonly<Record<UserError["status"], string>> = {
   400: "BadRequest",
   401: "LoginNotValid",
   403: "NotAllowed",

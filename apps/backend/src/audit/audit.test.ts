@@ -30,7 +30,7 @@ const asker = {
 test("a record has the fields of docs/reference/audit.md, and is counted", async () => {
   const { audit, lines, text } = recording();
   const apis = [{ group: "example.org", resource: "databases" }, { resource: "secrets" }];
-  audit.record({ decision: "bind", allowed: true, reason: "Allowed", asker, tenant: "cluster-a", apis });
+  audit.record({ decision: "bind", allowed: true, outcome: "Allowed", asker, tenant: "cluster-a", apis });
   const [{ time, ...line } = {}] = lines;
   assert.match(String(time), /^\d{4}-/);
   assert.deepEqual(line, {
@@ -53,7 +53,7 @@ test("a record has the fields of docs/reference/audit.md, and is counted", async
 test("a session brings nothing into a record but the named fields", () => {
   const { audit, lines } = recording();
   const session = { ...asker, csrf: "canary-1", proof: { id: "canary-2" }, offeredKey: "canary-3" };
-  audit.record({ decision: "bind", allowed: true, reason: "Allowed", asker: session });
+  audit.record({ decision: "bind", allowed: true, outcome: "Allowed", asker: session });
   assert.doesNotMatch(JSON.stringify(lines), /canary/);
 });
 
@@ -64,7 +64,7 @@ test("texts that people choose stay on one line, are printable and bounded", () 
   audit.record({
     decision: "bind",
     allowed: false,
-    reason: "NotAllowed",
+    outcome: "NotAllowed",
     detail: evil,
     asker: { ...asker, subject: evil, user: evil, issuer: evil, clusterName: evil, address: evil },
     tenant: evil,
@@ -84,7 +84,7 @@ test("a refusal is recorded with its word and goes on; of another error only tha
       recordRefusal(audit, { decision: "bind", asker }, () => Promise.reject(error)),
       error,
     );
-  await refuse(new UserError(403, "ann may not bind it.", "Ask.", { reason: "TenantRevoked" }));
+  await refuse(new UserError(403, "ann may not bind it.", "Ask.", { outcome: "TenantRevoked" }));
   await refuse(new UserError(409, "Another request was faster.", "Try again."));
   await refuse(new Error("request failed: Authorization: Bearer canary"));
   assert.deepEqual(

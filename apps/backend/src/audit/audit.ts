@@ -33,8 +33,8 @@ export interface Asker extends Partial<Identity> {
 export interface AuditRecord {
   readonly decision: Decision;
   readonly allowed: boolean;
-  /** One word in UpperCamelCase, for programs. */
-  readonly reason: string;
+  /** One word in UpperCamelCase, for programs; the field `reason` of the line. */
+  readonly outcome: string;
   /** The words that the person got, for people. */
   readonly detail?: string | undefined;
   readonly asker?: Asker | undefined;
@@ -75,11 +75,11 @@ export function createAudit(parts: { readonly logger: Logger; readonly metrics: 
 
 /** Returns the fields of the line. Absent values have no field. */
 export function lineOf(record: AuditRecord): Readonly<Record<string, unknown>> {
-  const { decision, allowed, reason, detail, asker, tenant, apis = [], permissionClaims = [] } = record;
+  const { decision, allowed, outcome, detail, asker, tenant, apis = [], permissionClaims = [] } = record;
   return present({
     decision,
     allowed,
-    reason,
+    reason: outcome,
     detail: detail && plainText(detail, longestDetail),
     person: asker && personOf(asker),
     tenant: tenant && name(tenant),
@@ -94,7 +94,7 @@ export function lineOf(record: AuditRecord): Readonly<Record<string, unknown>> {
 /** Runs the call. Its refusal, and a failure that ends it without a yes, is recorded and thrown on. */
 export async function recordRefusal<T>(
   audit: Audit,
-  subject: Omit<AuditRecord, "allowed" | "reason" | "detail">,
+  subject: Omit<AuditRecord, "allowed" | "outcome" | "detail">,
   call: () => T | Promise<T>,
 ): Promise<T> {
   try {
@@ -106,10 +106,10 @@ export async function recordRefusal<T>(
 }
 
 /** Only the words of a `UserError` are for others: those of another error may hold anything. */
-function whyNot(error: unknown): Pick<AuditRecord, "reason" | "detail"> {
+function whyNot(error: unknown): Pick<AuditRecord, "outcome" | "detail"> {
   return error instanceof UserError
-    ? { reason: error.reason, detail: error.message }
-    : { reason: "Failed", detail: "The backend failed; its log says why." };
+    ? { outcome: error.outcome, detail: error.message }
+    : { outcome: "Failed", detail: "The backend failed; its log says why." };
 }
 
 function personOf({ issuer, subject, user }: Asker): Readonly<Record<string, unknown>> | undefined {

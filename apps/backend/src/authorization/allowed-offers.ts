@@ -56,7 +56,7 @@ function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api
   const offer = exportTemplates.find(api.group, api.resource);
   if (offer !== undefined) return offer;
   throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.", {
-    reason: "NotOffered",
+    outcome: "NotOffered",
   });
 }
 

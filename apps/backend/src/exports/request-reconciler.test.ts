@@ -31,7 +31,7 @@ test("a request that was answered keeps its place, also before one of the same s
   };
   const reconcile = createExportRequestReconcile({
     client,
-    caches: { requests },
+    caches: { requests, namespaces: { get: () => undefined } },
     clock,
     audit: silentAudit,
     limits: { requestsPerCluster: 1 },

@@ -35,7 +35,7 @@ export function recordAnswer(
     way: isOperators ? "operator" : "controller",
   } as const;
   if (answer.status === "True") {
-    audit.record({ ...subject, decision: "export", allowed: true, reason: "Exported" });
+    audit.record({ ...subject, decision: "export", allowed: true, outcome: "Exported" });
     const accepted = spec.resources.flatMap(
       (resource) => acceptedClaims({ exportTemplates }, resource) ?? [],
     );
@@ -45,7 +45,7 @@ export function recordAnswer(
         ...subject,
         decision: "acceptClaims",
         allowed: true,
-        reason: accepted.length === 0 ? "NoneAccepted" : "Accepted",
+        outcome: accepted.length === 0 ? "NoneAccepted" : "Accepted",
         permissionClaims,
       });
     }
@@ -53,7 +53,7 @@ export function recordAnswer(
   }
   const { reason = "", message } = answer;
   if (refusals.includes(reason))
-    audit.record({ ...subject, decision: "export", allowed: false, reason, detail: message });
+    audit.record({ ...subject, decision: "export", allowed: false, outcome: reason, detail: message });
 }
 
 /** Notes the accepted claims on the Grant of the person who bound the API last: their plugin answers. */

@@ -40,8 +40,8 @@ export function addRenewalRoutes(
       request === undefined
         ? ({ kind: "refused", why: "malformed" } as const)
         : await recordRefusal(audit, subject, () => renewal.renew(request));
-    const reason = outcome.kind === "renewed" ? "Renewed" : reasonOf(outcome.why);
-    audit.record({ ...subject, allowed: outcome.kind === "renewed", reason });
+    const word = outcome.kind === "renewed" ? "Renewed" : wordOf(outcome.why);
+    audit.record({ ...subject, allowed: outcome.kind === "renewed", outcome: word });
     if (outcome.kind === "refused") {
       logger.info("a renewal was refused", { namespace: request?.namespace ?? "", why: outcome.why });
       return jsonAnswer(context, 403, { error: "refused" });
@@ -52,6 +52,6 @@ export function addRenewalRoutes(
 }
 
 /** Words of records begin with a capital letter. */
-function reasonOf(why: string): string {
+function wordOf(why: string): string {
   return why.charAt(0).toUpperCase() + why.slice(1);
 }

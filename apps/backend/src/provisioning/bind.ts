@@ -47,7 +47,7 @@ export function createRespond(parts: BindParts): Respond {
       audit.record({
         decision: "bind",
         allowed: true,
-        reason: "Allowed",
+        outcome: "Allowed",
         asker: session,
         apis,
         tenant: namespace,

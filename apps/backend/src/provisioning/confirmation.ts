@@ -92,7 +92,7 @@ export function createConfirmation(parts: {
         await checkChallenge(challenge);
         if (!verifyText(clusterKey, confirmationText({ ...login, url, challenge }), signature))
           throw new UserError(403, "This app cluster's key did not sign the confirmation.", again, {
-            reason: "NotSigned",
+            outcome: "NotSigned",
           });
       });
       const proof = { id: nonce, confirms: true };

@@ -35,7 +35,7 @@ export function refuseRevokedTenant(tenant: Tenant, operator: string): void {
     403,
     `The platform operator revoked the access of this app cluster (tenant ${name}).`,
     askOperator(operator, name),
-    { reason: "TenantRevoked" },
+    { outcome: "TenantRevoked" },
   );
 }
 
@@ -48,7 +48,7 @@ export function refuseRevokedPerson(tenants: Iterable<Tenant>, person: Identity,
       403,
       `The platform operator revoked the access of an app cluster of yours (tenant ${name}), so you cannot bind another one.`,
       askOperator(operator, name),
-      { reason: "PersonRevoked" },
+      { outcome: "PersonRevoked" },
     );
   }
 }

@@ -44,7 +44,7 @@ export interface TenantIdentity extends Person {
   readonly proof?: Proof | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
-  /** How and from where the person asks; for records only. */
+  /** Way and address of the request; for records only. */
   readonly way?: Asker["way"];
   readonly address?: Asker["address"];
 }
@@ -279,9 +279,9 @@ function recordMember(
   { audit = silentAudit }: TenantContext,
   asker: TenantIdentity,
   tenant: string,
-  reason: "Founded" | "Joined",
+  outcome: "Founded" | "Joined",
 ): void {
-  audit.record({ decision: "addMember", allowed: true, reason, asker, tenant });
+  audit.record({ decision: "addMember", allowed: true, outcome, asker, tenant });
 }
 
 /** A member's proof counts also when the app cluster got a new key. */

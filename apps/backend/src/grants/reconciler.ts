@@ -22,8 +22,8 @@ import { type KubeObject, namespaces, refOf, serviceAccounts, wholeSeconds } fro
 import { isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import type { ControllerContext } from "../controller-context.ts";
-import { grantsFor } from "./grants.ts";
-import { isRevokedExport, markRevoked } from "./revoked-exports.ts";
+import { grantsFor } from "../authorization/grants.ts";
+import { isRevokedExport, markRevoked } from "../authorization/revoked-exports.ts";
 
 type Options = { readonly signal: AbortSignal };
 
@@ -45,13 +45,13 @@ export function createGrantReconcile(context: ControllerContext): Reconcile {
     const own = await client.find<KubeObject>(namespaces, { name: namespace }, { signal });
     // A tenant that goes takes everything along, and so does the kind.
     if (own !== undefined && !isGoing(own) && !isGoing(caches.crds.get(crdNameOf(kind)))) {
-      const reason = await revoke(context, grant, own, { signal });
+      const outcome = await revoke(context, grant, own, { signal });
       const { identity, api, clusterName } = grant.spec;
-      logger.info("a Grant was deleted", { namespace, api: crdNameOf(api), outcome: reason });
+      logger.info("a Grant was deleted", { namespace, api: crdNameOf(api), outcome });
       audit.record({
         decision: "revoke",
         allowed: true,
-        reason,
+        outcome,
         asker: { ...identity, clusterName },
         tenant: namespace,
         apis: [api],
