@@ -142,7 +142,7 @@ const backendFlags = {
   "oidc-groups-prefix": optionalText({ help: "Prefix of groups in RBAC, - for none. Default: oidc:" }),
   "bind-authorization": oneOf(["everyone", "rbac"], {
     help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
-    default: "everyone",
+    default: "rbac",
   }),
   "cookie-signing-key": cookieKey(
     {

@@ -22,7 +22,7 @@ export const serviceNamespaces: GaugeDeclaration = {
 export const unauthorizedExports: GaugeDeclaration = {
   name: "klutch_unauthorized_exports",
   type: "gauge",
-  help: "Bound APIs that no one who bound them may bind any more, with --bind-authorization=rbac",
+  help: "Bound APIs that no one who bound them may bind any more",
   labels: [],
   processes: ofBackend,
 };

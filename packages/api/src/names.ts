@@ -98,6 +98,10 @@ export const fieldManager = "klutch.anynines.com";
 
 /** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
 export const binderName = "klutch-binder";
+
+/** Name of the ClusterRole with the right to bind every offered API; operators bind it to people and groups. */
+export const bindAllName = "klutch-bind-all";
+
 /**
  * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed` or `redirect`, the way of the last login. Earlier plugins
  * write none on the Secret.
