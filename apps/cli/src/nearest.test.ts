@@ -10,6 +10,10 @@ test("the nearest names come first, and a part of a name finds it", () => {
   assert.deepEqual(nearestNames("postgresqlinstances", names), ["postgresqlinstances.anynines.com"]);
 });
 
+test("a name that differs in case only is the one that was meant", () => {
+  assert.deepEqual(nearestNames("OIDC:Ann", names), ["oidc:ann"]);
+});
+
 test("a word without anything near, an empty and an endless one find nothing", () => {
   assert.deepEqual(nearestNames("redis", names), []);
   assert.deepEqual(nearestNames("", names), []);
