@@ -18,7 +18,7 @@ import { isOverLimit } from "../limits.ts";
 import { templateRefOf } from "../offered-api.ts";
 import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
-import { recordAnswer, rememberClaims } from "./request-records.ts";
+import { recordAnswer, type RecordedAnswers, rememberClaims } from "./request-records.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** Maximum time that a request waits for a CRD or template. */
@@ -30,9 +30,13 @@ const requeueMs = 5_000;
 /** Keys are `namespace/name` of requests. */
 export function createExportRequestReconcile(context: ControllerContext): Reconcile {
   const { caches, client, clock } = context;
+  const recorded: RecordedAnswers = new Map();
   return async (key, { signal }) => {
     const request = caches.requests.get(key);
-    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
+    if (request === undefined || request.metadata.deletionTimestamp !== undefined) {
+      recorded.delete(key);
+      return undefined;
+    }
     const ageMs = clock.now() - Date.parse(request.metadata.creationTimestamp ?? "");
     const { namespace = "", name = "" } = request.metadata;
     if ((request.status?.phase ?? "Pending") !== "Pending") {
@@ -46,7 +50,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
     const failed = problem !== undefined && (refusal !== undefined || ageMs > failAfterMs);
     const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
     const conditions = setConditions(request.status?.conditions, [condition], clock.now());
-    recordAnswer(context, request, condition);
+    recordAnswer(context, recorded, request, condition);
     if (phase === "Succeeded") await rememberClaims(context, request, { signal });
     const terminalMessage = failed ? problem.message : undefined;
     await ensureStatus(

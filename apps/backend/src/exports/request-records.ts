@@ -7,7 +7,7 @@ import {
   grants,
   type RequestedResource,
 } from "@klutch/api";
-import { findCondition, jsonEqual, type NewCondition } from "@klutch/kube-core";
+import { findCondition, jsonEqual, keyOf, type NewCondition } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { grantsFor } from "../authorization/grants.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
@@ -15,15 +15,23 @@ import { byNamespace, type ControllerContext } from "../controller-context.ts";
 /** Reasons that refuse access. Others say that something is missing, and are no decision about it. */
 const refusals: readonly string[] = ["NotAllowed", "Revoked", "TooManyRequests"];
 
+/** Answers that this process recorded, by the keys of requests that exist: the cache may show a status later than the next reconcile comes. */
+export type RecordedAnswers = Map<string, string>;
+
 /**
  * Records the answer once, before the request's status shows it: a backend that ends in between records it again, and none is lost.
  * `answer` is the condition that the status gets.
  */
 export function recordAnswer(
   { audit, caches, exportTemplates }: ControllerContext,
-  { metadata, spec, status }: APIServiceExportRequest,
+  recorded: RecordedAnswers,
+  request: APIServiceExportRequest,
   answer: NewCondition,
 ): void {
+  const { metadata, spec, status } = request;
+  const text = JSON.stringify([metadata.uid, answer.status, answer.reason]);
+  if (recorded.get(keyOf(request)) === text) return;
+  recorded.set(keyOf(request), text);
   const before = findCondition(status?.conditions, answer.type);
   if (before?.status === answer.status && before.reason === (answer.reason ?? "")) return;
   const tenant = metadata.namespace ?? "";

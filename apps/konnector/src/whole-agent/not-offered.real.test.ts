@@ -98,7 +98,8 @@ test("an API that the provider revoked is named as such, its objects stay on bot
   assert.equal(await untilReason(api, "Offered", "Revoked"), revoked);
   const ref = { namespace: "app", name: "old" };
   await consumer.client.mergePatch(type, ref, { spec: { size: 3 } });
-  await untilReason(api, "Stalled", "Forbidden");
+  // A claim that waits says so, which shows that the agent has tried.
+  await waitFor("the refused edit", async () => (await warningsOn("old")).length > 0);
   assert.notEqual(await onConsumer(type, "old"), undefined);
   assert.deepEqual((await onProvider(type, "old"))?.["spec"], { size: 2 });
   await offer(true);
