@@ -19,6 +19,7 @@ import {
   wishText,
 } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
+import { type Audit, recordRefusal, silentAudit } from "../audit/audit.ts";
 import type { AllowedOffers } from "../authorization/allowed-offers.ts";
 import { type KnownGroups, withFittingGroups } from "../authorization/fitting-groups.ts";
 import { UserError } from "../errors.ts";
@@ -39,7 +40,8 @@ export type PollAnswer =
 /** Both reject with `UserError`. */
 export interface DeviceLogins {
   start(request: DeviceLoginRequest): Promise<DeviceLoginStart>;
-  poll(handle: string): Promise<PollAnswer>;
+  /** `address` is that of the plugin, for records. */
+  poll(handle: string, address?: string): Promise<PollAnswer>;
 }
 
 /** Parts of the logins. */
@@ -49,6 +51,8 @@ export interface DeviceLoginParts {
   readonly confirmation: Pick<Confirmation, "offer">;
   /** Throws `UserError` for a person who may not bind at all. */
   readonly admit: (identity: TenantIdentity) => void;
+  /** Default: nothing is recorded. */
+  readonly audit?: Audit | undefined;
   readonly knownGroups: KnownGroups;
   readonly handles: Sealer;
   readonly clock: Clock;
@@ -72,6 +76,7 @@ interface Waiting {
 /** Creates them for one replica. */
 export function createDeviceLogins(parts: DeviceLoginParts): DeviceLogins {
   const { identityProvider, offers, confirmation, admit, knownGroups, handles, clock } = parts;
+  const { audit = silentAudit } = parts;
   const pace = createPollPace({ clock, capacity: rememberedLogins, longestMs: longestPollSeconds * 1000 });
 
   return {
@@ -85,7 +90,7 @@ export function createDeviceLogins(parts: DeviceLoginParts): DeviceLogins {
       const handle = await sealed({ id: randomToken(), deviceCode, request, ...times });
       return { ...code, handle };
     },
-    async poll(handle) {
+    async poll(handle, address) {
       const login = await opened(handle);
       const waitMs = pace.waitMs(login.id, login.nextAt);
       if (waitMs === "ended") throw usedAlready();
@@ -95,7 +100,8 @@ export function createDeviceLogins(parts: DeviceLoginParts): DeviceLogins {
       const outcome = await identityProvider.pollDevice(login.deviceCode);
       if (outcome.kind !== "approved") return wait(login, outcome.kind === "slowDown");
       if (!pace.end(login.id)) throw usedAlready();
-      return { kind: "offered", offer: await offerTo(outcome.person, login.request), person: outcome.person };
+      const { person } = outcome;
+      return { kind: "offered", offer: await offerTo(person, login.request, address), person };
     },
   };
 
@@ -106,13 +112,20 @@ export function createDeviceLogins(parts: DeviceLoginParts): DeviceLogins {
     return { kind: "pending", interval, handle: await sealed({ ...login, interval, nextAt }) };
   }
 
-  async function offerTo(person: Person, request: DeviceLoginRequest): Promise<string> {
+  async function offerTo(
+    person: Person,
+    request: DeviceLoginRequest,
+    address: string | undefined,
+  ): Promise<string> {
     const { sessionId, clusterId, clusterName, answerKey, clusterKey: offeredKey, wish } = request;
-    admit({ ...person, clusterId });
-    const fitting = await withFittingGroups(person, knownGroups);
-    const apis = await apisOfWish(offers, fitting, wish);
+    const asker = { ...person, clusterName, way: "confirmed", address } as const;
+    const { fitting, apis } = await recordRefusal(audit, { decision: "bind", asker }, async () => {
+      admit({ ...person, clusterId });
+      const allowed = await withFittingGroups(person, knownGroups);
+      return { fitting: allowed, apis: await apisOfWish(offers, allowed, wish) };
+    });
     const login = { sessionId, clusterId, clusterName, redirectUrl: deviceGrant, answerKey, offeredKey };
-    return confirmation.offer({ ...fitting, ...login }, apis);
+    return confirmation.offer({ ...fitting, ...login, address }, apis);
   }
 
   function sealed({ id, deviceCode, request, interval, nextAt, endsAt }: Waiting): Promise<string> {

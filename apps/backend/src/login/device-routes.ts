@@ -31,7 +31,10 @@ export function addDeviceRoutes(
     const held = heldOff(gate, context);
     if (held !== undefined) return held;
     try {
-      const answer = await logins.poll(await requestOf(context, decodeDevicePollRequest));
+      const answer = await logins.poll(
+        await requestOf(context, decodeDevicePollRequest),
+        gate.addressOf(context),
+      );
       if (answer.kind === "pending")
         return numberedAnswer(context, 202, {
           message: "No one has logged in with the code yet.",
