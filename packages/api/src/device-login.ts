@@ -128,14 +128,14 @@ export function decodeDeviceCode(root: Readonly<Record<string, unknown>>): Devic
 
 function expirySeconds(value: unknown): number {
   if (typeof value !== "number" || !(value >= 1))
-    throw new WireError("expiresIn", `is ${shown(String(value))}; it must be a number of seconds, 1 or more`);
+    throw new WireError("expiresIn", `is ${shownNumber(value)}; it must be a number of seconds, 1 or more`);
   return Math.min(longestDeviceLoginSeconds, Math.floor(value));
 }
 
 function pollSeconds(value: unknown): number {
   if (value === undefined) return usualPollSeconds;
   if (typeof value !== "number" || Number.isNaN(value))
-    throw new WireError("interval", `is ${shown(String(value))}; it must be a number of seconds`);
+    throw new WireError("interval", `is ${shownNumber(value)}; it must be a number of seconds`);
   return Math.min(longestPollSeconds, Math.max(1, Math.ceil(value)));
 }
 
@@ -175,6 +175,11 @@ function boundedText(root: Readonly<Record<string, unknown>>, name: string, long
   const value = text(root[name], name);
   if (value.length > longest) throw new WireError(name, `is longer than ${longest} characters`);
   return value;
+}
+
+/** Shows NaN and infinity too, which JSON does not have. */
+function shownNumber(value: unknown): string {
+  return shown(typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "missing"));
 }
 
 function shown(value: string): string {

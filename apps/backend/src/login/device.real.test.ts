@@ -31,7 +31,7 @@ import {
 import { reservePorts } from "@klutch/engines";
 import { createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { clusterRoleBindings, clusterRoles, isRecord, type KubeObject, namespaces } from "@klutch/kube-core";
-import { roleObject, waitFor } from "@klutch/kube-testing";
+import { roleObject } from "@klutch/kube-testing";
 import { addressOf, approveAtDex, dexDeviceClient, prepareDex } from "../testing/dex.ts";
 import { oidcClient } from "../testing/login-fixture.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
@@ -133,10 +133,12 @@ test("a code that a person approves in another browser leads to a credential, ov
   assert.equal(waiting.status, 202, JSON.stringify(waiting.body));
   const pending = decodeDevicePoll(202, waiting.body);
   assert.ok(pending.kind === "pending");
-  const { login, last } = await approveAtDex(started.verificationUri, started.userCode, "developer");
+  const { last, visited } = await approveAtDex(started.verificationUri, started.userCode, "developer");
   assert.match(last.html, /Login Successful/i);
-  // Dex puts the secret of a confidential client into this address.
-  assert.ok(login.url.searchParams.has("client_secret") && !login.url.href.includes(oidcClient.secret));
+  // Dex puts the secret of a client that has one into this address.
+  const way = visited.filter((url) => new URL(url).searchParams.get("client_id") === dexDeviceClient);
+  assert.notEqual(way.length, 0, visited.join("\n"));
+  assert.ok(!visited.join().includes(oidcClient.secret));
   // Before its time no replica asks.
   assert.equal((await pollAt(second.url, pending.handle)).status, 429);
   await wait(pending.interval);
@@ -187,7 +189,7 @@ test("Dex says slow_down to a backend that lost its pace, and the next interval 
     const answer = decodeDevicePoll(202, body);
     return answer.kind === "pending" ? answer.interval : 0;
   });
-  assert.deepEqual(intervals.toSorted(), [started.interval, started.interval + 5].toSorted());
+  assert.deepEqual(new Set(intervals), new Set([started.interval, started.interval + 5]));
 });
 
 test("a service that is not offered is refused after the login, and words say so", async () => {
@@ -204,7 +206,7 @@ test("neither logs nor metrics of the replicas hold a code or a handle", async (
   const logs = await Promise.all(
     ["one", "two"].map((name) => readFile(join(cluster.dataDir, `${name}.log`), "utf8")),
   );
-  await waitFor("the log", () => logs.join("").includes("a login on another device was approved"));
+  assert.match(logs.join(""), /a login on another device was approved/);
   const metrics = await (await fetch(`${first.probeUrl}/metrics`)).text();
   assert.ok(secrets.length >= 8);
   for (const secret of secrets) for (const text of [...logs, metrics]) assert.ok(!text.includes(secret));

@@ -8,7 +8,7 @@ import type { Clock } from "@klutch/kube";
 export interface PollPace {
   /** Returns how long a poll has to wait; `ended` for a login that has its offer. */
   waitMs(login: string, sealedNextAt: number): number | "ended";
-  /** A poll goes on now; the next one is at this time at the earliest. */
+  /** A poll goes on now; the next one is at this time at the earliest. Changes nothing for a login that has ended. */
   asked(login: string, nextAt: number): void;
   /** Takes the login for its offer; false if it was taken before. */
   end(login: string): boolean;
@@ -38,7 +38,10 @@ export function createPollPace({
       if (seen === Infinity) return "ended";
       return Math.min(longestMs, Math.max(0, Math.max(seen, sealedNextAt) - clock.now()));
     },
-    asked: set,
+    asked(login, nextAt) {
+      // A slow answer to an earlier poll must not open a login again.
+      if (next.get(login) !== Infinity) set(login, nextAt);
+    },
     end(login) {
       if (next.get(login) === Infinity) return false;
       set(login, Infinity);

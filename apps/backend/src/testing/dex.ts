@@ -79,14 +79,15 @@ export function addressOf(person: DexPerson): string {
   return `${person}@example.com`;
 }
 
-/** Logs in as the person with the code on this page, in a browser of their own; gives back the page of the password and the last one. */
+/** Logs in as the person with the code on this page, in a browser of their own; gives back the last page, and every URL of the browser. */
 export async function approveAtDex(
   page: string,
   userCode: string,
   person: DexPerson,
-): Promise<{ readonly login: Landed; readonly last: Landed }> {
+): Promise<{ readonly last: Landed; readonly visited: readonly string[] }> {
   const browser = new TestBrowser();
   const login = await browser.submit(await browser.go(page), "user_code", { user_code: userCode });
   const values = { login: addressOf(person), password: dexPassword };
-  return { login, last: await browser.submit(login, 'name="password"', values) };
+  const last = await browser.submit(login, 'name="password"', values);
+  return { last, visited: browser.visited };
 }

@@ -53,7 +53,7 @@ const server = createServer((request, response) => {
     const body = JSON.parse(sent) as Record<string, string>;
     const { sessionId = "", answerKey = "", clusterId = "" } = seen.start;
     const login = { ...person, sessionId, nonce: "a-nonce" };
-    switch (request.url) {
+    switch (request.url ?? "") {
       case "/device":
         seen.start = body;
         return send(lies.start ?? { status: 200, body: { ...code, handle: "handle-0", ...lies.code } });
@@ -273,7 +273,7 @@ const refusals: readonly (readonly [string, Lies, RegExp])[] = [
     { code: { verificationUri: "https://idp@evil.example" } },
     /verificationUri: is /,
   ],
-  ["has no expiry", { code: { expiresIn: "NaN" } }, /expiresIn: is "NaN"/],
+  ["has no expiry", { code: { expiresIn: "NaN" } }, /expiresIn: is .*NaN.*must be a number of seconds/],
 ];
 for (const [what, change, words] of refusals)
   test(`a provider that ${what} ends the command with words, and nothing is signed`, async () => {
