@@ -3,6 +3,8 @@ import {
   backendPolicyManifests,
   backendPolicyName,
   backendRules,
+  bindAllName,
+  bindAllRules,
   binderName,
   binderPolicyManifests,
   binderRules,
@@ -50,6 +52,8 @@ export function backendRbac(konnectorImage?: string): readonly KubeObject[] {
     BACKEND_RULES: backendRules,
     BINDER: binderName,
     BINDER_RULES: binderRules,
+    BIND_ALL: bindAllName,
+    BIND_ALL_RULES: bindAllRules,
     SHIPPED_RULES: [...backendClaimRules(xrdsOf(legacy)), ...offers],
     DEPLOY_RULES: konnectorImage === undefined ? [] : [deployRule(konnectorImage)],
   });

@@ -39,6 +39,8 @@ import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
 import { createClientAddress } from "./login/client-address.ts";
 import { addConfirmRoute } from "./login/confirm-route.ts";
+import { addDeviceRoutes } from "./login/device-routes.ts";
+import { addNoninteractiveRoute } from "./login/noninteractive-route.ts";
 import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
@@ -48,7 +50,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { refuseAtLogin, tenantFor } from "./provisioning/tenant.ts";
+import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -173,11 +175,12 @@ function createWeb(
   const credentials = createCredentialIssuer({ ...issuer, client });
   const identityProvider = new IdentityProvider(config.oidc, clock);
   const secure = config.tls !== undefined || config.oidc.callbackUrl.startsWith("https://");
+  const knownGroups = createKnownGroups({ client, clock, signal });
   const login = new LoginFlow({
     identityProvider,
     loginSealer: createSealer("login", config.cookieKeys),
     sessionSealer: createSealer("session", config.cookieKeys),
-    knownGroups: createKnownGroups({ client, clock, signal }),
+    knownGroups,
     secure,
     clock,
   });
@@ -214,6 +217,11 @@ function createWeb(
     url: besideCallback(config, "confirm"),
     clock,
   });
+  const admit = (identity: TenantIdentity): void => refuseAtLogin(tenant, identity);
+  const handles = createSealer("device", config.cookieKeys);
+  const device = { identityProvider, offers, confirmation, admit, knownGroups, handles, clock };
+  const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
+  const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
     prettyName,
@@ -221,7 +229,7 @@ function createWeb(
     offers,
     secure,
     logger,
-    admit: (session) => refuseAtLogin(tenant, session),
+    admit,
     bind: counted(createBind(binding), count.labels({ way: "redirect" })),
     confirmation,
     requireConfirmation: config.requireConfirmedLogin,
@@ -229,6 +237,7 @@ function createWeb(
       const uid = caches.namespaces.get(clusterIdentityNamespace)?.metadata.uid;
       return uid === undefined ? undefined : controlPlaneIdOf(uid);
     },
+    deviceUrl: () => (identityProvider.offersDevice ? besideCallback(config, "device") : undefined),
     authorizeUrl: config.oidc.authorizeUrl,
     callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
@@ -236,6 +245,8 @@ function createWeb(
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger });
       addConfirmRoute(routes, { confirmation, gate, logger });
+      addDeviceRoutes(routes, { ...device, gate, logger });
+      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
     },
   });
   return { app, identityProvider };

@@ -50,8 +50,10 @@ export interface BindOptions extends CommonOptions {
   readonly clusterName: string | undefined;
   /** Subject or verified e-mail address of the person who logs in; instead of a question. */
   readonly loginAs: string | undefined;
-  /** APIs that the page of the login selects in advance. */
+  /** APIs that the page of the login selects in advance; those to bind after a login on another device. */
   readonly wish: LoginWish;
+  /** Log in on another device than this machine; then the wish names APIs. */
+  readonly device: boolean;
 }
 
 /** Flags of `bind apiservice`. */
@@ -179,6 +181,7 @@ export function bindApiServiceOptions(
   };
   const wishes = ["api", "service", "all"].filter((name) => values[name] !== undefined);
   const problems = [
+    flag(values, "device") ? "--device cannot be used with apiservice, which needs no login" : undefined,
     wishes.length > 0
       ? `--${wishes.join(" and --")} cannot be used with apiservice, where the manifest names the APIs`
       : undefined,
@@ -231,12 +234,20 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
   const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
   if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
+  const wish = wishOption(values);
+  const device = flag(values, "device");
+  if (device && wish.kind === "none")
+    throw new CliError(
+      "Usage",
+      "--device needs --service, --api or --all, because a login on another device has no page to choose APIs on.",
+    );
   return {
     ...commonOptions(values, env),
     browser: values["browser"] !== false,
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
     loginAs: text(values, "loginAs"),
-    wish: wishOption(values),
+    wish,
+    device,
   };
 }

@@ -23,6 +23,11 @@ export const binderRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
 ];
 
+/** Rules of the ClusterRole `klutch-bind-all`, which operators bind to people: every offered API may be bound (designs/0023). */
+export const bindAllRules: readonly PolicyRule[] = [
+  { apiGroups: [templateGroup], resources: ["apiserviceexporttemplates"], verbs: ["bind"] },
+];
+
 /**
  * Annotation on an export: the resources of claims that the app cluster's side rejected, as comma-separated `resource.group`. Other claims of
  * the export give rights.

@@ -14,6 +14,7 @@ import { isLoopback } from "../secure-url.ts";
 import { firstChoice, isChoosing, searchedChoice, submittedChoice } from "./choice-routes.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
+import { largestBody, tooLarge } from "./open-routes.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import type { Markup } from "./pages/layout.ts";
@@ -38,6 +39,8 @@ export interface AppOptions {
   readonly requireConfirmation: boolean;
   /** Returns the id of the control plane, or undefined while it is unknown. */
   readonly controlPlaneId: () => string | undefined;
+  /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
+  readonly deviceUrl?: (() => string | undefined) | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -57,7 +60,7 @@ export function createApp(options: AppOptions): Hono {
   // People type a slash at the end, too.
   const app = new Hono({ strict: false });
   app.use(securityHeaders());
-  app.use(bodyLimit({ maxSize: 64 * 1024, onError: (context) => context.text("too large", 413) }));
+  app.use(bodyLimit({ maxSize: largestBody, onError: tooLarge }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
     context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),
@@ -195,6 +198,7 @@ async function answerBind(
 function bindingProvider(options: AppOptions, context: Context): BindingProvider {
   const authenticatedURL = authorizeUrlOf(options, context);
   const controlPlaneId = options.controlPlaneId();
+  const deviceUrl = options.deviceUrl?.();
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
@@ -203,6 +207,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
     severalApis: true,
+    ...(deviceUrl === undefined ? {} : { deviceUrl }),
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }

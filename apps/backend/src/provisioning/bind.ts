@@ -8,6 +8,8 @@ import { ensureTenant, type TenantContext, type TenantIdentity } from "./tenant.
 /** User and login of the plugin that waits for the answer. */
 export interface BindSession extends TenantIdentity {
   readonly sessionId: string;
+  /** `ci` for a program without a browser. Default: a person's login. */
+  readonly way?: "ci" | undefined;
 }
 
 /** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when one of the APIs is not offered. */

@@ -55,12 +55,13 @@ export async function startBackend(
   return { backend, stop };
 }
 
-/** Flags of a backend that serves its login; its identity provider is nowhere. */
+/** Flags of a backend that serves its login, whose tenants a test makes without one; its identity provider is nowhere. */
 export function loginFlags(url: string, cookieKey: Buffer): readonly string[] {
   return [
     "--oidc-issuer-url=http://127.0.0.1:1",
     "--oidc-issuer-client-id=x",
     "--oidc-issuer-client-secret=x",
+    "--bind-authorization=everyone",
     `--oidc-callback-url=${url}/callback`,
     `--cookie-signing-key=${cookieKey.toString("base64")}`,
   ];

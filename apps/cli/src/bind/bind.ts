@@ -1,4 +1,4 @@
-/** `kubectl bind <url>`: log in to a provider and bind the APIs that the person chooses there. */
+/** `kubectl bind <url>`: log in to a provider and bind the APIs that the person chooses. */
 import {
   type BindingResponse,
   clusterIdOf,
@@ -14,6 +14,7 @@ import { requireBindable } from "../app-cluster/bindable.ts";
 import { rememberLoginWay } from "../app-cluster/login-way.ts";
 import { connectConsumer, connectProvider } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
+import { deviceLogin, requireDevice } from "./device.ts";
 import type { CliContext } from "../context.ts";
 import { plannedBase, secretAfterLogin } from "./dry-run.ts";
 import { login } from "./login.ts";
@@ -28,6 +29,7 @@ import { showBindings } from "./show-bindings.ts";
 export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
   const { terminal } = context;
   const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
+  const device = options.device ? requireDevice(provider) : undefined;
   await using consumer = await connectConsumer(options);
   terminal.say(`App cluster: ${consumer.place}.`);
   await refuseControlPlane(consumer, provider, context.signal);
@@ -61,7 +63,10 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
   const { confirmUrl } = provider;
   let response: BindingResponse;
-  if (confirmUrl === undefined) {
+  if (device !== undefined) {
+    const signer = await clusterSigner(consumer, context.signal);
+    response = await deviceLogin(context, device, { ...plugin, wish: options.wish, signer, loginAs });
+  } else if (confirmUrl === undefined) {
     terminal.say(
       `${who} cannot confirm logins, because its backend is of an earlier release. A person who sees the address below can log in at it in your place, so do not show it, and the credential passes through your browser.`,
     );

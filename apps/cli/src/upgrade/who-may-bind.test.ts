@@ -219,9 +219,9 @@ const program = (args: readonly string[], image = "registry.example/klutch/backe
 });
 
 test("the flags of the backend's Deployment decide by which names people are known", () => {
-  const none = { ...everyone, issuer: undefined };
+  const none = { ...everyone, authorization: "default", issuer: undefined };
   assert.deepEqual(peopleRulesOf([]), none);
-  assert.deepEqual(peopleRulesOf([program(["--v=2", "--oidc-issuer-url", issuer])]), everyone);
+  assert.deepEqual(peopleRulesOf([program(["--v=2", "--oidc-issuer-url", issuer])]), { ...none, issuer });
   assert.deepEqual(
     peopleRulesOf([
       program(["--bind-authorization=rbac", "--oidc-username-claim=email", "--oidc-username-prefix=-"]),
@@ -250,7 +250,7 @@ test("many app clusters are fifty lines and a number, and a control plane withou
   assert.equal(notes.length, 52);
   assert.match(
     notes[0] ?? "",
-    /^With --bind-authorization=rbac, no one who is known for 60 app clusters could/,
+    /^RBAC decides who may bind unless --bind-authorization=everyone is set, and no one who is known for 60 app clusters may/,
   );
   assert.equal(
     notes[1],
@@ -258,6 +258,11 @@ test("many app clusters are fifty lines and a number, and a control plane withou
   );
   assert.equal(notes.at(-1), "Not allowed to bind: 10 more app clusters.");
   assert.deepEqual(against, []);
+  const open = await lookAtWhoMayBind(reader(answers), [program(["--bind-authorization=everyone"])]);
+  assert.match(
+    open.notes[0] ?? "",
+    /^With --bind-authorization=rbac, no one who is known for 60 app clusters could/,
+  );
   const decided = await lookAtWhoMayBind(reader(answers), [program(["--bind-authorization=rbac"])]);
   assert.match(decided.notes[0] ?? "", /^No one who is known for 60 app clusters may bind/);
   assert.deepEqual((await lookAtWhoMayBind(reader({}), [])).notes, []);

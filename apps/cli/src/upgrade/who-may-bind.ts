@@ -1,6 +1,6 @@
 /**
- * Names the app clusters whose people could not bind their APIs again if RBAC decided (`--bind-authorization=rbac`). It blocks no upgrade: the
- * default is that everyone who can log in may bind everything, and bound APIs go on.
+ * Names the app clusters whose people cannot bind their APIs again once RBAC decides, which it does unless `--bind-authorization=everyone` is set.
+ * It blocks no upgrade: bound APIs go on.
  */
 import {
   apiServiceExports,
@@ -24,7 +24,8 @@ import { namesText } from "./tenants.ts";
 
 /** Flags of the backend that decide by which names RBAC knows people. */
 export interface PeopleRules {
-  readonly authorization: "everyone" | "rbac";
+  /** `default` where the flag is absent. */
+  readonly authorization: "everyone" | "rbac" | "default";
   readonly usernameClaim: string;
   readonly usernamePrefix: string;
   /** Undefined if the backend's Deployment does not name one: people of each issuer count then. */
@@ -60,12 +61,18 @@ export function peopleRulesOf(programs: readonly Program[]): PeopleRules {
   const { args } = programs.find((one) => one.part === "backend" && !isOfGo(one)) ?? { args: [] };
   const prefix = flagOf(args, "oidc-username-prefix") || "oidc:";
   return {
-    authorization: flagOf(args, "bind-authorization") === "rbac" ? "rbac" : "everyone",
+    authorization: authorizationOf(args),
     usernameClaim: flagOf(args, "oidc-username-claim") ?? "sub",
     // A dash means none, and an empty text the default.
     usernamePrefix: prefix === "-" ? "" : prefix,
     issuer: flagOf(args, "oidc-issuer-url"),
   };
+}
+
+/** Earlier releases let everyone bind when the flag is absent; the release of this command does not. */
+function authorizationOf(args: readonly string[]): PeopleRules["authorization"] {
+  const flag = flagOf(args, "bind-authorization");
+  return flag === "rbac" || flag === "everyone" ? flag : "default";
 }
 
 /** The last one counts, as in the backend. */
@@ -185,16 +192,20 @@ function membersIn(
   }
 }
 
+const beginnings: Readonly<Record<PeopleRules["authorization"], (clusters: string) => string>> = {
+  rbac: (clusters) => `No one who is known for ${clusters} may bind the named APIs any more`,
+  everyone: (clusters) =>
+    `With --bind-authorization=rbac, no one who is known for ${clusters} could bind the named APIs again`,
+  default: (clusters) =>
+    `RBAC decides who may bind unless --bind-authorization=everyone is set, and no one who is known for ${clusters} may bind the named APIs again`,
+};
+
 function notesOf(losses: readonly Loss[], rules: PeopleRules): readonly string[] {
   if (losses.length === 0) return [];
   const clusters = counted(losses.length, "app cluster");
   const more = losses.length - mostTenants;
-  const begin =
-    rules.authorization === "rbac"
-      ? `No one who is known for ${clusters} may bind the named APIs any more`
-      : `With --bind-authorization=rbac, no one who is known for ${clusters} could bind the named APIs again`;
   return [
-    `${begin}. Bound APIs go on. Give the right as docs/operating.md shows (who may bind what). The groups of people are only known ` +
+    `${beginnings[rules.authorization](clusters)}. Bound APIs go on. Give the right as docs/operating.md shows (who may bind what). The groups of people are only known ` +
       "once they have logged in with rbac.",
     ...losses.slice(0, mostTenants).map((loss) => noteOf(loss, rules)),
     ...(more > 0 ? [`Not allowed to bind: ${counted(more, "more app cluster")}.`] : []),

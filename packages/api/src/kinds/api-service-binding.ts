@@ -15,6 +15,8 @@ import {
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
   conditions,
+  type ObjectLimit,
+  objectLimit,
   readyColumn,
   readyMessageColumn,
 } from "./common.ts";
@@ -29,6 +31,8 @@ export interface APIServiceBindingStatus {
   /** RFC 3339. */
   readonly lastHeartbeatTime?: string | undefined;
   readonly providerPrettyName?: string | undefined;
+  /** Present while the provider limits the number of objects of the kind. */
+  readonly limit?: (ObjectLimit & { readonly contact?: string | undefined }) | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -60,6 +64,7 @@ const status: Schema<APIServiceBindingStatus> = object(
       description:
         "When the konnector last reached the provider, at most two minutes ago while both are well. Conditions are not newer than it: no one updates them while no konnector runs. Absent in control-plane mode.",
     }),
+    limit: objectLimit,
     conditions,
   },
   { description: "How the binding is doing. Written by the konnector." },

@@ -5,6 +5,7 @@ import {
   type CustomResourceDefinition,
   customResourceDefinition,
   integer,
+  list,
   object,
   type Schema,
   string,
@@ -14,9 +15,12 @@ import {
   ageColumn,
   bindCategories,
   conditions,
+  type GroupResource,
   type LocalSecretKeyRef,
   localSecretKeyRef,
+  type ObjectLimit,
   readyColumn,
+  resourceLimit,
 } from "./common.ts";
 
 export interface ClusterBindingSpec {
@@ -35,6 +39,10 @@ export interface ClusterBindingStatus {
   readonly renewalKey?: string | undefined;
   /** Number of APIs that the app cluster has bound. */
   readonly boundAPIs?: number | undefined;
+  /** Kinds whose number is limited for the app cluster. */
+  readonly limits?: readonly (GroupResource & ObjectLimit)[] | undefined;
+  /** Whom people of the app cluster ask for more. */
+  readonly contact?: string | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -78,6 +86,10 @@ const status: Schema<ClusterBindingStatus> = object(
         "Public key of the app cluster, with which the konnector can get a new credential after its own has expired.",
     }),
     boundAPIs: integer({ description: "How many APIs the app cluster has bound. Written by the backend." }),
+    limits: list(resourceLimit, {
+      description: "Kinds whose number is limited for the app cluster. Written by the backend.",
+    }),
+    contact: string({ description: "Whom people of the app cluster ask for more. Written by the backend." }),
     conditions,
   },
   {

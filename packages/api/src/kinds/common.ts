@@ -1,6 +1,6 @@
 /** Shapes that several kinds share. */
 import type { Condition } from "@klutch/kube-core";
-import { list, object, oneOf, type Schema, string } from "@klutch/schema";
+import { integer, list, object, oneOf, type Schema, string } from "@klutch/schema";
 
 /** Names a resource; the core group is "". */
 export interface GroupResource {
@@ -97,3 +97,26 @@ export const readyMessageColumn = {
 export const ageColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
 /** Category of all bind kinds. */
 export const bindCategories: readonly string[] = ["kube-bindings"];
+
+/** Number of objects of one kind that an app cluster may have, and that it has. */
+export interface ObjectLimit {
+  readonly max: number;
+  readonly used: number;
+}
+
+const limitFields = {
+  max: integer({ minimum: 0, description: "The most objects of the kind that the app cluster may have." }),
+  used: integer({ minimum: 0, description: "How many it has." }),
+} as const;
+
+/** A limit of one kind among others. */
+export const resourceLimit: Schema<GroupResource & ObjectLimit> = object(
+  { resource: resourceField, ...limitFields },
+  { group: groupField },
+);
+
+export const objectLimit: Schema<ObjectLimit & { readonly contact?: string | undefined }> = object(
+  limitFields,
+  { contact: string({ description: "Whom to ask for more." }) },
+  { description: "How many objects of the kind this cluster may have, as the provider says." },
+);

@@ -1,12 +1,14 @@
 /** The backend of the control plane, with the rights of its shipped manifest. */
 import { join } from "node:path";
+import { bindAllName } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { type Generation, legacy } from "@klutch/services";
 import { accountKubeconfig, type SandboxContext } from "../context.ts";
 import { repository } from "../machine.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepApp } from "../supervise.ts";
-import { oidcClientId } from "./dex.ts";
+import { oidcClientId, sandboxUser } from "./dex.ts";
 
 /** Installs the kinds and rights that Klutch needs in the control plane, starts the backend, and returns its URL. */
 export async function startBackend(context: SandboxContext, issuer: string): Promise<string> {
@@ -16,7 +18,7 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
   );
   const rights = await readManifests(join(repository, "deploy", "backend-rbac.yaml"));
-  await applyAll(controlPlane.client, [...crds, ...rights]);
+  await applyAll(controlPlane.client, [...crds, ...rights, mayBindAll(`oidc:${sandboxUser.email}`)]);
   const folder = join(context.state.folder, "backend");
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
   const url = `http://127.0.0.1:${ports.backend}`;
@@ -29,6 +31,8 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
       `--oidc-issuer-client-id=${oidcClientId}`,
       `--oidc-callback-url=${url}/callback`,
       `--oidc-authorize-url=${url}/authorize`,
+      "--oidc-username-claim=email",
+      "--oidc-extra-scope=groups",
       `--external-address=${controlPlane.url}`,
     ],
     env: {
@@ -40,6 +44,18 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
     ready: `http://127.0.0.1:${ports.backendProbe}/readyz`,
   });
   return url;
+}
+
+/** Returns what gives a person the right to bind every offered API. */
+function mayBindAll(user: string): KubeObject {
+  const apiGroup = "rbac.authorization.k8s.io";
+  return {
+    apiVersion: `${apiGroup}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name: "bind-apis" },
+    roleRef: { apiGroup, kind: "ClusterRole", name: bindAllName },
+    subjects: [{ apiGroup, kind: "User", name: user }],
+  } as KubeObject;
 }
 
 /** Offers our claims to app clusters. */
