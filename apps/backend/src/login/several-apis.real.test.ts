@@ -122,7 +122,7 @@ const tenants = async (): Promise<number> =>
     ({ metadata }) => metadata.annotations?.[identityAnnotation] !== undefined,
   ).length;
 
-test("the page groups what the person may bind, and names the template that offers nothing, with its condition", async () => {
+test("the page groups what the person may bind, and says why a template offers nothing, without the names of kinds that the person may not bind", async () => {
   const page = await waitFor("the status of the template", async () => {
     const one = await logIn(new TestBrowser(), await newAnswerKey(), "all");
     assert.match(one.html, /Not available now/);
@@ -130,9 +130,10 @@ test("the page groups what the person may bind, and names the template that offe
   });
   assert.match(
     page.html,
-    /<code>missings\.example\.org<\/code>: CustomResourceDefinition missings\.example\.org does not exist/,
+    /<code>missings\.example\.org<\/code>: its kind does not exist at the provider \(CRDNotFound\)\./,
   );
   assert.match(page.html, /All of queue: <span class="soft">Queue, Login</);
+  // The message of the condition names all kinds of the group.
   assert.doesNotMatch(page.html, /secretives/);
   const ticked = [...page.html.matchAll(/name="api" value="([^"]*)" checked/g)].map(([, name]) => name);
   assert.deepEqual(ticked, ["queues.example.org", "logins.example.org", "databases.example.org"]);

@@ -123,6 +123,16 @@ async function playPerson(url: string, resource: string): Promise<void> {
   const names = [...page.html.matchAll(/name="api" value="([^"]*)"/g)]
     .map(([, name = ""]) => name)
     .toSorted();
+  if (names.length === 0) {
+    // The page for a plugin of an earlier release has a form for each API.
+    const [plural = "", ...group] = resource.split(".");
+    const values = group.length === 0 ? [plural] : [plural, group.join(".")];
+    await browser.submit(
+      page,
+      values.map((value) => `value="${value}"`),
+    );
+    return;
+  }
   const api = names.find((name) => name === resource || name.split(".")[0] === resource);
   if (api === undefined) throw new Error(`${resource} is not among ${names.join(", ")} at ${textOf(page)}`);
   await browser.submit(page, ['name="api"'], { api });
