@@ -30,6 +30,7 @@ import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
 import { createClientAddress } from "./login/client-address.ts";
 import { addConfirmRoute } from "./login/confirm-route.ts";
+import { addNoninteractiveRoute } from "./login/noninteractive-route.ts";
 import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
@@ -217,6 +218,8 @@ function createWeb(
     clock,
     audit,
   });
+  const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
+  const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
     prettyName,
@@ -241,6 +244,7 @@ function createWeb(
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
+      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
     },
   });
   return { app, identityProvider };

@@ -153,3 +153,24 @@ test("an unlimited lifetime of credentials is asked for by that word", async () 
   const config = await readConfig([...good, "--credential-lifetime=unlimited"], {});
   assert.equal(config.credentialSeconds, undefined);
 });
+
+test("programs bind only if they are named, with a scope that has a default, and beside a login", async () => {
+  assert.equal((await readConfig(good, {})).oidc.ci, undefined);
+  const { oidc } = await readConfig(
+    [...good, "--ci-clients=a", "--ci-clients=b", "--ci-audience=klutch"],
+    {},
+  );
+  assert.deepEqual(oidc.ci, { clients: ["a", "b"], scope: "klutch/bind", audiences: ["klutch"] });
+  const faults: readonly (readonly [readonly string[], RegExp])[] = [
+    [[...good, "--ci-clients="], /--ci-clients: "" must be an id/],
+    [[...good, "--ci-clients=a b"], /--ci-clients: "a b" must be an id of 1 to 200 visible ASCII characters/],
+    [[...good, "--ci-scope=two words"], /--ci-scope: "two words" is not a scope/],
+    [[...good, "--ci-scope="], /--ci-scope/],
+    [["--control-plane-mode", "--ci-clients=a"], /--ci-clients needs a login/],
+  ];
+  for (const [args, words] of faults)
+    await assert.rejects(
+      readConfig(args, {}),
+      (error) => error instanceof ConfigError && words.test(error.message),
+    );
+});

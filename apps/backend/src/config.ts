@@ -19,6 +19,7 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import {
   cookieKey,
   fileContent,
@@ -32,6 +33,7 @@ import {
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
+import type { CiRules } from "./login/access-token.ts";
 
 /** Configuration of the backend. */
 export interface BackendConfig {
@@ -62,6 +64,8 @@ export interface BackendConfig {
     readonly extraScopes: readonly string[];
     /** Undefined if everyone who can log in may bind everything. */
     readonly userRules: UserRules | undefined;
+    /** Undefined if no program may bind. */
+    readonly ci: CiRules | undefined;
   };
   /** Decides who may bind an API. */
   readonly bindAuthorization: "everyone" | "rbac";
@@ -140,6 +144,7 @@ const backendFlags = {
     help: "Claim with the groups for RBAC, or a path with dots such as realm_access.roles. Default: groups",
   }),
   "oidc-groups-prefix": optionalText({ help: "Prefix of groups in RBAC, - for none. Default: oidc:" }),
+  ...ciFlags,
   "bind-authorization": oneOf(["everyone", "rbac"], {
     help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
     default: "rbac",
@@ -235,6 +240,8 @@ export async function readConfig(
   // As in the existing backend: any flag of the login asks for all of them.
   const servesLogin = !controlPlaneMode || [...given].some((name) => name.startsWith("oidc-"));
   if (servesLogin) requireLogin(values, faults);
+  else if (given.has("ci-clients"))
+    faults.push("--ci-clients needs a login: set the --oidc flags, whose issuer the access tokens are of");
   const tls = await certificateOf(values, given, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
@@ -344,6 +351,7 @@ function ofLogin(
       authorizeUrl: values["oidc-authorize-url"] || undefined,
       extraScopes: values["oidc-extra-scope"],
       userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
+      ci: ciRulesOf(values),
     },
     cookieKeys: {
       signing: (servesLogin ? values["cookie-signing-key"] : undefined) ?? new Secret(Buffer.alloc(0)),

@@ -6,18 +6,25 @@ export class UserError extends Error {
   readonly advice: string;
   /** One word for records. Default: one that follows from the status. */
   readonly outcome: string;
+  /** True if the same request may succeed in a while, though its status does not say so. */
+  readonly passes: boolean;
 
   constructor(
     status: UserError["status"],
     message: string,
     advice: string,
-    options: { readonly cause?: unknown; readonly outcome?: string | undefined } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly outcome?: string | undefined;
+      readonly passes?: boolean | undefined;
+    } = {},
   ) {
     super(message, options);
     this.name = "UserError";
     this.status = status;
     this.advice = advice;
     this.outcome = options.outcome ?? outcomes[status];
+    this.passes = options.passes ?? false;
   }
 }
 

@@ -71,6 +71,7 @@ export * from "./kinds/service-instance.ts";
 export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./names.ts";
+export * from "./noninteractive-bind.ts";
 export * from "./naming.ts";
 export * from "./packages.ts";
 export { type NodePorts, nodePortService } from "./node-ports.ts";

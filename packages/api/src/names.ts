@@ -84,6 +84,8 @@ export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-names
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
 /** Issuer of the identity, which the annotation above leaves out. A backend written in Go does not know it. */
 export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
+/** Client id on cluster namespaces that a program founded by client credentials: such a tenant is never a person's, and no other client's. */
+export const ciClientAnnotation = "klutch.anynines.com/ci-client";
 /** Name of the app cluster, for people, on its ClusterBinding: what `kubectl bind --cluster-name` said. It proves nothing. */
 export const clusterNameAnnotation = "klutch.anynines.com/cluster-name";
 /** Name of the person who bound last, for people, on a ClusterBinding: what the identity provider said. It proves nothing. */
@@ -103,8 +105,8 @@ export const binderName = "klutch-binder";
 export const bindAllName = "klutch-bind-all";
 
 /**
- * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed` or `redirect`, the way of the last login. Earlier plugins
- * write none on the Secret.
+ * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed`, `redirect` or `ci`, the way of the last login. Earlier
+ * plugins write none on the Secret.
  */
 export const loginWayAnnotation = "klutch.anynines.com/login";
 /** Finalizer of Grant: its deletion revokes before the record is gone. */

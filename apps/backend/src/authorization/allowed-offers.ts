@@ -55,9 +55,12 @@ export function createAllowedOffers(parts: {
 function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api): OfferedApi {
   const offer = exportTemplates.find(api.group, api.resource);
   if (offer !== undefined) return offer;
-  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.", {
-    outcome: "NotOffered",
-  });
+  throw new UserError(
+    404,
+    `${crdNameOf(api)} is not offered here.`,
+    "Choose one of the APIs that the binding page shows.",
+    { outcome: "NotOffered" },
+  );
 }
 
 /** Logins that a backend of an earlier release sealed have no user name. */

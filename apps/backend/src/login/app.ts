@@ -14,6 +14,7 @@ import { isLoopback } from "../secure-url.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
+import { largestBody, tooLarge } from "./open-routes.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import type { Markup } from "./pages/layout.ts";
@@ -58,7 +59,7 @@ export function createApp(options: AppOptions): Hono {
   // People type a slash at the end, too.
   const app = new Hono({ strict: false });
   app.use(securityHeaders());
-  app.use(bodyLimit({ maxSize: 64 * 1024, onError: (context) => context.text("too large", 413) }));
+  app.use(bodyLimit({ maxSize: largestBody, onError: tooLarge }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
     context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),

@@ -15,8 +15,14 @@ import type { Clock } from "@klutch/kube";
 import type { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
+import {
+  type AccessTokenVerifier,
+  type CiRules,
+  type ClientPerson,
+  createAccessTokenVerifier,
+} from "./access-token.ts";
 import { randomToken } from "../sealed-cookie.ts";
-import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
+import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
@@ -39,6 +45,8 @@ export interface OidcConfig {
   readonly extraScopes?: readonly string[] | undefined;
   /** Names of people in the control plane's RBAC. Default: they have none. */
   readonly userRules?: UserRules | undefined;
+  /** Programs that may act without a browser. Default: none. */
+  readonly ci?: CiRules | undefined;
 }
 
 /** Options besides the configuration. */
@@ -50,6 +58,7 @@ export interface IdentityProviderOptions {
 interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
+  readonly verifyAccessToken: AccessTokenVerifier | undefined;
 }
 
 const firstRetryMs = 1_000;
@@ -125,6 +134,17 @@ export class IdentityProvider {
     }
   }
 
+  /** Returns the program that an access token is of; undefined if no program may act here. Throws `UserError`. */
+  async program(accessToken: string): Promise<ClientPerson | undefined> {
+    const { verifyAccessToken } = await this.#discover();
+    try {
+      return await verifyAccessToken?.(accessToken);
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translateToken(error);
+    }
+  }
+
   #discover(): Promise<Discovered> {
     this.#discovered ??= this.#fetchMetadata();
     return this.#discovered;
@@ -140,16 +160,19 @@ export class IdentityProvider {
         timeout: 10,
       });
       const metadata = configuration.serverMetadata();
-      const verifyIdToken = createIdTokenVerifier({
+      const { ci, userRules } = this.#config;
+      const verifying = {
         issuer: metadata.issuer,
         clientId,
         keySetUrl: new URL(checkedEndpoints(metadata)),
         keyCooldownMs: this.#keyCooldownMs,
         clock: this.#clock,
-        userRules: this.#config.userRules,
-      });
+        userRules,
+      };
+      const verifyIdToken = createIdTokenVerifier(verifying);
+      const verifyAccessToken = ci && createAccessTokenVerifier({ ...verifying, rules: ci });
       this.#problem = undefined;
-      return { configuration, verifyIdToken };
+      return { configuration, verifyIdToken, verifyAccessToken };
     } catch (cause) {
       throw this.#unusable(cause);
     }

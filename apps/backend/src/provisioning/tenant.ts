@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import {
   binderName,
+  ciClientAnnotation,
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
@@ -66,12 +67,15 @@ export function identityOf(identity: TenantIdentity): string {
  * make two. A namespace of the existing backend with this identity is taken over, unless it belongs to another issuer.
  */
 export function clusterNamespaceName(prefix: string, identity: TenantIdentity): string {
-  const { issuer, subject, clusterId, clusterKey } = identity;
-  const text = JSON.stringify(
-    clusterKey === undefined ? [issuer, subject, clusterId] : [clusterKeyAnnotation, clusterKey],
-  );
+  const text = JSON.stringify(ownerOf(identity));
   const digest = BigInt(`0x${createHash("sha256").update(text).digest("hex")}`).toString(36);
   return `${prefix}-${digest.slice(0, 10)}`;
+}
+
+/** Lists of different lengths, so that no person, key and program have the same one. */
+function ownerOf({ issuer, subject, client, clusterId, clusterKey }: TenantIdentity): readonly string[] {
+  if (client !== undefined) return [ciClientAnnotation, issuer, client, clusterId];
+  return clusterKey === undefined ? [issuer, subject, clusterId] : [clusterKeyAnnotation, clusterKey];
 }
 
 /** Parts of `ensureTenant`. */
@@ -168,7 +172,7 @@ async function ensureNamespace(
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
   const { client, clock, namespaceCache, prefix, prettyName } = context;
-  const { clusterKey } = identity;
+  const { client: ciClient, clusterKey } = identity;
   const { own, shared } = tenantsOf(namespaceCache, identity);
   if (own !== undefined) {
     const live = await client.get<KubeObject>(namespaces, { name: nameOf(own) }, options);
@@ -183,6 +187,7 @@ async function ensureNamespace(
   const annotations = {
     [identityAnnotation]: identityOf(identity),
     [issuerAnnotation]: identity.issuer,
+    ...(ciClient === undefined ? {} : { [ciClientAnnotation]: ciClient }),
     ...(clusterKey === undefined ? {} : { [clusterKeyAnnotation]: clusterKey }),
     ...withProof(undefined, identity.proof, identity, clock.now()),
   };
@@ -231,6 +236,7 @@ async function useExisting(
       409,
       "The namespace of this app cluster is still being deleted.",
       "Try again in a minute.",
+      { passes: true },
     );
   }
   refuseRevokedTenant(live, context.prettyName);
@@ -312,6 +318,7 @@ async function annotate(
     if (!isConflict(error)) throw error;
     throw new UserError(409, "Another request changed this tenant at the same moment.", "Try again.", {
       cause: error,
+      passes: true,
     });
   }
 }

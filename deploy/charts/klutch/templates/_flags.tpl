@@ -33,6 +33,15 @@
 {{- if .Values.oidc.groupsPrefix }}
 - {{ printf "--oidc-groups-prefix=%s" (toString .Values.oidc.groupsPrefix) | quote }}
 {{- end }}
+{{- range .Values.oidc.ciClients }}
+- {{ printf "--ci-clients=%s" (toString .) | quote }}
+{{- end }}
+{{- if .Values.oidc.ciScope }}
+- {{ printf "--ci-scope=%s" (toString .Values.oidc.ciScope) | quote }}
+{{- end }}
+{{- range .Values.oidc.ciAudiences }}
+- {{ printf "--ci-audience=%s" (toString .) | quote }}
+{{- end }}
 {{- if .Values.bindAuthorization }}
 - {{ printf "--bind-authorization=%s" (toString .Values.bindAuthorization) | quote }}
 {{- end }}
