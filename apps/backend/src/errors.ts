@@ -4,10 +4,10 @@ export class UserError extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 429 | 502 | 503;
   /** Next step for the person. */
   readonly advice: string;
-  /** True if the same request may succeed in a while, though its status does not say so. */
-  readonly passes: boolean;
   /** One word for records. Default: one that follows from the status. */
   readonly outcome: string;
+  /** True if the same request may succeed in a while, though its status does not say so. */
+  readonly passes: boolean;
 
   constructor(
     status: UserError["status"],
@@ -15,16 +15,16 @@ export class UserError extends Error {
     advice: string,
     options: {
       readonly cause?: unknown;
-      readonly passes?: boolean;
       readonly outcome?: string | undefined;
+      readonly passes?: boolean | undefined;
     } = {},
   ) {
     super(message, options);
     this.name = "UserError";
     this.status = status;
     this.advice = advice;
-    this.passes = options.passes ?? false;
     this.outcome = options.outcome ?? outcomes[status];
+    this.passes = options.passes ?? false;
   }
 }
 

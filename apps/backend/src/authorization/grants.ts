@@ -66,6 +66,7 @@ export async function recordGrant(
 function beingRevoked(api: string): UserError {
   return new UserError(409, `Your access to ${api} is being revoked.`, "Try again in a minute.", {
     outcome: "BeingRevoked",
+    passes: true,
   });
 }
 
