@@ -3,7 +3,6 @@ import {
   appClusterBindingAnnotation,
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
-  clusterBindingName,
   clusterIdentityNamespace,
   controlPlaneIdOf,
   crdNameOf,
@@ -49,6 +48,7 @@ import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { refuseAtLogin, tenantFor } from "./provisioning/tenant.ts";
+import { createTenantController } from "./tenants/controller.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -351,28 +351,27 @@ function createControllers(
       .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
       .map((object) => keyOf(object)),
   );
+  const waitingIn = (namespace: string): readonly string[] =>
+    waitingFor(context, namespace).map((mapping) => keyOf(mapping));
   // One that goes makes room for those that wait.
   mappings.watch(caches.mappings, ({ type, key, object }) => {
-    const waiting = type === "deleted" ? waitingFor(context, object.metadata.namespace ?? "") : [];
-    return [key, ...waiting.map((mapping) => keyOf(mapping))];
+    return [key, ...(type === "deleted" ? waitingIn(object.metadata.namespace ?? "") : [])];
   });
   mappings.watch(caches.namespaces, ({ object }) => {
     const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
-  // Mappings that wait are reported on the ClusterBinding: once for thousands that come or go.
-  caches.mappings.onChange(({ object }) => {
-    const namespace = object.metadata.namespace ?? "";
-    const count = caches.mappings.byIndex(byNamespace, namespace).length;
-    if (count <= context.limits.namespacesPerCluster) return;
-    bindings.enqueue(`${namespace}/${clusterBindingName}`, { afterMs: 3_000, reason: "mappings wait" });
-  });
   const bindingsIn = (namespace: string): readonly string[] =>
     caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
   bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   // A revocation shows at once: the operator deletes the account, and annotates the namespace.
   bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
-  return [requests, exports, mappings, bindings, templateStates];
+  const tenants = createTenantController(
+    context,
+    { bindings, mappings, waitingIn },
+    { groups: byTenant, logger, metrics },
+  );
+  return [requests, exports, mappings, bindings, tenants, templateStates];
 }

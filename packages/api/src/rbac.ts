@@ -246,7 +246,7 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
-  // Those with the limits of tenants, to see what is used of them, and to end limits.
+  // With limits of tenants: to see their use, and to end them.
   {
     apiGroups: [""],
     resources: ["resourcequotas"],
