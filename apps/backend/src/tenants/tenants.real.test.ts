@@ -239,7 +239,7 @@ test("a limit of a kind that does not exist says which one, and which are bound"
 test("a limit of namespaces holds for its tenant in place of the flag, and says whose it is", async () => {
   const limits = { serviceNamespaces: 3, objects: null };
   await client.mergePatch(tenants, own, { spec: { limits } });
-  // The quota of the account follows: twice what is served, and one more.
+  // The quota of the account follows: twice the limit, and one more.
   await waitFor("the limit to be known", async () => {
     const ref = { namespace: shop, name: tenantQuotaName };
     const quota = await client.find<DynamicObject>(resourceQuotas, ref);
