@@ -7,6 +7,7 @@ import type {
   ClusterScopedIsolation,
   Grant,
   InformerScope,
+  Tenant,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
@@ -29,6 +30,9 @@ export interface Caches {
   /** Service accounts of app clusters, metadata only. */
   readonly accounts: Informer<KubeObject>;
   readonly grants: Informer<Grant>;
+  readonly tenants: Informer<Tenant>;
+  /** Quotas with the limits of tenants, in their service namespaces. */
+  readonly limitQuotas: Informer<KubeObject>;
 }
 
 /** Shared by all controllers. */
@@ -51,7 +55,10 @@ export interface ControllerContext {
 /** Index of namespaced objects by namespace. */
 export const byNamespace = "namespace";
 
-/** Values of the index. */
+/** Index of service namespaces by the cluster namespace of their tenant. */
+export const byTenant = "tenant";
+
+/** Values of the index `byNamespace`. */
 export function namespaceOf({
   metadata,
 }: {

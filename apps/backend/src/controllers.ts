@@ -1,7 +1,6 @@
 /** The controllers of the control plane, and the changes that wake them. */
 import {
   type APIServiceExportTemplate,
-  clusterBindingName,
   crdNameOf,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
@@ -20,6 +19,7 @@ import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
 import * as declarations from "./metrics.ts";
 import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
+import { createTenantController } from "./tenants/controller.ts";
 
 /**
  * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and keeps the API server busy for half
@@ -121,28 +121,27 @@ export function createControllers(
       .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
       .map((object) => keyOf(object)),
   );
+  const waitingIn = (namespace: string): readonly string[] =>
+    waitingFor(context, namespace).map((mapping) => keyOf(mapping));
   // One that goes makes room for those that wait.
   mappings.watch(caches.mappings, ({ type, key, object }) => {
-    const waiting = type === "deleted" ? waitingFor(context, object.metadata.namespace ?? "") : [];
-    return [key, ...waiting.map((mapping) => keyOf(mapping))];
+    return [key, ...(type === "deleted" ? waitingIn(object.metadata.namespace ?? "") : [])];
   });
   mappings.watch(caches.namespaces, ({ object }) => {
     const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
-  // Mappings that wait are reported on the ClusterBinding: once for thousands that come or go.
-  caches.mappings.onChange(({ object }) => {
-    const namespace = object.metadata.namespace ?? "";
-    const count = caches.mappings.byIndex(byNamespace, namespace).length;
-    if (count <= context.limits.namespacesPerCluster) return;
-    bindings.enqueue(`${namespace}/${clusterBindingName}`, { afterMs: 3_000, reason: "mappings wait" });
-  });
   const bindingsIn = (namespace: string): readonly string[] =>
     caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
   bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   // A revocation shows at once: the operator deletes the account, and annotates the namespace.
   bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
-  return [requests, exports, mappings, grants, bindings, templateStates];
+  const tenants = createTenantController(
+    context,
+    { bindings, mappings, waitingIn },
+    { groups: byTenant, logger, metrics },
+  );
+  return [requests, exports, mappings, grants, bindings, tenants, templateStates];
 }

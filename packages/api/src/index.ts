@@ -51,7 +51,7 @@ export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
 export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
-export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef } from "./kinds/common.ts";
+export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef, ObjectLimit } from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,
@@ -69,6 +69,15 @@ export type {
 export * from "./kinds/managed-service-binding.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
+export {
+  mostMembersShown,
+  type ObjectMaximum,
+  type Tenant,
+  type TenantLimits,
+  type TenantMember,
+  type TenantSpec,
+  type TenantStatus,
+} from "./kinds/tenant.ts";
 export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./login-wish.ts";

@@ -118,6 +118,10 @@ export const grantFinalizer = "klutch.anynines.com/revocation";
 export const revokedAnnotation = "klutch.anynines.com/revoked";
 /** ResourceQuota in each cluster namespace. */
 export const tenantQuotaName = "klutch-tenant";
+/** ResourceQuota in each service namespace of a tenant with limits of objects. */
+export const tenantLimitsName = "klutch-tenant-limits";
+/** Name of the one Tenant that counts in a cluster namespace. */
+export const tenantName = "tenant";
 /** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */
 export const connectorRoleName = "control-plane-connector";
 /** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */
