@@ -1,5 +1,6 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export * from "./accepted-claims.ts";
+export { apiLimitApi, apiLimitManifests, apiLimitName, apiLimitOf } from "./admission/api-limit.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
 export {
@@ -50,7 +51,7 @@ export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
 export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
-export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef } from "./kinds/common.ts";
+export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef, ObjectLimit } from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,
@@ -72,6 +73,7 @@ export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./names.ts";
 export * from "./naming.ts";
+export { type ApiLimit, isLimitReached, limitWords } from "./object-limit.ts";
 export * from "./packages.ts";
 export { type NodePorts, nodePortService } from "./node-ports.ts";
 export * from "./pod.ts";
