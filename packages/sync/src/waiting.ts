@@ -17,7 +17,9 @@ export type Waiting =
   /** Not really: the pair is in sync, and a second upstream object is left alone. */
   | "secondObject";
 
-const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered" | "limitReached" | "deletionHeld">, string>> = {
+const waitingWords: Readonly<
+  Record<Exclude<Waiting, "notOffered" | "limitReached" | "deletionHeld">, string>
+> = {
   mapping: "the provider has not prepared a namespace for this one yet",
   providerDeletion: "the provider is still deleting its object; this one goes when that is done",
   providerReplacement:
@@ -42,7 +44,10 @@ export interface WaitingFacts {
 }
 
 /** Says it in words. */
-export function wordsOf(waiting: Waiting, { withdrawn, limitReached, deletionHeld, mapping }: WaitingFacts): string {
+export function wordsOf(
+  waiting: Waiting,
+  { withdrawn, limitReached, deletionHeld, mapping }: WaitingFacts,
+): string {
   if (waiting === "mapping" && mapping?.state === "pending" && mapping.why !== undefined)
     return `${mapping.why}, so nothing of this namespace is sent; ask the platform team`;
   if (waiting === "notOffered") return notOfferedWords(withdrawn ?? "this API");

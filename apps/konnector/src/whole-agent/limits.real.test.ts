@@ -15,7 +15,7 @@ import {
   events,
   recordAt,
   recordsAt,
-  type ResourceType,
+  resourceQuotas,
   textAt,
 } from "@klutch/kube-core";
 import { applyPolicies, objectOfType, waitFor } from "@klutch/kube-testing";
@@ -32,27 +32,20 @@ const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, binding
 const { untilReady, createSynced } = fixture;
 const konnector = cleanup.use(await startKonnector(fixture, { timing: { massDeletionLimit: 0 } }));
 
-const quotas: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "resourcequotas",
-  kind: "ResourceQuota",
-  namespaced: true,
-};
 const quota = { namespace: serviceNamespace, name: "klutch-limits" };
 const counted = `count/${api}`;
 
 /** Plays the backend and the quota controller. The quota counts what is created by itself. */
 async function setQuota(max: number, used?: number): Promise<void> {
   const hard = { [counted]: String(max) };
-  if ((await provider.client.find(quotas, quota)) === undefined)
-    await provider.client.create(quotas, objectOfType(quotas, quota, { spec: { hard } }));
-  await provider.client.mergePatch(quotas, quota, { spec: { hard } });
+  if ((await provider.client.find(resourceQuotas, quota)) === undefined)
+    await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, quota, { spec: { hard } }));
+  await provider.client.mergePatch(resourceQuotas, quota, { spec: { hard } });
   const status = { hard, ...(used === undefined ? {} : { used: { [counted]: String(used) } }) };
-  await provider.client.mergePatch(quotas, quota, { status }, { subresource: "status" });
+  await provider.client.mergePatch(resourceQuotas, quota, { status }, { subresource: "status" });
 }
 const usedOfQuota = async (): Promise<string | undefined> =>
-  textAt((await provider.client.get<DynamicObject>(quotas, quota)).status, "used", counted);
+  textAt((await provider.client.get<DynamicObject>(resourceQuotas, quota)).status, "used", counted);
 
 /** Plays the backend, which tells the limit in the ClusterBinding. */
 async function tell(limit: object | undefined, contact: string | null = null): Promise<void> {
@@ -177,7 +170,10 @@ test("the next claim is refused by the app cluster itself, and taken when the li
   let attempt = 0;
   const message = await waitFor("a refusal", () => refusal(`ninth-${attempt++}`));
   assert.ok(message.endsWith("denied request: this cluster may have 8 databases, has 8; ask Ann"), message);
-  assert.match(message, /^create Database ninth-\d+: databases\.test\.klutch\.example "ninth-\d+" is forbidden/);
+  assert.match(
+    message,
+    /^create Database ninth-\d+: databases\.test\.klutch\.example "ninth-\d+" is forbidden/,
+  );
   await setQuota(30);
   await tell({ max: 30, used: 8 }, "Ann");
   await waitFor("a claim to be taken", async () => (await refusal("raised")) === undefined);
@@ -197,7 +193,12 @@ test("a provider that says 0 keeps new claims away and nothing else: existing on
   const upstreamRef = { namespace: serviceNamespace, name };
   await provider.client.mergePatch(type, upstreamRef, served, { subresource: "status" });
   await waitFor("the status", async () => (await messageOf(name)) === "served");
-  const theirs = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { namespace: serviceNamespace, name: "theirs" }, spec: {} };
+  const theirs = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: { namespace: serviceNamespace, name: "theirs" },
+    spec: {},
+  };
   await provider.client.create(type, theirs);
   await waitFor("the provider's object to be adopted", () => onConsumer(type, "theirs"));
   await consumer.client.delete(type, { namespace: "app", name: other });

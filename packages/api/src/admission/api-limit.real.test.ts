@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { applyPolicies, crdObject, installKinds, installRights, isAllowed, objectOfType, waitFor } from "@klutch/kube-testing";
+import {
+  applyPolicies,
+  crdObject,
+  installKinds,
+  installRights,
+  isAllowed,
+  objectOfType,
+  waitFor,
+} from "@klutch/kube-testing";
 import { boundApiRoleManifests, konnectorManifests } from "../konnector-manifests.ts";
 import { limitWords } from "../object-limit.ts";
 import { apiServiceBindings } from "../resources.ts";
@@ -37,7 +45,10 @@ const untilTaken = (): Promise<unknown> =>
 
 async function bind(namespace: string): Promise<void> {
   const spec = { kubeconfigSecretRef: { namespace, name: "kubeconfig", key: "kubeconfig" } };
-  await admin.create(apiServiceBindings, objectOfType(apiServiceBindings, { namespace, name: api }, { spec }));
+  await admin.create(
+    apiServiceBindings,
+    objectOfType(apiServiceBindings, { namespace, name: api }, { spec }),
+  );
 }
 
 test("refuses a new claim in the words of the limit, and takes claims again once there is room", async () => {
@@ -90,11 +101,16 @@ test("words with line breaks, which the server does not take as a message, are l
 });
 
 test("refuses nothing while the binding is being deleted, nor without it", async () => {
-  await admin.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: ["klutch.anynines.com/unbind"] } });
+  await admin.mergePatch(apiServiceBindings, ref, {
+    metadata: { finalizers: ["klutch.anynines.com/unbind"] },
+  });
   await admin.delete(apiServiceBindings, ref);
   await untilTaken();
   await admin.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: null } });
-  await waitFor("the binding to be gone", async () => (await admin.find(apiServiceBindings, ref)) === undefined);
+  await waitFor(
+    "the binding to be gone",
+    async () => (await admin.find(apiServiceBindings, ref)) === undefined,
+  );
   assert.equal(await refusal(), undefined);
 });
 

@@ -34,7 +34,10 @@ test("a ClusterBinding in order is taken as it is", () => {
 });
 
 const widgets = { group: "example.org", resource: "widgets", max: 3, used: 1 };
-const limited = (limits: unknown, contact: unknown = "ann@example.org"): ReturnType<typeof parseClusterBinding> =>
+const limited = (
+  limits: unknown,
+  contact: unknown = "ann@example.org",
+): ReturnType<typeof parseClusterBinding> =>
   parseClusterBinding({ ...good, status: { ...good.status, limits, contact } });
 
 test("limits come out by the name of their API, with the contact, and are no part of the status that an agent writes", () => {
@@ -57,8 +60,14 @@ test("a limit that lies about its shape is left out, and the others are kept", (
       { ...widgets, max: number },
       { ...widgets, used: number },
     ]),
-    ...["", "Widgets", "../x", "a.b", "widgets/status", "x'||true", "*", 7].map((resource) => ({ ...widgets, resource })),
-    ...["", "Example.org", "exa mple", "a/b", "x".repeat(300), "'", 7].map((group) => ({ ...widgets, group })),
+    ...["", "Widgets", "../x", "a.b", "widgets/status", "x'||true", "*", 7].map((resource) => ({
+      ...widgets,
+      resource,
+    })),
+    ...["", "Example.org", "exa mple", "a/b", "x".repeat(300), "'", 7].map((group) => ({
+      ...widgets,
+      group,
+    })),
   ];
   for (const lie of lies) {
     const { limits } = limited([lie, { ...widgets, resource: "gadgets" }]);

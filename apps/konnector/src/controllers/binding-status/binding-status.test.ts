@@ -120,7 +120,11 @@ test("the limit is written when it changes, and gone with its contact when there
   await using fixture = await start();
   const { status, writes } = fixture;
   const key = await fixture.create("limited");
-  for (const limit of [{ max: 3, used: 1, contact: "Ann" }, { max: 3, used: 2 }, { max: 0, used: 2 }]) {
+  for (const limit of [
+    { max: 3, used: 1, contact: "Ann" },
+    { max: 3, used: 2 },
+    { max: 0, used: 2 },
+  ]) {
     status.reportLimit(key, limit);
     assert.deepEqual(await limitOf(fixture, key), limit);
   }

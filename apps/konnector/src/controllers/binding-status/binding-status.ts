@@ -204,7 +204,10 @@ interface Repairs {
 }
 
 /** Returns the limit for a merge patch, which keeps fields that it does not name. */
-function changeOf(before: ApiLimit | undefined, limit: ApiLimit | undefined): { readonly limit?: object | null } {
+function changeOf(
+  before: ApiLimit | undefined,
+  limit: ApiLimit | undefined,
+): { readonly limit?: object | null } {
   if (before === undefined) return {};
   if (limit === undefined) return { limit: null };
   return { limit: { contact: null, ...limit } };

@@ -125,7 +125,8 @@ export class PairEvents {
   ): Promise<ReconcileResult | undefined> {
     const { target, second } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
-    const leftMs = waiting === "deletionHeld" || waiting === "limitReached" ? 0 : since + this.#recordAfterMs - now;
+    const leftMs =
+      waiting === "deletionHeld" || waiting === "limitReached" ? 0 : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const [type, reason] = isRefused(waiting, observed) ? namespaceRefused : titles[waiting];
     const named =

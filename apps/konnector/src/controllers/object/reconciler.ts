@@ -174,8 +174,7 @@ export class ObjectReconciler implements Part {
     } catch (error) {
       this.#progress.differs(key, started);
       // The claim is held: the next reconcile says so in its status, and writes nothing else.
-      if (error instanceof LimitReachedError)
-        return { requeueAfterMs: 0, reason: wakeReasons.limitReached };
+      if (error instanceof LimitReachedError) return { requeueAfterMs: 0, reason: wakeReasons.limitReached };
       throw error;
     }
   }
