@@ -1,5 +1,6 @@
 /** Prints everything of the charts that follows from the source; the other templates are written by hand beside it. */
 import {
+  apiLimitOf,
   apiServiceBindingCrd,
   claimMarksOf,
   bindCrds,
@@ -138,6 +139,7 @@ function appClusterChart(registry: Registry): ChartDefinition {
         baseTemplate("klutch-konnector.policy", policy),
         baseTemplate("klutch-konnector.secretTypes", crossingSecretTypes),
         baseTemplate("klutch-konnector.claimMarks", claimMarksOf("%API%", "%RESOURCE%", "%GROUP%")),
+        baseTemplate("klutch-konnector.apiLimit", apiLimitOf("%API%", "%RESOURCE%", "%GROUP%")),
       ].join("\n"),
     },
   };

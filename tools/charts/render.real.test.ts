@@ -6,6 +6,7 @@ import {
   artefact,
   bindCrds,
   acceptedClaimsAnnotation,
+  apiLimitManifests,
   boundApiRoleManifests,
   claimMarksManifests,
   configurationName,
@@ -147,13 +148,22 @@ test("the konnector is confined as the plugin confines it, by its bindings and a
   const bindings = bound.map(({ name, claims }) => ({ name, secretName: "x", permissionClaims: claims }));
   const rendered = await konnector({ bindings });
   for (const manifest of konnectorPolicyManifests(konnectorScopeOf(bound)))
-    assert.deepEqual(objectOf(rendered, manifest.kind), plain(manifest));
+    assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
+  const without = await konnector({ bindings, admissionPolicy: { enabled: false } });
+  assert.throws(() => objectOf(without, "ValidatingAdmissionPolicy", "klutch-konnector"));
   const isPolicy = (kind: string): boolean => kind.startsWith("Validating");
-  assert.ok(!kinds(await konnector({ bindings, admissionPolicy: { enabled: false } })).some(isPolicy));
   assert.ok(!kinds(await konnector({})).some(isPolicy), "the plugin may have bound what files do not show");
   const [empty] = konnectorPolicyManifests({ apis: [], claims: [], secretTypes: [] });
   const asked = await konnector({ admissionPolicy: { enabled: true } });
   assert.deepEqual(objectOf(asked, "ValidatingAdmissionPolicy"), plain(empty));
+});
+
+test("the policies that tell the provider's limit are the plugin's, one for each binding", async () => {
+  const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
+  const rendered = await konnector({ bindings });
+  for (const { name } of bindings)
+    for (const manifest of apiLimitManifests(name))
+      assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
 });
 
 test("the policies that mark new claims are the plugin's, and there where they are asked for and the cluster serves them", async () => {

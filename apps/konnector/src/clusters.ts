@@ -63,6 +63,8 @@ export interface Timing {
   readonly heldSchemaMs: number;
   /** The cluster may mark new claims at admission once their schema has been served this long: API servers poll schemas every five seconds. Default 60 000. */
   readonly schemaSettlesMs: number;
+  /** A claim that waits for room under the provider's limit is sent again after this at the latest, one at a time. Default 30 000. */
+  readonly limitRetryMs: number;
   /** A name that an object of the app cluster's own takes is looked at again after this. Default 15 000. */
   readonly takenRetryMs: number;
 }
@@ -81,6 +83,7 @@ export const defaultTiming: Timing = {
   overdueAfterMs: 1_000,
   heldSchemaMs: 60_000,
   schemaSettlesMs: 60_000,
+  limitRetryMs: 30_000,
   takenRetryMs: 15_000,
 };
 

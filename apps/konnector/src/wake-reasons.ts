@@ -32,6 +32,9 @@ export const wakeReasons = {
   /** An object of the app cluster itself has, or had, the name of a claimed object. */
   nameTaken: "name taken by another object",
   conditionReported: "binding condition reported",
+  /** The limit of the API, or the number of its objects, changed, or the provider refused one for it. */
+  limitChanged: "limit changed",
+  limitReached: "provider refused the object for its limit",
   bindingsChanged: "bindings of the provider changed",
   started: "controller started",
 } as const;

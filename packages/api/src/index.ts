@@ -1,5 +1,6 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export * from "./accepted-claims.ts";
+export { apiLimitApi, apiLimitManifests, apiLimitName, apiLimitOf } from "./admission/api-limit.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
 export {
@@ -84,6 +85,7 @@ export * from "./login-wish.ts";
 export * from "./names.ts";
 export * from "./noninteractive-bind.ts";
 export * from "./naming.ts";
+export { type ApiLimit, isLimitReached, limitWords } from "./object-limit.ts";
 export * from "./packages.ts";
 export { type NodePorts, nodePortService } from "./node-ports.ts";
 export * from "./pod.ts";

@@ -73,6 +73,19 @@ test("nothing is made of an API that is not offered any more, and the claim says
   assert.ok(kinds(plan({ consumer: undefined, provider, withdrawn }).steps).length === 0);
 });
 
+test("a claim that was refused for the limit says so at once and writes nothing else; existing objects follow their claims, and deletions go on", () => {
+  const consumer = consumerWidget({ a: 1 }, { generation: 1 });
+  const limitReached = "this cluster may have 3 widgets, has 3; ask Ann";
+  const { steps, waiting } = plan({ consumer, limitReached, view: fullView });
+  assert.equal(waiting, "limitReached");
+  assert.deepEqual(kinds(steps), ["writeStatus"]);
+  assert.ok(JSON.stringify(steps).includes(`has not got this spec yet: ${limitReached}"`));
+  const provider = providerWidget({ a: 2 });
+  assert.ok(kinds(plan({ consumer, provider, limitReached }).steps).includes("applyProvider"));
+  const deleting = consumerWidget({ a: 1 }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  assert.deepEqual(kinds(plan({ consumer: deleting, limitReached }).steps), ["removeFinalizer"]);
+});
+
 test("a new claim's marks and its first upstream object go out side by side, and everything else goes in order", () => {
   const stages = (pair: Partial<ObservedPair>): readonly (readonly string[])[] =>
     stagesOf(plan(pair).steps).map(kinds);

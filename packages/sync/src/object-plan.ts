@@ -13,6 +13,7 @@
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
  * | alive     | – and not offered | say so, wait |
+ * | alive     | – and refused for the limit | say so, wait |
  * | alive     | deleting          | write status, wait until it is gone, then recreate |
  * | alive     | other tenant's, or another claim's | hold |
  * | alive     | – or alive        | finalizer, apply if needed, write status if different |
@@ -56,6 +57,8 @@ export interface ObservedPair {
   readonly missingSecret?: MissingSecret | undefined;
   /** The API that the provider does not offer any more, so that it makes no new objects of it. Default: it is offered. */
   readonly withdrawn?: string | undefined;
+  /** Says how many objects of the API the app cluster may have, after the provider refused this one for that. Default: it did not. */
+  readonly limitReached?: string | undefined;
   /** Words for why the provider cannot be used at present, which do not change while that lasts. Default: it can be. */
   readonly away?: string | undefined;
   /** The claim has waited so long that its status is to say so. Default false. */
@@ -222,6 +225,7 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
     isOverdue ||
     obstacle === "providerReplacement" ||
     obstacle === "notOffered" ||
+    obstacle === "limitReached" ||
     (isSent && !isFirst(consumer, provider));
   const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
   return {
@@ -253,10 +257,11 @@ function notSentWordsOf(obstacle: Waiting | undefined, observed: ObservedPair): 
 function obstacleOf(
   observed: ObservedPair,
   target: ObjectRef | undefined,
-): "mapping" | "foreignObject" | "providerReplacement" | "notOffered" | undefined {
-  const { provider, withdrawn } = observed;
+): "mapping" | "foreignObject" | "providerReplacement" | "notOffered" | "limitReached" | undefined {
+  const { provider, withdrawn, limitReached } = observed;
   if (target === undefined) return "mapping";
   if (provider === undefined && withdrawn !== undefined) return "notOffered";
+  if (provider === undefined && limitReached !== undefined) return "limitReached";
   if (isForeign(observed)) return "foreignObject";
   return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
 }

@@ -12,10 +12,14 @@ export type Waiting =
   | "foreignObject"
   /** The provider makes no new objects of the API. */
   | "notOffered"
+  /** The app cluster may have no more objects of the API. */
+  | "limitReached"
   /** Not really: the pair is in sync, and a second upstream object is left alone. */
   | "secondObject";
 
-const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered" | "deletionHeld">, string>> = {
+const waitingWords: Readonly<
+  Record<Exclude<Waiting, "notOffered" | "limitReached" | "deletionHeld">, string>
+> = {
   mapping: "the provider has not prepared a namespace for this one yet",
   providerDeletion: "the provider is still deleting its object; this one goes when that is done",
   providerReplacement:
@@ -31,6 +35,8 @@ const waitingWords: Readonly<Record<Exclude<Waiting, "notOffered" | "deletionHel
 export interface WaitingFacts {
   /** The API that is not offered. */
   readonly withdrawn?: string | undefined;
+  /** Says how many objects the app cluster may have. */
+  readonly limitReached?: string | undefined;
   /** Says why a deletion is held. */
   readonly deletionHeld?: string | undefined;
   /** The state of the claim's namespace. */
@@ -38,10 +44,14 @@ export interface WaitingFacts {
 }
 
 /** Says it in words. */
-export function wordsOf(waiting: Waiting, { withdrawn, deletionHeld, mapping }: WaitingFacts): string {
+export function wordsOf(
+  waiting: Waiting,
+  { withdrawn, limitReached, deletionHeld, mapping }: WaitingFacts,
+): string {
   if (waiting === "mapping" && mapping?.state === "pending" && mapping.why !== undefined)
     return `${mapping.why}, so nothing of this namespace is sent; ask the platform team`;
   if (waiting === "notOffered") return notOfferedWords(withdrawn ?? "this API");
+  if (waiting === "limitReached") return limitReached ?? "";
   return waiting === "deletionHeld" ? deletionHeldWords(deletionHeld ?? "") : waitingWords[waiting];
 }
 

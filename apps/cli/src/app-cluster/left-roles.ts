@@ -1,7 +1,14 @@
 /** Finds what Klutch wrote in an app cluster outside of its namespace: cluster roles and admission policies. */
-import { claimMarksName, konnectorManifests, konnectorName, konnectorPolicyName } from "@klutch/api";
+import {
+  apiLimitName,
+  claimMarksName,
+  konnectorManifests,
+  konnectorName,
+  konnectorPolicyName,
+} from "@klutch/api";
 import { clusterRoleBindings, clusterRoles, type ResourceType } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
+import { apiLimitsState } from "./api-limits.ts";
 import { claimMarksState } from "./claim-marks.ts";
 import { policyState } from "./confinement.ts";
 
@@ -23,14 +30,19 @@ export interface LeftRoles {
 
 /** Finds them. */
 export async function findLeftRoles(consumer: Consumer, signal: AbortSignal): Promise<LeftRoles> {
-  const [roles, bindings, policy, marks] = await Promise.all([
+  const [roles, bindings, policy, marks, limits] = await Promise.all([
     namesIn(consumer, clusterRoles, signal),
     namesIn(consumer, clusterRoleBindings, signal),
     policyState(consumer, signal),
     claimMarksState(consumer, new Set(), signal),
+    apiLimitsState(consumer, signal),
   ]);
   const hasPolicy = policy === "right" || policy === "different";
-  const policies = [...(hasPolicy ? [konnectorPolicyName] : []), ...marks.left.map(claimMarksName)];
+  const policies = [
+    ...(hasPolicy ? [konnectorPolicyName] : []),
+    ...marks.left.map(claimMarksName),
+    ...limits.left.map(apiLimitName),
+  ];
   const names = [...new Set([...roles, ...bindings]), ...policies];
   return { clusterRoles: roles, clusterRoleBindings: bindings, names };
 }

@@ -37,6 +37,7 @@ import { CliError, nothingChanged } from "../errors.ts";
 import { type AcceptedClaims, requestExports, takeBack, withAnswers } from "./export-request.ts";
 import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
 import { type Grant, lackOfApi } from "../app-cluster/rights.ts";
+import { writeApiLimits } from "../app-cluster/api-limits.ts";
 import { writeClaimMarks } from "../app-cluster/claim-marks.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
@@ -181,6 +182,11 @@ async function carryOutAll(
   }
   const marked = options.marksAtAdmission ? decisions.map(({ api }) => api.name) : [];
   await writeClaimMarks(context, consumer, marked);
+  await writeApiLimits(
+    context,
+    consumer,
+    decisions.map(({ api }) => api.name),
+  );
   return bindings;
 }
 

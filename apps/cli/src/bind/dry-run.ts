@@ -5,6 +5,7 @@
 import {
   type AnsweredPermissionClaim,
   boundApiRoleManifests,
+  apiLimitManifests,
   claimMarksManifests,
   consumerNamespace,
   crdNameOf,
@@ -86,6 +87,7 @@ export async function plannedApis(
     later.push(...boundApiRoleManifests(resource, claims, { isWide: bound?.isWide ?? isWide }));
     if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
     if (options.marksAtAdmission) later.push(...claimMarksManifests(name));
+    later.push(...apiLimitManifests(name));
   }
   return [
     ...requests.map((request) => exportRequestOf(withAnswers(request, answers), provider.namespace)),

@@ -1,6 +1,7 @@
 /** The konnector's rights as the app cluster has them, and their repair. */
 import {
   acceptedClaimsAnnotation,
+  apiLimitName,
   apiServiceBindingCrd,
   bindingRoleName,
   bindingRules,
@@ -17,6 +18,12 @@ import { keyOfRef, type PolicyRule, type Role } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
+import {
+  type ApiLimitsState,
+  apiLimitsState,
+  liftApiLimits,
+  writeApiLimits,
+} from "../app-cluster/api-limits.ts";
 import {
   type ClaimMarksState,
   claimMarksState,
@@ -63,6 +70,8 @@ export interface RightsReport {
   readonly policy: Awaited<ReturnType<typeof policyState>>;
   /** The policies that mark new claims. */
   readonly marks: ClaimMarksState;
+  /** The policies that refuse claims beyond a limit. */
+  readonly limits: ApiLimitsState;
 }
 
 const title = "Rights of the konnector";
@@ -77,6 +86,7 @@ const nothing = {
   kindFaults: [],
   policy: "unserved",
   marks: { different: [], left: [] },
+  limits: { different: [], left: [] },
 } as const;
 
 /** Compares. Where the kind of bindings is not served, nothing is said about roles of single APIs. */
@@ -104,6 +114,7 @@ export async function checkRights(
   const unanswered = present.filter((api) => api.unanswered.length > 0);
   const policy = await policyState(consumer, context.signal);
   const marks = await claimMarksState(consumer, new Set(present.map(({ name }) => name)), context.signal);
+  const limits = await apiLimitsState(consumer, context.signal);
   const kindFaults = await bindingKindFaults(consumer, context.signal);
   const findings = [
     ...accountFindings(home),
@@ -121,8 +132,9 @@ export async function checkRights(
       .map((manifest) => problem(`${labelOf(manifest)} is not as Klutch writes it.`)),
     ...policyFindings(policy),
     ...marksFindings(marks),
+    ...limitsFindings(limits),
   ];
-  const faults = [gone, drifted, kindFaults, marks.different, marks.left].flat();
+  const faults = [gone, drifted, kindFaults, ...Object.values(marks), ...Object.values(limits)].flat();
   const repairable = faults.length > 0 || needsRepair(policy);
   const hint = repairable
     ? [note("klutch doctor --fix repairs the roles and the policies that Klutch itself writes.")]
@@ -139,6 +151,7 @@ export async function checkRights(
     kindFaults,
     policy,
     marks,
+    limits,
   };
 }
 
@@ -219,6 +232,19 @@ function marksFindings({ different, left }: ClaimMarksState): readonly Finding[]
   ];
 }
 
+function limitsFindings({ different, left }: ApiLimitsState): readonly Finding[] {
+  return [
+    ...different.map((api) =>
+      problem(
+        `ValidatingAdmissionPolicy ${apiLimitName(api)} or its binding is missing or not as Klutch writes it, so kubectl apply does not tell the provider's limit.`,
+      ),
+    ),
+    ...left.map((api) =>
+      problem(`ValidatingAdmissionPolicy ${apiLimitName(api)} is left over: that API is not bound.`),
+    ),
+  ];
+}
+
 function grantFindings(
   grant: Grant,
   bindings: readonly AnsweredBinding[],
@@ -278,7 +304,7 @@ function labelOf({ kind, metadata }: Manifest): string {
 export async function fixRights(
   context: CliContext,
   consumer: Consumer,
-  { gone, drifted, lacking, unanswered, kindFaults, policy, marks }: RightsReport,
+  { gone, drifted, lacking, unanswered, kindFaults, policy, marks, limits }: RightsReport,
   answer: ClaimAnswer,
 ): Promise<boolean> {
   const { signal, terminal } = context;
@@ -307,7 +333,11 @@ export async function fixRights(
   }
   await writeClaimMarks(context, consumer, marks.different);
   for (const api of marks.left) await liftClaimMarks(context, consumer, api);
-  return [gone, written, kindFaults, marks.different, marks.left].flat().length > 0 || isConfined;
+  for (const api of limits.different) terminal.say(`Writing ValidatingAdmissionPolicy ${apiLimitName(api)}.`);
+  await writeApiLimits(context, consumer, limits.different);
+  for (const api of limits.left) await liftApiLimits(context, consumer, api);
+  const policies = [...Object.values(marks), ...Object.values(limits)];
+  return [gone, written, kindFaults, ...policies].flat().length > 0 || isConfined;
 }
 
 /** Asks about the claims that no one accepted here. Returns the roles with those that are accepted now. */

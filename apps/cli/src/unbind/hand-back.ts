@@ -20,6 +20,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { listBindings, noSuchBinding, parseApiName } from "../app-cluster/bound-resource.ts";
+import { liftApiLimits } from "../app-cluster/api-limits.ts";
 import { liftClaimMarks } from "../app-cluster/claim-marks.ts";
 import { liftConfinement } from "../app-cluster/confinement.ts";
 import { findLeftCrds, giveCrd } from "./crd-owners.ts";
@@ -80,6 +81,7 @@ export async function handBack(
     if (!options.dryRun) await giveCrd(consumer, one, signal);
   }
   if (!options.dryRun) await liftClaimMarks(context, consumer);
+  if (!options.dryRun) await liftApiLimits(context, consumer);
   if (!options.dryRun && (await liftConfinement(consumer, signal)))
     terminal.say(
       `Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}, because it allows only what this konnector writes.`,

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { after, test } from "node:test";
 import {
+  apiLimitName,
   apiServiceBindings,
   binderName,
   bindingRoleName,
@@ -27,8 +28,9 @@ import {
 } from "@klutch/kube-core";
 import { objectOfType, roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
-import { type ScriptedRun } from "../testing/script.ts";
-import { bindApi } from "../testing/bound-pair.ts";
+import { writeApiLimits } from "../app-cluster/api-limits.ts";
+import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
+import { asConsumer, bindApi } from "../testing/bound-pair.ts";
 import { startKlutchFixture } from "../testing/fixture.ts";
 
 const fixture = await startKlutchFixture();
@@ -256,8 +258,10 @@ test("hand-back takes our marks, so that an agent which does not know them can l
   assert.equal(one.code, 0, one.stderr());
   assert.equal(await fixture.findBinding(levers.name), undefined, "the deletion goes through");
   assert.deepEqual((await fixture.findBinding(knobs.name))?.metadata.finalizers, [unbindFinalizer]);
+  await writeApiLimits(scriptedRun().context, asConsumer(consumer.client), [knobs.name]);
   const rest = await fixture.run(["hand-back"]);
   assert.equal(rest.code, 0, rest.stderr());
+  assert.ok(rest.stderr().includes(`Deleted ValidatingAdmissionPolicy ${apiLimitName(knobs.name)}.`));
   const { finalizers, annotations } = (await fixture.findBinding(knobs.name))?.metadata ?? {};
   assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
   assert.match((await fixture.run(["hand-back"])).stderr(), /Nothing to do/);

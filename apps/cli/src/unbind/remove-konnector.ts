@@ -9,6 +9,7 @@ import {
   recordsAt,
   textAt,
 } from "@klutch/kube-core";
+import { liftApiLimits } from "../app-cluster/api-limits.ts";
 import { liftClaimMarks } from "../app-cluster/claim-marks.ts";
 import { liftConfinement } from "../app-cluster/confinement.ts";
 import { findLeftRoles } from "../app-cluster/left-roles.ts";
@@ -34,6 +35,7 @@ export async function removeKonnector(
   const names = [...new Set([...left.clusterRoles, ...left.clusterRoleBindings])];
   if (names.length > 0) terminal.say(`Deleted ClusterRoles and ClusterRoleBindings ${names.join(", ")}.`);
   await liftClaimMarks(context, consumer);
+  await liftApiLimits(context, consumer);
   if (await liftConfinement(consumer, signal))
     terminal.say(`Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}.`);
 }

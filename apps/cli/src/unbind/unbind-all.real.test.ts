@@ -20,9 +20,11 @@ import {
   namespaces,
   serviceAccounts,
   validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
+import { writeApiLimits } from "../app-cluster/api-limits.ts";
 import { confineKonnector } from "../app-cluster/confinement.ts";
 import { asConsumer, bindApi, type BoundPair, syncedClaim } from "../testing/bound-pair.ts";
 import { startBackend } from "../testing/backend.ts";
@@ -157,6 +159,8 @@ test("unbind --all shows what it will do, with the app cluster, and without a ye
 });
 
 test("unbind --all stops at the first failure, names the APIs that are left, and keeps the konnector; the next run goes on and removes everything", async () => {
+  const limited = [widgets.name, zippers.name, "left.example.org"];
+  await writeApiLimits(scriptedRun().context, asConsumer(client), limited);
   const stopped = await fixture.run(["unbind", "--all", "--yes", "--timeout=1s"]);
   assert.equal(stopped.code, 1);
   assert.match(
@@ -190,8 +194,12 @@ test("unbind --all stops at the first failure, names the APIs that are left, and
 
 async function assertNothingLeft(): Promise<void> {
   assert.equal(await client.find(namespaces, home), undefined);
-  assert.equal(await client.find(validatingAdmissionPolicies, { name: konnectorPolicyName }), undefined);
-  for (const type of [clusterRoles, clusterRoleBindings]) {
+  for (const type of [
+    validatingAdmissionPolicies,
+    validatingAdmissionPolicyBindings,
+    clusterRoles,
+    clusterRoleBindings,
+  ]) {
     const names = (await client.list(type)).items.map(({ metadata }) => metadata.name ?? "");
     assert.deepEqual(
       names.filter((name) => name.startsWith("klutch-")),

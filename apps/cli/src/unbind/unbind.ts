@@ -22,6 +22,7 @@ import {
   servedResource,
 } from "../app-cluster/bound-resource.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
+import { liftApiLimits } from "../app-cluster/api-limits.ts";
 import { liftClaimMarks } from "../app-cluster/claim-marks.ts";
 import { counted } from "../findings.ts";
 import { isOfThisCluster, sentenceOf } from "./obstacles.ts";
@@ -74,6 +75,7 @@ export async function endBinding(
 ): Promise<void> {
   const { namespace, name = "" } = binding.metadata;
   await ifAllowed(() => liftClaimMarks(context, consumer, name));
+  await ifAllowed(() => liftApiLimits(context, consumer, name));
   await deleteBinding(context, consumer, binding, policy);
   await waitUntilGone(context, consumer, binding, timeoutMs);
   context.terminal.say(`APIServiceBinding ${keyOfRef({ namespace, name })} is gone.`);

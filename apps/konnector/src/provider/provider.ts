@@ -163,7 +163,7 @@ export class Provider implements Part {
     const away = (): string | undefined => this.#away?.words;
     const shared = { consumer, provider, confirmProvider, namespaces, away, events: this.#events, runtime };
     await using bindings = this.#createBindings(shared, identity, caches);
-    await using clusterBinding = this.#createClusterBinding(shared, caches);
+    await using clusterBinding = this.#createClusterBinding(shared, caches, bindings);
     const parts = [
       bindings,
       clusterBinding,
@@ -199,7 +199,11 @@ export class Provider implements Part {
     });
   }
 
-  #createClusterBinding(shared: ProviderParts, caches: ProviderCaches): ClusterBindingReconciler {
+  #createClusterBinding(
+    shared: ProviderParts,
+    caches: ProviderCaches,
+    bindings: BindingReconciler,
+  ): ClusterBindingReconciler {
     return new ClusterBindingReconciler({
       ...shared,
       connection: this.#connection,
@@ -208,6 +212,7 @@ export class Provider implements Part {
       report: (condition) => this.#reportHeartbeat(condition),
       reportCredential: (condition) => this.#reportCredential(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
+      reportLimits: (limits) => bindings.setLimits(limits),
       reportOther: (version) => this.#reportOther(version),
     });
   }

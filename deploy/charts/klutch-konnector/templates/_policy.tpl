@@ -195,3 +195,51 @@
       namespace: klutch-bind
       parameterNotFoundAction: Allow
 {{- end }}
+
+{{- define "klutch-konnector.apiLimit" -}}
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicy
+  metadata:
+    name: klutch-limit.%API%
+    labels:
+      app: konnector
+  spec:
+    failurePolicy: Ignore
+    paramKind:
+      apiVersion: klutch.anynines.com/v1alpha1
+      kind: APIServiceBinding
+    matchConstraints:
+      matchPolicy: Equivalent
+      resourceRules:
+        - apiGroups:
+            - '%GROUP%'
+          apiVersions:
+            - '*'
+          operations:
+            - CREATE
+          resources:
+            - '%RESOURCE%'
+          scope: '*'
+    matchConditions:
+      - name: person
+        expression: request.userInfo.username != 'system:serviceaccount:klutch-bind:konnector'
+    validations:
+      - expression: '!(!has(params.metadata.deletionTimestamp) && has(params.status) && has(params.status.limit) && has(params.status.limit.max) && has(params.status.limit.used)) || params.status.limit.used < params.status.limit.max'
+        message: this cluster may have no more %RESOURCE%
+        messageExpression: '''this cluster may have '' + string(params.status.limit.max) + '' %RESOURCE%, has '' + string(params.status.limit.used) + (has(params.status.limit.contact) && params.status.limit.contact != '''' ? ''; ask '' + params.status.limit.contact : '''')'
+        reason: Forbidden
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicyBinding
+  metadata:
+    name: klutch-limit.%API%
+    labels:
+      app: konnector
+  spec:
+    policyName: klutch-limit.%API%
+    paramRef:
+      name: '%API%'
+      namespace: klutch-bind
+      parameterNotFoundAction: Allow
+    validationActions:
+      - Deny
+{{- end }}

@@ -28,8 +28,63 @@ test("a ClusterBinding in order is taken as it is", () => {
     prettyName: "anynines",
     kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" },
     renewalUrl: "https://provider.example/renew",
+    limits: new Map(),
     status: good.status,
   });
+});
+
+const widgets = { group: "example.org", resource: "widgets", max: 3, used: 1 };
+const limited = (
+  limits: unknown,
+  contact: unknown = "ann@example.org",
+): ReturnType<typeof parseClusterBinding> =>
+  parseClusterBinding({ ...good, status: { ...good.status, limits, contact } });
+
+test("limits come out by the name of their API, with the contact, and are no part of the status that an agent writes", () => {
+  const parsed = limited([widgets, { ...widgets, resource: "gadgets", max: 0, used: 7 }]);
+  assert.deepEqual(Object.fromEntries(parsed.limits), {
+    "widgets.example.org": { max: 3, used: 1, contact: "ann@example.org" },
+    "gadgets.example.org": { max: 0, used: 7, contact: "ann@example.org" },
+  });
+  assert.deepEqual(parsed.status, good.status);
+  assert.deepEqual(limited([widgets], "").limits.get("widgets.example.org"), { max: 3, used: 1 });
+});
+
+test("a limit that lies about its shape is left out, and the others are kept", () => {
+  const lies: readonly unknown[] = [
+    null,
+    "widgets",
+    [],
+    {},
+    ...[-1, 1e300, 2 ** 53, 0.5, Number.NaN, "3", null, true].flatMap((number) => [
+      { ...widgets, max: number },
+      { ...widgets, used: number },
+    ]),
+    ...["", "Widgets", "../x", "a.b", "widgets/status", "x'||true", "*", 7].map((resource) => ({
+      ...widgets,
+      resource,
+    })),
+    ...["", "Example.org", "exa mple", "a/b", "x".repeat(300), "'", 7].map((group) => ({
+      ...widgets,
+      group,
+    })),
+  ];
+  for (const lie of lies) {
+    const { limits } = limited([lie, { ...widgets, resource: "gadgets" }]);
+    assert.deepEqual([...limits.keys()], ["gadgets.example.org"], JSON.stringify(lie));
+  }
+  assert.deepEqual(limited([widgets, { ...widgets, max: 9 }]).limits.get("widgets.example.org")?.max, 3);
+});
+
+test("10,000 limits are no more than 1,000, and a contact is one short line", () => {
+  const many = Array.from({ length: 10_000 }, (_, index) => ({ ...widgets, resource: `widgets${index}s` }));
+  assert.equal(limited(many).limits.size, 1000);
+  const contactOf = (contact: unknown): string | undefined =>
+    limited([widgets], contact).limits.get("widgets.example.org")?.contact;
+  assert.equal(contactOf("Ann\u001b[31m\n<b>ann@example.org\u202e"), "Ann [31m <b>ann@example.org");
+  assert.equal(contactOf("x".repeat(1_000_000))?.length, 128);
+  assert.equal(contactOf("\u0000\n"), undefined);
+  assert.equal(contactOf({ name: "Ann" }), undefined);
 });
 
 test("what the provider calls itself comes out as one short line", () => {
@@ -56,10 +111,17 @@ test("a Secret that is named by a path, or without the key of kubeconfigs, is no
   }
 });
 
+const withLimits = { ...good, status: { ...good.status, limits: [widgets, widgets], contact: "Ann" } };
+
 test("whatever is put in the place of any field, nothing is thrown and everything that comes out is bounded", () => {
   fc.assert(
-    fc.property(mutationsOf(good), (object) => {
-      const { prettyName, kubeconfigSecretRef, renewalUrl, status } = parseClusterBinding(object);
+    fc.property(mutationsOf(withLimits), (object) => {
+      const { prettyName, kubeconfigSecretRef, renewalUrl, limits, status } = parseClusterBinding(object);
+      for (const [name, { max, used, contact = "x" }] of limits) {
+        assert.match(name, /^[a-z][-.a-z0-9]{0,252}$/);
+        for (const number of [max, used]) assert.ok(Number.isSafeInteger(number) && number >= 0);
+        assert.match(contact, /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u);
+      }
       if (prettyName !== undefined) assert.match(prettyName, /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u);
       if (kubeconfigSecretRef !== undefined) {
         assert.match(kubeconfigSecretRef.name, /^[a-z0-9][-.a-z0-9]{0,252}$/);

@@ -1,8 +1,9 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
-import { isDnsSubdomain, plainText, textAt, valueAt } from "@klutch/kube-core";
+import { isDnsSubdomain, listAt, numberAt, plainText, textAt, valueAt } from "@klutch/kube-core";
 import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
+import type { ApiLimit } from "../object-limit.ts";
 import { renewalUrlOf } from "../renewal.ts";
 import { conditionsOf, nameOf } from "./read.ts";
 
@@ -15,22 +16,53 @@ export interface ForeignClusterBinding {
   readonly kubeconfigSecretRef: LocalSecretKeyRef | undefined;
   /** URL at which an expired credential can be renewed. */
   readonly renewalUrl: string | undefined;
+  /** Limits by the name of their API, `<plural>.<group>`. They are the provider's to write, so they are no part of `status`. */
+  readonly limits: ReadonlyMap<string, ApiLimit>;
   readonly status: ClusterBindingStatus;
 }
 
 const prettyNameLimit = 128;
+const contactLimit = 128;
+/** Most limits that are read. Exports are bounded likewise. */
+const limitsLimit = 1000;
 const statusTextLimit = 1024;
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseClusterBinding(object: unknown): ForeignClusterBinding {
-  const prettyName = textAt(object, "spec", "providerPrettyName");
   return {
     resourceVersion: nameOf(object).resourceVersion,
-    prettyName: prettyName === undefined ? undefined : textAt(plainText(prettyName, prettyNameLimit)),
+    prettyName: lineOf(textAt(object, "spec", "providerPrettyName"), prettyNameLimit),
     kubeconfigSecretRef: secretRefOf(valueAt(object, "spec", "kubeconfigSecretRef")),
     renewalUrl: renewalUrlOf(valueAt(object, "spec", "serviceProviderSpec")),
+    limits: limitsOf(valueAt(object, "status")),
     status: statusOf(valueAt(object, "status")),
   };
+}
+
+/** Leaves out entries that are malformed, and those of an API that has one already. */
+function limitsOf(status: unknown): ReadonlyMap<string, ApiLimit> {
+  const contact = lineOf(textAt(status, "contact"), contactLimit);
+  const limits = new Map<string, ApiLimit>();
+  for (const entry of listAt(status, "limits").slice(0, limitsLimit)) {
+    const [max, used] = [countAt(entry, "max"), countAt(entry, "used")];
+    const name = `${textAt(entry, "resource") ?? ""}.${textAt(entry, "group") ?? ""}`;
+    if (max === undefined || used === undefined || !isApiName(name) || limits.has(name)) continue;
+    limits.set(name, { max, used, ...(contact === undefined ? {} : { contact }) });
+  }
+  return limits;
+}
+
+/** A bound API is of a group. Its resource is one label. */
+const isApiName = (name: string): boolean => /^[a-z][-a-z0-9]*[a-z0-9]\../.test(name) && isDnsSubdomain(name);
+
+function countAt(value: unknown, field: string): number | undefined {
+  const number = numberAt(value, field);
+  return number !== undefined && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+/** Returns the text as one short line; undefined where nothing is left of it. */
+function lineOf(text: string | undefined, limit: number): string | undefined {
+  return text === undefined ? undefined : textAt(plainText(text, limit));
 }
 
 function secretRefOf(value: unknown): LocalSecretKeyRef | undefined {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apiServiceBindings, consumerNamespace } from "@klutch/api";
-import { type DynamicObject, keyOf, namespaces, trueCondition } from "@klutch/kube-core";
+import { type DynamicObject, keyOf, namespaces, recordAt, refOf, trueCondition } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { CachePool } from "@klutch/kube-runtime";
 import {
@@ -28,8 +28,8 @@ interface Fixture extends AsyncDisposable {
   readonly writes: () => number;
 }
 
-/** Starts the writer; `keepsTime` is false for a server whose CRD of an earlier release drops the time of the heartbeat. */
-async function start(keepsTime = true): Promise<Fixture> {
+/** Starts the writer; `isNew` is false for a server whose CRD of an earlier release drops the time of the heartbeat and the limit. */
+async function start(isNew = true): Promise<Fixture> {
   const stack = new AsyncDisposableStack();
   const clock = new VirtualClock();
   const server = new ApiServerModel({ clock, uidSeed: 1 });
@@ -39,8 +39,8 @@ async function start(keepsTime = true): Promise<Fixture> {
     statusSubresource: true,
     prepare: (next) => {
       writes++;
-      const { lastHeartbeatTime: _, ...rest } = (next["status"] ?? {}) as Record<string, never>;
-      return keepsTime || next["status"] === undefined ? next : { ...next, status: rest };
+      const { lastHeartbeatTime: _, limit: __, ...rest } = (next["status"] ?? {}) as Record<string, never>;
+      return isNew || next["status"] === undefined ? next : { ...next, status: rest };
     },
   });
   const client = server.client({ clusterName: "app cluster" });
@@ -108,6 +108,66 @@ test("a server that drops the time of the heartbeat gets it once, and each minut
 test("a server that keeps the time of the heartbeat gets it each minute", async () => {
   await using fixture = await start();
   assert.equal(await beat(fixture, await fixture.create("new")), 5);
+});
+
+const limitOf = async ({ client, clock }: Fixture, key: string): Promise<unknown> => {
+  await clock.advance(100);
+  const binding = await client.get<DynamicObject>(apiServiceBindings, refOf(key));
+  return recordAt(binding.status)["limit"];
+};
+
+test("the limit is written when it changes, and gone with its contact when there is none", async () => {
+  await using fixture = await start();
+  const { status, writes } = fixture;
+  const key = await fixture.create("limited");
+  for (const limit of [
+    { max: 3, used: 1, contact: "Ann" },
+    { max: 3, used: 2 },
+    { max: 0, used: 2 },
+  ]) {
+    status.reportLimit(key, limit);
+    assert.deepEqual(await limitOf(fixture, key), limit);
+  }
+  const before = writes();
+  status.reportLimit(key, { max: 0, used: 2 });
+  await limitOf(fixture, key);
+  assert.equal(writes(), before, "nothing has changed");
+  status.reportLimit(key, undefined);
+  assert.equal(await limitOf(fixture, key), undefined);
+  assert.equal(writes(), before + 1);
+});
+
+test("a limit of an earlier process stays until the provider is heard, and then goes; without one there is no write", async () => {
+  await using fixture = await start();
+  const { status, client, clock, writes } = fixture;
+  const key = await fixture.create("limited");
+  status.report(key, trueCondition("Connected"));
+  await clock.advance(100);
+  const left = { status: { limit: { max: 1, used: 1 } } };
+  await client.mergePatch(apiServiceBindings, refOf(key), left, { subresource: "status" });
+  status.report(key, trueCondition("Heartbeating"));
+  assert.deepEqual(await limitOf(fixture, key), left.status.limit);
+  status.reportLimit(key, undefined);
+  assert.equal(await limitOf(fixture, key), undefined);
+  const before = writes();
+  const other = await fixture.create("unlimited");
+  status.reportLimit(other, undefined);
+  await clock.advance(100);
+  assert.equal(writes(), before + 2, "the binding was created, and its first conditions");
+});
+
+test("a server that drops the limit gets it once", async () => {
+  await using fixture = await start(false);
+  const { status, clock, writes } = fixture;
+  const key = await fixture.create("old");
+  status.reportLimit(key, { max: 3, used: 0 });
+  await clock.advance(100);
+  const before = writes();
+  for (let used = 1; used < 10; used++) {
+    status.reportLimit(key, { max: 3, used });
+    await clock.advance(1_000);
+  }
+  assert.equal(writes(), before);
 });
 
 test("the metric counts bindings by their state", async () => {

@@ -3,7 +3,7 @@
  * the object, so that parts of one process never conflict with each other. Much of it quotes the other side, so every text is cleaned and
  * bounded here.
  */
-import { type APIServiceBinding, plainText } from "@klutch/api";
+import { type ApiLimit, type APIServiceBinding, plainText } from "@klutch/api";
 import {
   type DynamicObject,
   falseCondition,
@@ -31,6 +31,8 @@ interface Facts {
   prettyName: string | undefined;
   /** RFC 3339. */
   heartbeat: string | undefined;
+  /** Null: there is none. Undefined: not known yet. */
+  limit: ApiLimit | null | undefined;
 }
 
 /** Knows the last report of each part and writes when they change. What an earlier process wrote stays until it is reported or retracted. */
@@ -45,6 +47,8 @@ export class BindingStatus implements Startable {
   readonly #repairs = new Map<string, Repairs>();
   /** False when the kind's CRD is of an earlier release and drops the time: writing it again and again would not help. */
   #keepsHeartbeats = true;
+  /** Likewise of the limit. */
+  #keepsLimits = true;
 
   constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, runtime: RuntimeDependencies) {
     this.#cluster = cluster;
@@ -100,6 +104,15 @@ export class BindingStatus implements Startable {
     this.#controller.enqueue(key, { reason: wakeReasons.conditionReported });
   }
 
+  /** Reports how many objects of the API the app cluster may have and has; undefined: any number. */
+  reportLimit(key: string, reported: ApiLimit | undefined): void {
+    const limit = this.#keepsLimits ? (reported ?? null) : undefined;
+    const facts = this.#factsOf(key);
+    if (jsonEqual(facts.limit, limit)) return;
+    facts.limit = limit;
+    this.#controller.enqueue(key, { reason: wakeReasons.limitChanged });
+  }
+
   /** Returns the last report. */
   reported(key: string, type: string): NewCondition | undefined {
     return this.#facts.get(key)?.conditions.get(type);
@@ -117,6 +130,7 @@ export class BindingStatus implements Startable {
       retracted: new Set<string>(),
       prettyName: undefined,
       heartbeat: undefined,
+      limit: undefined,
     };
     this.#facts.set(key, facts);
     return facts;
@@ -140,8 +154,10 @@ export class BindingStatus implements Startable {
     );
     const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
     const lastHeartbeatTime = facts.heartbeat ?? binding.status?.lastHeartbeatTime;
+    const limit = facts.limit === undefined ? binding.status?.limit : (facts.limit ?? undefined);
     const status = {
       conditions,
+      ...(limit === undefined ? {} : { limit }),
       ...(providerPrettyName === undefined ? {} : { providerPrettyName }),
       ...(lastHeartbeatTime === undefined || !this.#keepsHeartbeats ? {} : { lastHeartbeatTime }),
     };
@@ -151,10 +167,14 @@ export class BindingStatus implements Startable {
       [...facts.conditions.values()],
       providerPrettyName,
       lastHeartbeatTime,
+      limit,
     ];
     const repairs = repairsOf(this.#repairs.get(key), wish, this.#runtime.clock.monotonic());
     if (repairs.waitMs > 0) return { requeueAfterMs: repairs.waitMs };
-    const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
+    const patch = {
+      metadata: { resourceVersion: binding.metadata.resourceVersion },
+      status: { ...status, ...changeOf(binding.status?.limit, limit) },
+    };
     const answer = await this.#cluster.client.mergePatch<DynamicObject>(
       this.#cluster.bindingType,
       refOf(key),
@@ -165,6 +185,10 @@ export class BindingStatus implements Startable {
     this.#repairs.set(key, repairs);
     if (asBinding(answer).status?.lastHeartbeatTime === undefined && lastHeartbeatTime !== undefined)
       this.#keepsHeartbeats = false;
+    if (limit !== undefined && asBinding(answer).status?.limit === undefined) {
+      this.#keepsLimits = false;
+      facts.limit = undefined;
+    }
     return undefined;
   }
 }
@@ -177,6 +201,16 @@ interface Repairs {
   readonly count: number;
   /** Wait before the next write, in milliseconds. */
   readonly waitMs: number;
+}
+
+/** Returns the limit for a merge patch, which keeps fields that it does not name. */
+function changeOf(
+  before: ApiLimit | undefined,
+  limit: ApiLimit | undefined,
+): { readonly limit?: object | null } {
+  if (before === undefined) return {};
+  if (limit === undefined) return { limit: null };
+  return { limit: { contact: null, ...limit } };
 }
 
 /** Another konnector, which sees things otherwise, would change each status at once: some repairs are enough. */

@@ -13,6 +13,7 @@ import { OrphanCollector } from "../object/orphan-collector.ts";
 import { providerTypeOf } from "../object/bound-resource.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import type { ApiLimits } from "./api-limits.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 
@@ -21,6 +22,7 @@ export interface BoundObjectsOptions extends ProviderParts {
   /** The names of Secrets that are taken. */
   readonly takenSecrets: TakenNames;
   readonly status: BindingStatus;
+  readonly limits: Pick<ApiLimits, "holdOf" | "forget">;
 }
 
 /** API as its export describes it. */
@@ -106,11 +108,22 @@ export class BoundObjects implements AsyncDisposable {
     await this.#end(name, logger);
     this.#holds.forget(name);
     this.#withdrawn.delete(name);
+    this.#options.limits.forget(name);
   }
 
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(name: string): number | undefined {
     return this.#running.get(name)?.reconciler.part.remaining();
+  }
+
+  /** Returns the number of the API's upstream objects that the caches show. */
+  upstreamCount(name: string): number {
+    return this.#running.get(name)?.reconciler.part.upstreamCount ?? 0;
+  }
+
+  /** Reconciles claims of the API. */
+  wake(name: string, keys: readonly string[]): void {
+    this.#running.get(name)?.reconciler.part.wake(keys);
   }
 
   /** Keys that wait or are worked on, over all APIs. */
@@ -196,6 +209,7 @@ export class BoundObjects implements AsyncDisposable {
       deletedNamespaces: this.#deletedNamespaces,
       releasedAt: () => this.#holds.releasedAt(name),
       withdrawn: () => (this.#withdrawn.has(name) ? name : undefined),
+      limit: this.#options.limits.holdOf(name, synced.type.plural),
     });
   }
 }

@@ -8,7 +8,7 @@
  * | execute | finalizer and pin, CRD, permission claims, objects                                       |
  * | status  | conditions of the binding where they arise (`BindingStatus`); last the export's status   |
  */
-import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
+import type { ApiLimit, APIServiceExportSpec, ForeignExport } from "@klutch/api";
 import {
   alarmCondition,
   conditionsOf,
@@ -39,6 +39,7 @@ import { reconcileCrd } from "../crd/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
+import { ApiLimits } from "./api-limits.ts";
 import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
 import { ClaimMarks } from "./claim-marks.ts";
@@ -80,6 +81,7 @@ export class BindingReconciler implements Part {
   readonly #claimedTypes: ClaimedTypes;
   readonly #claimedResources: ClaimedResources;
   readonly #objects: BoundObjects;
+  readonly #limits: ApiLimits;
   readonly #claimMarks: ClaimMarks;
 
   constructor(options: BindingReconcilerOptions) {
@@ -90,7 +92,14 @@ export class BindingReconciler implements Part {
     this.#claimedTypes = new ClaimedTypes(consumer.client);
     const takenSecrets = new TakenNames();
     this.#claimedResources = new ClaimedResources({ ...options, takenSecrets });
-    this.#objects = new BoundObjects({ ...options, takenSecrets });
+    const limits = new ApiLimits({
+      ...options,
+      bindingKeyOf: (name) => this.#bindingKeys.get(name),
+      count: (name) => this.#objects.upstreamCount(name),
+      wake: (name, keys) => this.#objects.wake(name, keys),
+    });
+    this.#limits = limits;
+    this.#objects = new BoundObjects({ ...options, takenSecrets, limits });
     this.#claimMarks = new ClaimMarks(options.status, runtime);
   }
 
@@ -103,6 +112,12 @@ export class BindingReconciler implements Part {
       else this.#bindingKeys.set(name, key);
       this.#controller.enqueue(name, { reason: wakeReasons.bindingsChanged });
     }
+    this.#limits.setBound([...next.keys()]);
+  }
+
+  /** Takes the limits that the provider sets for this app cluster, by API. */
+  setLimits(limits: ReadonlyMap<string, ApiLimit>): void {
+    this.#limits.set(limits);
   }
 
   /** The objects that are synced. */
@@ -127,7 +142,8 @@ export class BindingReconciler implements Part {
       bindings: () => this.#bindings(),
       status,
     };
-    await Promise.all([this.#controller.start({ signal }), watchStalls(stalls, signal)]);
+    const parts = [this.#controller, this.#limits];
+    await Promise.all([...parts.map((part) => part.start({ signal })), watchStalls(stalls, signal)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,6 +8,7 @@
  * | status  | `Heartbeating` of all bindings to this provider                            |
  */
 import {
+  type ApiLimit,
   clusterBindingName,
   clusterBindings,
   type ForeignClusterBinding,
@@ -49,6 +50,8 @@ export interface ClusterBindingOptions extends ProviderParts {
   /** Called with `SecretValid` as the provider gets it. */
   readonly reportCredential: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
+  /** Called with the limits of this app cluster, by API, each time the ClusterBinding is read. */
+  readonly reportLimits: (limits: ReadonlyMap<string, ApiLimit>) => void;
   /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
   readonly reportOther: (version: string) => void;
 }
@@ -109,6 +112,7 @@ export class ClusterBindingReconciler implements Part {
     }
     const binding = parseClusterBinding(cached);
     if (binding.prettyName !== undefined) reportPrettyName(binding.prettyName);
+    this.#options.reportLimits(binding.limits);
     try {
       const secretValid = await this.#bringCredential(binding, call);
       if (secretValid === "unknown") return undefined;

@@ -8,6 +8,7 @@ import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { DeletedNamespaces } from "./deleted-namespaces.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
+import type { LimitHold } from "./limit-hold.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
 
 /** Names the synced resource, and what its parts share. Never changes: another shape needs another reconciler. */
@@ -35,6 +36,8 @@ export interface BoundResource extends ProviderParts {
   readonly takenSecrets: TakenNames;
   /** Returns the name of the API while the provider does not offer it any more. */
   readonly withdrawn: () => string | undefined;
+  /** Claims that the provider refused for its limit. */
+  readonly limit: LimitHold;
 }
 
 /** The caches of both clusters, as reads and writes of single objects use them. */

@@ -22,6 +22,7 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   deletionHeld: ["Warning", deletionHeldReason],
   foreignObject: ["Warning", "NameTaken"],
   notOffered: ["Warning", "NotOffered"],
+  limitReached: ["Warning", "LimitReached"],
   secondObject: ["Warning", "TwoUpstreamObjects"],
 };
 
@@ -124,7 +125,8 @@ export class PairEvents {
   ): Promise<ReconcileResult | undefined> {
     const { target, second } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
-    const leftMs = waiting === "deletionHeld" ? 0 : since + this.#recordAfterMs - now;
+    const leftMs =
+      waiting === "deletionHeld" || waiting === "limitReached" ? 0 : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const [type, reason] = isRefused(waiting, observed) ? namespaceRefused : titles[waiting];
     const named =

@@ -35,6 +35,7 @@ async function start(stack: AsyncDisposableStack): Promise<{
       onChange: nothing,
     },
     breaker: { setAlive: () => undefined },
+    limit: { counted: () => undefined },
     takenSecrets: { onChange: nothing },
     runtime: { clock, logger: silentLogger },
   } as unknown as BoundResource;

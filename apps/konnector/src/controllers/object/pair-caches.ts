@@ -92,6 +92,14 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
     this.#gone.delete(key);
   }
 
+  /** Returns the number of this tenant's upstream objects, as far as the caches are filled. */
+  upstreamCount(): number {
+    let count = 0;
+    for (const object of this.providerInformer.objects())
+      if (this.places.claimKeysOf(object).length > 0) count++;
+    return count;
+  }
+
   /** Returns the number of objects that unbinding has not finished with; undefined until the caches are filled. */
   remaining(policy: UnbindPolicy): number | undefined {
     const { informer } = this.claims;
@@ -124,6 +132,7 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
 
   #providerChanged({ type, object }: Change<BoundDigest>, priority: Priority, reason: WakeReason): void {
     const keys = this.places.claimKeysOf(object);
+    if (type !== "updated") this.#bound.limit.counted();
     const gone = type === "deleted" ? this.places.keyOf(object) : undefined;
     for (const key of keys) {
       if (key === gone) this.#gone.add(key);

@@ -86,6 +86,7 @@ export function observationOf(
     mapping,
     missingSecret: missingSecretOf(placed, bound),
     withdrawn: bound.withdrawn(),
+    limitReached: bound.limit.wordsFor(placed.key),
     away: bound.away(),
     tenant: bound.provider.tenant,
     rule: defaultMetadataRule,

@@ -35,6 +35,7 @@ import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { PairEvents } from "./events.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
+import { isCreate, isQuotaRefusal, LimitReachedError } from "./limit-hold.ts";
 import { NaivePairStore } from "./naive-store.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
@@ -112,6 +113,16 @@ export class ObjectReconciler implements Part {
     this.#caches.wakeAll(wakeReasons.resync);
   }
 
+  /** Returns the number of upstream objects that the caches show. */
+  get upstreamCount(): number {
+    return this.#caches.upstreamCount();
+  }
+
+  /** Reconciles these claims: the provider may take them now, or the words for its refusal changed. */
+  wake(keys: readonly string[]): void {
+    for (const key of keys) this.#controller.enqueue(key, { reason: wakeReasons.limitChanged });
+  }
+
   /** Records a Warning on one of the claims, if it exists. */
   async recordWarning(key: string, reason: string, message: string): Promise<void> {
     const { events, type } = this.#bound;
@@ -162,6 +173,8 @@ export class ObjectReconciler implements Part {
       return await this.#reconcile(key, started, call);
     } catch (error) {
       this.#progress.differs(key, started);
+      // The claim is held: the next reconcile says so in its status, and writes nothing else.
+      if (error instanceof LimitReachedError) return { requeueAfterMs: 0, reason: wakeReasons.limitReached };
       throw error;
     }
   }
@@ -283,8 +296,13 @@ export class ObjectReconciler implements Part {
       );
       this.#events.carriedOut(observed, step, this.#now());
       if (answer !== undefined) this.#store.rememberWrite(observed, step, answer);
+      if (isCreate(observed, step)) this.#bound.limit.created(observed.placed.key);
       return answer;
     } catch (error) {
+      if (isCreate(observed, step) && isQuotaRefusal(error)) {
+        this.#bound.limit.refused(observed.placed.key);
+        throw new LimitReachedError(error);
+      }
       await this.#events.failed(observed, step, error);
       throw error;
     }
@@ -296,6 +314,7 @@ export class ObjectReconciler implements Part {
     orphans.forget(type, key);
     if (why === "gone") {
       breaker.forget(key);
+      this.#bound.limit.forget(key);
       this.#progress.forget(key);
       this.#caches.forget(key);
       return undefined;
