@@ -1,9 +1,5 @@
 /** The controllers of the control plane, and the changes that wake them. */
-import {
-  type APIServiceExportTemplate,
-  crdNameOf,
-  serviceNamespaceAnnotation,
-} from "@klutch/api";
+import { type APIServiceExportTemplate, crdNameOf, serviceNamespaceAnnotation } from "@klutch/api";
 import { keyOf, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
