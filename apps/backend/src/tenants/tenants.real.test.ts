@@ -30,13 +30,7 @@ import {
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
-import {
-  askForNamespace,
-  conditionText,
-  createTenant,
-  mapNamespace,
-  serviceNamespaceOf,
-} from "../testing/tenants.ts";
+import { askForNamespace, conditionText, createTenant, serviceNamespaceOf } from "../testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -81,8 +75,14 @@ await createTenant(client, shop, "ann#abc123");
 await client.mergePatch(clusterBindings, cluster1, {
   metadata: { annotations: { [clusterNameAnnotation]: "shop", [boundByAnnotation]: "ann@example.org" } },
 });
-const one = await mapNamespace(client, { namespace: shop, name: "one" });
-const two = await mapNamespace(client, { namespace: shop, name: "two" });
+/** Has a namespace mapped, as soon as Kubernetes has counted what the account may keep. */
+async function map(name: string): Promise<string> {
+  const ref = { namespace: shop, name };
+  await waitFor(`${name} to be taken`, () => askForNamespace(client, ref).then(() => true));
+  return waitFor(`the service namespace of ${name}`, () => serviceNamespaceOf(client, ref));
+}
+const one = await map("one");
+const two = await map("two");
 const account = stack.use(unlimitedClient(cluster, { namespace: shop, name: binderName }));
 
 test("each app cluster has one Tenant with its names and people; an operator's words in it stay", async () => {
@@ -130,7 +130,7 @@ test("two service namespaces share one limit; the API server refuses the third o
   ]);
   assert.equal((await said("WithinLimits")).trim(), "True");
   // A namespace that comes later begins with the same limit, before its tenant has rights there.
-  const three = await mapNamespace(client, { namespace: shop, name: "three" });
+  const three = await map("three");
   await untilAllowed(three, 0);
   await assert.rejects(make(account, three, "c"), exceeds);
 });
@@ -209,10 +209,7 @@ test("a report on limits that the account forged is put right, and the quota ref
 
 test("an account that deletes a mapping and asks for it again begins with nothing more", async () => {
   await client.delete(apiServiceNamespaces, { namespace: shop, name: "three" });
-  await askForNamespace(client, { namespace: shop, name: "four" });
-  const four = await waitFor("the service namespace", () =>
-    serviceNamespaceOf(client, { namespace: shop, name: "four" }),
-  );
+  const four = await map("four");
   // Until Kubernetes has counted there, it refuses as well.
   await assert.rejects(make(account, four, "early"), isForbidden);
   await untilAllowed(four, 0);
