@@ -134,7 +134,8 @@ export async function checkRights(
     ...marksFindings(marks),
     ...limitsFindings(limits),
   ];
-  const faults = [gone, drifted, kindFaults, ...Object.values(marks), ...Object.values(limits)].flat();
+  const policies = [marks.different, marks.left, limits.different, limits.left];
+  const faults = [gone, drifted, kindFaults, ...policies].flat();
   const repairable = faults.length > 0 || needsRepair(policy);
   const hint = repairable
     ? [note("klutch doctor --fix repairs the roles and the policies that Klutch itself writes.")]
@@ -336,7 +337,7 @@ export async function fixRights(
   for (const api of limits.different) terminal.say(`Writing ValidatingAdmissionPolicy ${apiLimitName(api)}.`);
   await writeApiLimits(context, consumer, limits.different);
   for (const api of limits.left) await liftApiLimits(context, consumer, api);
-  const policies = [...Object.values(marks), ...Object.values(limits)];
+  const policies = [marks.different, marks.left, limits.different, limits.left];
   return [gone, written, kindFaults, ...policies].flat().length > 0 || isConfined;
 }
 
