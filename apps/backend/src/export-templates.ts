@@ -1,8 +1,22 @@
 /** Lists the bindable APIs: CRDs that a template offers. */
-import { type APIServiceExportTemplate, crdNameOf, serviceTypeLabel } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube-core";
+import {
+  type APIServiceExportTemplate,
+  crdNameOf,
+  serviceTypeLabel,
+  type TemplateReference,
+} from "@klutch/api";
+import { conditionsOf, findCondition, type KubeObject, plainText } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { offeredApi, type OfferedApi, offerFault, type OfferScopes } from "./offered-api.ts";
+import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefOf } from "./offered-api.ts";
+
+/** An API with a template that does not offer it now. */
+export interface UnavailableApi {
+  readonly group: string;
+  readonly resource: string;
+  /** The words of the template's condition. */
+  readonly reason: string;
+  readonly template: TemplateReference;
+}
 
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
@@ -54,6 +68,15 @@ export class ExportTemplates {
     );
   }
 
+  /** Returns the APIs that templates do not offer now, as the conditions of their status say it; ordered by namespace and name. */
+  unavailable(): readonly UnavailableApi[] {
+    return this.#inOrder().flatMap((template) => {
+      const { group = "", resource } = template.spec.APIServiceSelector;
+      const reason = whyUnavailable(template);
+      return reason === undefined ? [] : [{ group, resource, reason, template: templateRefOf(template) }];
+    });
+  }
+
   /** Types of the data services whose instances are offered in the API group, sorted, each once. */
   serviceTypes(group: string): readonly string[] {
     const labels = [...this.#templates.list()]
@@ -67,4 +90,14 @@ export class ExportTemplates {
       `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
     return [...this.#templates.list()].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
   }
+}
+
+/** Returns the message of the condition that is to blame. A template beside the one that counts for its API is no loss. */
+function whyUnavailable(template: APIServiceExportTemplate): string | undefined {
+  const conditions = conditionsOf(template);
+  const [valid, offered] = [findCondition(conditions, "Valid"), findCondition(conditions, "Offered")];
+  if (offered?.status !== "False" || offered.reason === "OtherTemplate") return undefined;
+  const { reason = "", message = "" } =
+    valid?.status === "False" && valid.severity === "Error" ? valid : offered;
+  return plainText((message || reason).replace(/\.$/, ""), 300);
 }

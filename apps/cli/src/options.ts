@@ -1,5 +1,13 @@
 /** The flags, as typed values. */
-import { displayName, displayNameLimit, parseRegistry, type Registry, RegistryError } from "@klutch/api";
+import {
+  displayName,
+  displayNameLimit,
+  type LoginWish,
+  parseRegistry,
+  type Registry,
+  RegistryError,
+  wishProblem,
+} from "@klutch/api";
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
@@ -42,6 +50,8 @@ export interface BindOptions extends CommonOptions {
   readonly clusterName: string | undefined;
   /** Subject or verified e-mail address of the person who logs in; instead of a question. */
   readonly loginAs: string | undefined;
+  /** APIs that the page of the login selects in advance. */
+  readonly wish: LoginWish;
 }
 
 /** Flags of `bind apiservice`. */
@@ -167,7 +177,11 @@ export function bindApiServiceOptions(
     remoteKubeconfigName: text(values, "remoteKubeconfigName"),
     remoteNamespace: text(values, "remoteNamespace"),
   };
+  const wishes = ["api", "service", "all"].filter((name) => values[name] !== undefined);
   const problems = [
+    wishes.length > 0
+      ? `--${wishes.join(" and --")} cannot be used with apiservice, where the manifest names the APIs`
+      : undefined,
     (options.file === undefined) === (url === undefined)
       ? "give either -f <file> or the URL of a manifest"
       : undefined,
@@ -191,6 +205,27 @@ function clusterNameOption(name: string | undefined): string | undefined {
   );
 }
 
+/** Reads --api, --service and --all. Throws `CliError` Usage naming the flag. */
+function wishOption(values: Values): LoginWish {
+  const { api, service, all } = values;
+  const lists = Array.isArray(api) ? api.map(String) : undefined;
+  const given = [lists, service, all].filter((value) => value !== undefined);
+  if (given.length > 1)
+    throw new CliError("Usage", "--api, --service and --all exclude each other: pass one of them.");
+  if (lists !== undefined) {
+    const names = lists.flatMap((list) => list.split(",")).map((name) => name.trim());
+    return possibleWish("--api", { kind: "apis", names });
+  }
+  if (typeof service === "string") return possibleWish("--service", { kind: "service", service });
+  return { kind: all === true ? "all" : "none" };
+}
+
+function possibleWish(name: string, wish: LoginWish): LoginWish {
+  const problem = wishProblem(wish);
+  if (problem === undefined) return wish;
+  throw new CliError("Usage", `${name} ${problem}.`);
+}
+
 /** Reads the flags of `bind <url>`. */
 export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
@@ -202,5 +237,6 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
     loginAs: text(values, "loginAs"),
+    wish: wishOption(values),
   };
 }

@@ -111,6 +111,16 @@ function bindCommand(name: string, context: CliContext): Command {
       "--login-as <person>",
       "continue without asking if the login has this subject or verified e-mail address, else fail",
     )
+    .option(
+      "--api <names>",
+      "APIs to select on the login page, separated by commas: <resource>.<group>, or <resource> if unique; can be repeated",
+      (names: string, before: readonly string[] | undefined) => [...(before ?? []), names],
+    )
+    .option(
+      "--service <name>",
+      "data service to select on the login page with all its APIs, such as postgresql",
+    )
+    .option("--all", "select every offered API on the login page")
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();
@@ -127,8 +137,14 @@ function bindCommand(name: string, context: CliContext): Command {
 
 const examples = `
 Examples:
-  # Log in to a provider in the browser and bind an API
+  # Log in to a provider in the browser and choose APIs there
   kubectl bind https://klutch.example.com/export
+
+  # Select all APIs of PostgreSQL on the page: instances, bindings, backups and restores
+  kubectl bind https://klutch.example.com/export --service postgresql
+
+  # Select two APIs by name
+  kubectl bind https://klutch.example.com/export --api postgresqlinstances,servicebindings
 
   # Log in, and accept the permission claims without a question
   kubectl bind https://klutch.example.com/export --accept-permissions

@@ -70,6 +70,7 @@ export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
 export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
+export * from "./login-wish.ts";
 export * from "./names.ts";
 export * from "./noninteractive-bind.ts";
 export * from "./naming.ts";

@@ -130,6 +130,8 @@ export const claimNameLabel = "crossplane.io/claim-name";
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
 /** Type of a data service, on the template that offers its instances, and on all that was applied from its table. */
 export const serviceTypeLabel = "klutch.anynines.com/service-type";
+/** Annotation beside `serviceTypeLabel` on a template: the name of the service for people. Default: its type. */
+export const serviceTitleAnnotation = "klutch.anynines.com/service-title";
 /** Annotation on a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters accepts only types that templates offer. */
 export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-field";
 /** Annotation on a ServiceInstance: the address fields in its bindings' credentials, as JSON of its table's `credentials.connection`. */

@@ -23,6 +23,8 @@ export interface BindingProvider {
   readonly controlPlaneId?: string;
   /** URL at which a plugin confirms a login. Optional: existing backends have none, and existing plugins ignore it. */
   readonly confirmUrl?: string;
+  /** True for a backend that binds several APIs with one login (`LoginWish`). Optional: backends of earlier releases bind one. */
+  readonly severalApis?: boolean;
 }
 
 /** A request inside a BindingResponse. */
@@ -69,6 +71,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: url } }],
       ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
       ...(confirmUrl === undefined ? {} : { confirmUrl }),
+      ...(root["severalApis"] === true ? { severalApis: true } : {}),
     };
   }
   throw new WireError(

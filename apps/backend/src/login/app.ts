@@ -6,11 +6,12 @@ import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
 import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
-import type { AllowedOffers } from "../authorization/allowed-offers.ts";
+import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import type { Bind } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Confirmation } from "../provisioning/confirmation.ts";
 import { isLoopback } from "../secure-url.ts";
+import { apisOf, firstChoice, isChoosing, searchedChoice } from "./choice-routes.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
 import { largestBody, tooLarge } from "./open-routes.ts";
@@ -21,12 +22,13 @@ import { startPage } from "./pages/start-page.ts";
 import { styleSheet } from "./pages/styles.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { wishTextOf } from "./wish.ts";
 
 /** Dependencies of the routes. */
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
-  readonly offers: Pick<AllowedOffers, "visible">;
+  readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
   /** Throws `UserError` before a person who may not bind chooses an API. */
   readonly admit?: ((session: Session) => void) | undefined;
   /** Answers a plugin that cannot confirm its login. */
@@ -106,7 +108,8 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     const proven =
       keys === undefined ? await options.clusterKeyOf?.(query, { sessionId, clusterId }) : undefined;
     const clusterName = displayName(query["n"]);
-    const request = { redirectUrl, sessionId, clusterId, clusterName, ...keys, ...proven };
+    const wish = wishTextOf(query, redirectUrl);
+    const request = { redirectUrl, sessionId, clusterId, clusterName, wish, ...keys, ...proven };
     return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
@@ -120,8 +123,18 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
     const session = await options.login.session(context, context.req.query("s"));
     options.admit?.(session);
     noStore(context);
+    if (isChoosing(session)) return context.html(await firstChoice(options, session));
     const offers = await options.offers.visible(session);
     return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
+  });
+  // The search of a page with several choices. It binds nothing.
+  app.post("/resources", async (context) => {
+    const form = await context.req.parseBody({ all: true });
+    const session = await options.login.session(context, textAt(form, "s"));
+    options.admit?.(session);
+    noStore(context);
+    if (isChoosing(session)) return context.html(await searchedChoice(options, session, form));
+    return context.redirect(`/resources?s=${encodeURIComponent(session.sessionId)}`, 303);
   });
   // For links of the existing page: they lead to a button, because a link may be followed without the person's will.
   app.get("/bind", async (context) => {
@@ -142,7 +155,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
     return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
   });
   app.post("/bind", async (context) => {
-    const form = await context.req.parseBody();
+    const form = await context.req.parseBody({ all: true });
     const session = await options.login.session(context, textAt(form, "s"));
     if (textAt(form, "csrf") !== session.csrf) {
       throw new UserError(
@@ -151,10 +164,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
         "Go back, reload the page and choose again.",
       );
     }
-    return answerBind(options, context, session, {
-      resource: textAt(form, "resource") ?? "",
-      group: textAt(form, "group") ?? "",
-    });
+    return answerBind(options, context, session, await apisOf(options, session, form));
   });
 }
 
@@ -162,21 +172,20 @@ async function answerBind(
   options: AppOptions,
   context: Context,
   session: Session,
-  wanted: { readonly resource?: string | undefined; readonly group?: string | undefined },
+  apis: readonly Api[],
 ): Promise<Response> {
   noStore(context);
-  const api = { resource: wanted.resource ?? "", group: wanted.group ?? "" };
   const { answerKey, offeredKey, clusterKey, proofId = "" } = session;
   const url = new URL(session.redirectUrl);
   if (answerKey !== undefined && offeredKey !== undefined) {
     url.searchParams.set(
       "offer",
-      await options.confirmation.offer({ ...session, answerKey, offeredKey }, [api]),
+      await options.confirmation.offer({ ...session, answerKey, offeredKey }, apis),
     );
   } else {
     if (options.requireConfirmation) throw tooOld();
     const proof = clusterKey === undefined ? undefined : { id: proofId, confirms: false };
-    url.searchParams.set("response", await options.bind({ ...session, proof }, [api]));
+    url.searchParams.set("response", await options.bind({ ...session, proof }, apis));
   }
   return context.redirect(url.href, 303);
 }
@@ -191,6 +200,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     version: klutchVersion,
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
+    severalApis: true,
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }

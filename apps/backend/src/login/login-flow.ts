@@ -22,6 +22,8 @@ export interface LoginRequest {
   readonly offeredKey?: string | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
+  /** Text of the `LoginWish` of a plugin that takes several APIs; undefined for one that takes one. */
+  readonly wish?: string | undefined;
 }
 
 /** A person who logged in, and what for. */
@@ -58,6 +60,7 @@ const optionalFields = [
   "clusterName",
   "displayName",
   "verifiedEmail",
+  "wish",
 ] as const;
 
 /** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */

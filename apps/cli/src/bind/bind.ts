@@ -45,7 +45,8 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
   const who = printable(provider.prettyName || url);
   const { timeoutMs, browser, requestTimeoutMs, loginAs } = options;
-  const plugin = { clusterId, clusterName, timeoutMs, browser };
+  const wish = provider.severalApis === true ? options.wish : undefined;
+  const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
   const { confirmUrl } = provider;
   let response: BindingResponse;
   if (confirmUrl === undefined) {

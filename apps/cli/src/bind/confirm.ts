@@ -41,13 +41,13 @@ export async function confirmedLogin(
   provider: ConfirmingProvider,
   options: ConfirmOptions,
 ): Promise<BindingResponse> {
-  const { clusterId, clusterName, signer } = options;
+  const { clusterId, clusterName, wish, signer } = options;
   const key = await newAnswerKey();
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(offerReader(key, sessionId));
   const { port } = callback;
   const keys = { answerKey: key.publicKey, clusterKey: signer.publicKey };
-  const url = loginUrlOf(provider, { port, sessionId, clusterId, clusterName, keys });
+  const url = loginUrlOf(provider, { port, sessionId, clusterId, clusterName, wish, keys });
   const offer = await answerFromBrowser(context, provider, url, callback, options);
   await askWho(context, provider, offer, options.loginAs);
   const { issuer, subject, nonce, ticket } = offer;

@@ -14,6 +14,8 @@ export interface ProviderDescription {
   readonly controlPlaneId: string | undefined;
   /** URL at which it takes confirmations of logins, at the origin of the login; undefined for an earlier backend. */
   readonly confirmUrl?: string | undefined;
+  /** True if it binds several APIs of a login; an earlier backend binds one. */
+  readonly severalApis?: boolean | undefined;
 }
 
 /**
@@ -40,6 +42,7 @@ export async function fetchProvider(
     loginUrl,
     controlPlaneId: provider.controlPlaneId,
     confirmUrl: confirmUrlFor(url, loginUrl, provider.confirmUrl),
+    severalApis: provider.severalApis === true,
   };
 }
 
