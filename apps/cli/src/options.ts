@@ -4,6 +4,7 @@ import {
   displayNameLimit,
   type LoginWish,
   parseRegistry,
+  printable,
   type Registry,
   RegistryError,
   wishProblem,
@@ -52,6 +53,8 @@ export interface BindOptions extends CommonOptions {
   readonly loginAs: string | undefined;
   /** APIs that the page of the login selects in advance. */
   readonly wish: LoginWish;
+  /** Path, or `-`, of an access token that takes the place of the login; then `wish` names APIs. */
+  readonly tokenFile: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -220,6 +223,26 @@ function wishOption(values: Values): LoginWish {
   return { kind: all === true ? "all" : "none" };
 }
 
+/** Reads --token-file beside them. */
+function wishAndToken(values: Values): Pick<BindOptions, "wish" | "tokenFile"> {
+  const wish = wishOption(values);
+  const tokenFile = text(values, "tokenFile");
+  const problem = tokenFile === undefined ? undefined : tokenProblem(wish, text(values, "loginAs"));
+  if (problem !== undefined) throw new CliError("Usage", problem);
+  return { wish, tokenFile };
+}
+
+/** Returns why these flags do not go together, as a sentence; undefined if they do. A token without an API has no page to choose on. */
+function tokenProblem(wish: LoginWish, loginAs: string | undefined): string | undefined {
+  if (loginAs !== undefined)
+    return "--login-as and --token-file exclude each other: with a token no person logs in.";
+  const names = wish.kind === "apis" ? wish.names : [];
+  const short = names.find((name) => !name.includes("."));
+  if (names.length > 0 && short === undefined) return undefined;
+  const found = short === undefined ? "" : ` --api ${printable(short)} has no group.`;
+  return `--token-file needs --api with each name as <resource>.<group>, because there is no page to choose on.${found}`;
+}
+
 function possibleWish(name: string, wish: LoginWish): LoginWish {
   const problem = wishProblem(wish);
   if (problem === undefined) return wish;
@@ -237,6 +260,6 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
     loginAs: text(values, "loginAs"),
-    wish: wishOption(values),
+    ...wishAndToken(values),
   };
 }
