@@ -23,20 +23,19 @@ import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisi
 /** Returns all of them, to be started. */
 export function informersOf(caches: Caches): readonly AnyInformer[] {
   const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
-  const granted = caches.grants === undefined ? [] : [caches.grants];
-  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...granted];
+  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, caches.grants];
 }
 
-/** Creates them. Grants are read only where they decide. */
+/** Creates them. Where Grants do not decide, their kind may be absent, as in a control plane of an earlier release. */
 export function createCaches(
   client: KubeClient,
   logger: Logger,
-  options: { readonly withGrants: boolean },
+  options: { readonly needsGrants: boolean },
 ): Caches {
   const common = { client, logger };
   const indexes = { [byNamespace]: namespaceOf };
   return {
-    grants: options.withGrants ? new Informer<Grant>({ ...common, type: grants, indexes }) : undefined,
+    grants: new Informer<Grant>({ ...common, type: grants, indexes, mayBeAbsent: !options.needsGrants }),
     requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
     exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
     mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),

@@ -174,3 +174,18 @@ test("programs bind only if they are named, with a scope that has a default, and
       (error) => error instanceof ConfigError && words.test(error.message),
     );
 });
+
+test("logins on another device need a public client of their own", async () => {
+  assert.equal((await readConfig(good, {})).oidc.deviceClientId, undefined);
+  const { oidc } = await readConfig([...good, "--oidc-device-client-id=klutch-device"], {});
+  assert.equal(oidc.deviceClientId, "klutch-device");
+  for (const [id, words] of [
+    ["a b", /--oidc-device-client-id: "a b" must be an id of 1 to 200 visible ASCII characters/],
+    ["", /--oidc-device-client-id: "" must be an id/],
+    [oidc.clientId, /must be another client than --oidc-issuer-client-id, and public/],
+  ] as const)
+    await assert.rejects(
+      readConfig([...good, `--oidc-device-client-id=${id}`], {}),
+      (error) => error instanceof ConfigError && words.test(error.message),
+    );
+});

@@ -20,6 +20,7 @@ import {
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
+import { deviceFault, deviceFlags } from "./device-flags.ts";
 import {
   cookieKey,
   fileContent,
@@ -64,6 +65,8 @@ export interface BackendConfig {
     readonly extraScopes: readonly string[];
     /** Undefined if everyone who can log in may bind everything. */
     readonly userRules: UserRules | undefined;
+    /** Undefined if no one may log in on another device. */
+    readonly deviceClientId: string | undefined;
     /** Undefined if no program may bind. */
     readonly ci: CiRules | undefined;
   };
@@ -133,6 +136,7 @@ const backendFlags = {
   "oidc-authorize-url": secureUrl({
     help: "URL where kubectl bind starts the login. Default: /authorize beside --oidc-callback-url",
   }),
+  ...deviceFlags,
   "oidc-extra-scope": scopes({
     help: "Scope to ask the identity provider for, in addition to openid, profile and email; Dex sends groups only for the scope groups",
   }),
@@ -242,6 +246,8 @@ export async function readConfig(
   if (servesLogin) requireLogin(values, faults);
   else if (given.has("ci-clients"))
     faults.push("--ci-clients needs a login: set the --oidc flags, whose issuer the access tokens are of");
+  const device = deviceFault(values);
+  if (device !== undefined) faults.push(device);
   const tls = await certificateOf(values, given, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
@@ -351,6 +357,7 @@ function ofLogin(
       authorizeUrl: values["oidc-authorize-url"] || undefined,
       extraScopes: values["oidc-extra-scope"],
       userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
+      deviceClientId: values["oidc-device-client-id"],
       ci: ciRulesOf(values),
     },
     cookieKeys: {

@@ -6,17 +6,35 @@ export class UserError extends Error {
   readonly advice: string;
   /** True if the same request may succeed in a while, though its status does not say so. */
   readonly passes: boolean;
+  /** One word for records. Default: one that follows from the status. */
+  readonly outcome: string;
 
   constructor(
     status: UserError["status"],
     message: string,
     advice: string,
-    options?: { readonly cause?: unknown; readonly passes?: boolean },
+    options: {
+      readonly cause?: unknown;
+      readonly passes?: boolean;
+      readonly outcome?: string | undefined;
+    } = {},
   ) {
     super(message, options);
     this.name = "UserError";
     this.status = status;
     this.advice = advice;
-    this.passes = options?.passes ?? false;
+    this.passes = options.passes ?? false;
+    this.outcome = options.outcome ?? outcomes[status];
   }
 }
+
+const outcomes: Readonly<Record<UserError["status"], string>> = {
+  400: "BadRequest",
+  401: "LoginNotValid",
+  403: "NotAllowed",
+  404: "NotFound",
+  409: "Conflict",
+  429: "TooMany",
+  502: "Unavailable",
+  503: "Unavailable",
+};

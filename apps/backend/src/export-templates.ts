@@ -13,7 +13,7 @@ import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefO
 export interface UnavailableApi {
   readonly group: string;
   readonly resource: string;
-  /** The words of the template's condition. */
+  /** Clause for people, with the reason of the template's condition. */
   readonly reason: string;
   readonly template: TemplateReference;
 }
@@ -92,12 +92,23 @@ export class ExportTemplates {
   }
 }
 
-/** Returns the message of the condition that is to blame. A template beside the one that counts for its API is no loss. */
+/** Words for the reasons of `templateState`. Messages are for operators: they name kinds that the person may not bind. */
+const reasonWords: Readonly<Record<string, string>> = {
+  ApiNotAllowed: "an API of this name cannot be shared",
+  CRDNotFound: "its kind does not exist at the provider",
+  CRDInvalid: "the schema of its kind cannot be shared",
+  ScopeNotAllowed: "the provider does not share kinds of this scope",
+  NoRightToOffer: "the provider's operator has not put it on the list of kinds that may be handed out",
+};
+
+/** Returns the words for the condition that is to blame. A template beside the one that counts for its API is no loss. */
 function whyUnavailable(template: APIServiceExportTemplate): string | undefined {
   const conditions = conditionsOf(template);
   const [valid, offered] = [findCondition(conditions, "Valid"), findCondition(conditions, "Offered")];
   if (offered?.status !== "False" || offered.reason === "OtherTemplate") return undefined;
-  const { reason = "", message = "" } =
-    valid?.status === "False" && valid.severity === "Error" ? valid : offered;
-  return plainText((message || reason).replace(/\.$/, ""), 300);
+  const blamed = valid?.status === "False" && valid.severity === "Error" ? valid : offered;
+  const reason = plainText(blamed.reason ?? "", 63);
+  return Object.hasOwn(reasonWords, reason)
+    ? `${reasonWords[reason]} (${reason})`
+    : `its template says ${reason}`;
 }

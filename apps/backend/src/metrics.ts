@@ -27,6 +27,15 @@ export const unauthorizedExports: GaugeDeclaration = {
   processes: ofBackend,
 };
 
+export const auditDecisions: CounterDeclaration<"decision" | "allowed"> = {
+  name: "klutch_audit_decisions_total",
+  type: "counter",
+  help: "Decisions about access, each with a line in the audit log",
+  notes: "`decision` is as in docs/reference/audit.md, and `allowed` is `true` or `false`.",
+  labels: ["decision", "allowed"],
+  processes: ofBackend,
+};
+
 export const logins: CounterDeclaration<"way"> = {
   name: "klutch_logins_total",
   type: "counter",

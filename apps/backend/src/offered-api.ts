@@ -116,21 +116,24 @@ export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject):
     fields: [...describedFields(spec), ...choiceField(spec)],
     permissionClaims: template.spec.permissionClaims ?? [],
     template: templateRefOf(template),
-    service: serviceOf(template, schema),
+    ...serviceOf(template, schema),
   };
 }
 
-function serviceOf({ metadata }: APIServiceExportTemplate, schema: unknown): OfferedService | undefined {
+function serviceOf(
+  { metadata }: APIServiceExportTemplate,
+  schema: unknown,
+): { readonly service?: OfferedService } {
   const type = metadata.labels?.[serviceTypeLabel];
   if (type !== undefined && type !== "") {
     const title = displayName(metadata.annotations?.[serviceTitleAnnotation]) ?? type;
-    return { kind: "own", type, title };
+    return { service: { kind: "own", type, title } };
   }
   const field = metadata.annotations?.[serviceTypeFieldAnnotation];
-  if (field === undefined) return undefined;
+  if (field === undefined) return {};
   const path = field.split(".").flatMap((name) => ["properties", name]);
   const types = listAt(schema, ...path, "enum").filter((value) => typeof value === "string");
-  return { kind: "shared", types: types.length === 0 ? undefined : types };
+  return { service: { kind: "shared", types: types.length === 0 ? undefined : types } };
 }
 
 /** Returns the place of a template. */

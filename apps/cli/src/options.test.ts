@@ -124,3 +124,15 @@ test("APIs of a login are named in several ways, one at a time, and what no logi
     },
   );
 });
+
+test("--device needs the names of APIs, and is no flag of a manifest", () => {
+  const device = true;
+  assert.equal(bindOptions({}, {}).device, false);
+  for (const wish of [{ service: "postgresql" }, { api: ["backups"] }, { all: true }])
+    assert.equal(bindOptions({ device, ...wish }, {}).device, true);
+  assert.throws(() => bindOptions({ device }, {}), /--device needs --service, --api or --all, because/);
+  assert.throws(
+    () => bindApiServiceOptions({ device, file: "-", remoteKubeconfig: "k" }, undefined, {}),
+    /--device cannot be used with apiservice/,
+  );
+});

@@ -51,8 +51,10 @@ export interface BindOptions extends CommonOptions {
   readonly clusterName: string | undefined;
   /** Subject or verified e-mail address of the person who logs in; instead of a question. */
   readonly loginAs: string | undefined;
-  /** APIs that the page of the login selects in advance. */
+  /** APIs that the page of the login selects in advance; those to bind after a login on another device. */
   readonly wish: LoginWish;
+  /** Log in on another device than this machine; then the wish names APIs. */
+  readonly device: boolean;
   /** Path, or `-`, of an access token that takes the place of the login; then `wish` names APIs. */
   readonly tokenFile: string | undefined;
 }
@@ -182,6 +184,7 @@ export function bindApiServiceOptions(
   };
   const wishes = ["api", "service", "all"].filter((name) => values[name] !== undefined);
   const problems = [
+    flag(values, "device") ? "--device cannot be used with apiservice, which needs no login" : undefined,
     wishes.length > 0
       ? `--${wishes.join(" and --")} cannot be used with apiservice, where the manifest names the APIs`
       : undefined,
@@ -223,13 +226,18 @@ function wishOption(values: Values): LoginWish {
   return { kind: all === true ? "all" : "none" };
 }
 
-/** Reads --token-file beside them. */
-function wishAndToken(values: Values): Pick<BindOptions, "wish" | "tokenFile"> {
-  const wish = wishOption(values);
+/** Reads --token-file. Throws `CliError` Usage if it does not go with the other flags. */
+function tokenFileOption(values: Values, wish: LoginWish): string | undefined {
   const tokenFile = text(values, "tokenFile");
-  const problem = tokenFile === undefined ? undefined : tokenProblem(wish, text(values, "loginAs"));
+  if (tokenFile === undefined) return undefined;
+  if (flag(values, "device"))
+    throw new CliError(
+      "Usage",
+      "--device and --token-file exclude each other: with a token no person logs in.",
+    );
+  const problem = tokenProblem(wish, text(values, "loginAs"));
   if (problem !== undefined) throw new CliError("Usage", problem);
-  return { wish, tokenFile };
+  return tokenFile;
 }
 
 /** Returns why these flags do not go together, as a sentence; undefined if they do. A token without an API has no page to choose on. */
@@ -254,12 +262,21 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
   const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
   if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
+  const wish = wishOption(values);
+  const device = flag(values, "device");
+  if (device && wish.kind === "none")
+    throw new CliError(
+      "Usage",
+      "--device needs --service, --api or --all, because a login on another device has no page to choose APIs on.",
+    );
   return {
     ...commonOptions(values, env),
     browser: values["browser"] !== false,
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
     loginAs: text(values, "loginAs"),
-    ...wishAndToken(values),
+    wish,
+    device,
+    tokenFile: tokenFileOption(values, wish),
   };
 }

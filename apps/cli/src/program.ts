@@ -102,6 +102,7 @@ function bindCommand(name: string, context: CliContext): Command {
     .description("Bind APIs of a provider to the current cluster.")
     .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login URL instead of opening a browser")
+    .option("--device", "log in on another device: print a code and wait; needs --service, --api or --all")
     .option("--allow-authorize-url <url>", "allow a login page on this other server")
     .option(
       "--cluster-name <name>",
@@ -152,6 +153,9 @@ Examples:
 
   # Bind in CI with an access token of a client that the provider's operator named
   kubectl bind https://klutch.example.com/export --api postgresqlinstances.anynines.com --token-file token --accept-permissions
+
+  # Log in from a machine without a browser, with a code that you type on another one
+  kubectl bind https://klutch.example.com/export --device --service postgresql
 
   # Log in, and accept the permission claims without a question
   kubectl bind https://klutch.example.com/export --accept-permissions

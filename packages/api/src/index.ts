@@ -25,6 +25,7 @@ export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
 export * from "./crossing-keys.ts";
+export * from "./device-login.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";

@@ -109,6 +109,13 @@ export const bindAllName = "klutch-bind-all";
  * plugins write none on the Secret.
  */
 export const loginWayAnnotation = "klutch.anynines.com/login";
+/** Finalizer of Grant: its deletion revokes before the record is gone. */
+export const grantFinalizer = "klutch.anynines.com/revocation";
+/**
+ * Annotation on an export: since when its API is revoked, RFC 3339. The backend sets it when the last Grant for the API is deleted, and removes it when
+ * somebody binds the API again.
+ */
+export const revokedAnnotation = "klutch.anynines.com/revoked";
 /** ResourceQuota in each cluster namespace. */
 export const tenantQuotaName = "klutch-tenant";
 /** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */

@@ -241,6 +241,8 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
   // Those of app clusters, to see that an operator deleted one.
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
+  // The account of an app cluster without any Grant is deleted.
+  { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["delete"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
   // Credentials of app clusters, whose names are the same in each cluster namespace.

@@ -209,9 +209,11 @@ test("a right that is withdrawn ends new binds within seconds, and nothing that 
 });
 
 test("an app cluster with an API that no one who bound it may bind now is named, and the API stays", async () => {
-  const [grant] = (await client.list<Grant>(grants)).items;
+  const grant = (await client.list<Grant>(grants)).items.find(({ metadata }) => metadata.name !== "forged");
   const namespace = grant?.metadata.namespace ?? "";
-  await client.delete(grants, { namespace, name: "forged" });
+  // Nor may the person of the other record; deleting it would revoke.
+  const { identity } = grant?.spec ?? {};
+  await client.mergePatch<DynamicObject>(grants, { namespace, name: "forged" }, { spec: { identity } });
   const words = await waitFor("the condition", async () => {
     const { status } = await client.get<ClusterBinding>(clusterBindings, { namespace, name: "cluster" });
     const found = status?.conditions?.find(({ type }) => type === "Authorized");

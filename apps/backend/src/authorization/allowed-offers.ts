@@ -1,6 +1,5 @@
 /** The APIs that a person may bind: the offered ones for which the control plane's RBAC gives them the right. */
 import { crdNameOf, type TemplateReference } from "@klutch/api";
-import type { Logger } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import type { ExportTemplates, UnavailableApi } from "../export-templates.ts";
 import type { Person } from "../identity.ts";
@@ -28,10 +27,9 @@ export interface AllowedOffers {
 export function createAllowedOffers(parts: {
   readonly exportTemplates: Pick<ExportTemplates, "list" | "find" | "unavailable">;
   readonly mayBind: MayBind | undefined;
-  readonly logger: Logger;
   readonly signal: AbortSignal;
 }): AllowedOffers {
-  const { exportTemplates, mayBind, logger, signal } = parts;
+  const { exportTemplates, mayBind, signal } = parts;
   const allowedOf = async <T extends { readonly template: TemplateReference }>(
     person: Person,
     apis: readonly T[],
@@ -50,11 +48,6 @@ export function createAllowedOffers(parts: {
       const user = userOf(person);
       if (await mayBind(user, offer.template, signal)) return offer;
       const { namespace, name } = offer.template;
-      logger.info("a bind was refused", {
-        user: user.user,
-        api: crdNameOf(api),
-        template: `${namespace}/${name}`,
-      });
       throw new UserError(
         403,
         `${user.user} may not bind ${crdNameOf(api)}.`,
@@ -72,6 +65,7 @@ function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api
     404,
     `${crdNameOf(api)} is not offered here.`,
     "Choose one of the APIs that the binding page shows.",
+    { outcome: "NotOffered" },
   );
 }
 

@@ -18,6 +18,7 @@ import {
 } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
@@ -58,7 +59,8 @@ export function createClusterBindingReconcile(
     const found = [revoked ?? condition, ...mappingLimit(context, binding), ...authorized];
     const { kept, dropped } = boundedStatus(binding);
     const conditions = setConditions(kept.conditions, found, clock.now());
-    const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
+    const bound = caches.exports.byIndex(byNamespace, namespace);
+    const boundAPIs = bound.filter((object) => !isRevokedExport(object)).length;
     await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs, ...dropped }, { signal });
     const offersMs = rights === "whole" ? Number.POSITIVE_INFINITY : offersPollMs;
     return { requeueAfterMs: Math.min(renewInMs, requeueMs, offersMs) };

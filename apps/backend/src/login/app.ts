@@ -7,11 +7,12 @@ import { accepts } from "hono/accepts";
 import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
-import type { Bind } from "../provisioning/bind.ts";
+import type { Bind, BindSession } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Confirmation } from "../provisioning/confirmation.ts";
 import { isLoopback } from "../secure-url.ts";
-import { apisOf, firstChoice, isChoosing, searchedChoice } from "./choice-routes.ts";
+import { firstChoice, isChoosing, searchedChoice, submittedChoice } from "./choice-routes.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
 import { largestBody, tooLarge } from "./open-routes.ts";
@@ -29,8 +30,10 @@ export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
   readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
-  /** Throws `UserError` before a person who may not bind chooses an API. */
-  readonly admit?: ((session: Session) => void) | undefined;
+  /** Rejects with a `UserError` before a person who may not bind chooses an API. */
+  readonly admit?: ((session: BindSession) => void | Promise<void>) | undefined;
+  /** Finds the address of a person, for records. Default: it is unknown. */
+  readonly addressOf?: ClientAddress | undefined;
   /** Answers a plugin that cannot confirm its login. */
   readonly bind: Bind;
   /** Answers the others. */
@@ -39,6 +42,8 @@ export interface AppOptions {
   readonly requireConfirmation: boolean;
   /** Returns the id of the control plane, or undefined while it is unknown. */
   readonly controlPlaneId: () => string | undefined;
+  /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
+  readonly deviceUrl?: (() => string | undefined) | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -121,7 +126,7 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
 function addBindRoutes(app: Hono, options: AppOptions): void {
   app.get("/resources", async (context) => {
     const session = await options.login.session(context, context.req.query("s"));
-    options.admit?.(session);
+    await options.admit?.(withAddress(options, context, session));
     noStore(context);
     if (isChoosing(session)) return context.html(await firstChoice(options, session));
     const offers = await options.offers.visible(session);
@@ -131,7 +136,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
   app.post("/resources", async (context) => {
     const form = await context.req.parseBody({ all: true });
     const session = await options.login.session(context, textAt(form, "s"));
-    options.admit?.(session);
+    await options.admit?.(withAddress(options, context, session));
     noStore(context);
     if (isChoosing(session)) return context.html(await searchedChoice(options, session, form));
     return context.redirect(`/resources?s=${encodeURIComponent(session.sessionId)}`, 303);
@@ -147,7 +152,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       );
     }
     const session = await options.login.session(context, context.req.query("s"));
-    options.admit?.(session);
+    await options.admit?.(withAddress(options, context, session));
     noStore(context);
     const { resource = "", group = "" } = context.req.query();
     const visible = await options.offers.visible(session);
@@ -164,7 +169,10 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
         "Go back, reload the page and choose again.",
       );
     }
-    return answerBind(options, context, session, await apisOf(options, session, form));
+    const chosen = await submittedChoice(options, session, form);
+    if (!("page" in chosen)) return answerBind(options, context, session, chosen);
+    noStore(context);
+    return context.html(chosen.page, chosen.problem.status);
   });
 }
 
@@ -180,19 +188,28 @@ async function answerBind(
   if (answerKey !== undefined && offeredKey !== undefined) {
     url.searchParams.set(
       "offer",
-      await options.confirmation.offer({ ...session, answerKey, offeredKey }, apis),
+      await options.confirmation.offer(
+        { ...withAddress(options, context, session), answerKey, offeredKey },
+        apis,
+      ),
     );
   } else {
     if (options.requireConfirmation) throw tooOld();
     const proof = clusterKey === undefined ? undefined : { id: proofId, confirms: false };
-    url.searchParams.set("response", await options.bind({ ...session, proof }, apis));
+    const asker = { ...withAddress(options, context, session), way: "redirect", proof } as const;
+    url.searchParams.set("response", await options.bind(asker, apis));
   }
   return context.redirect(url.href, 303);
+}
+
+function withAddress({ addressOf }: AppOptions, context: Context, session: Session): Session & BindSession {
+  return { ...session, address: addressOf?.(context) };
 }
 
 function bindingProvider(options: AppOptions, context: Context): BindingProvider {
   const authenticatedURL = authorizeUrlOf(options, context);
   const controlPlaneId = options.controlPlaneId();
+  const deviceUrl = options.deviceUrl?.();
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
@@ -201,6 +218,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
     severalApis: true,
+    ...(deviceUrl === undefined ? {} : { deviceUrl }),
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }

@@ -2,6 +2,7 @@
 import { crdNameOf, type LoginWish, readWish } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
+import { UserError } from "../errors.ts";
 import { chosenApis, type Form, textsAt } from "./chosen-apis.ts";
 import type { Session } from "./login-flow.ts";
 import { choicePage, longestSearch } from "./pages/choice-page.ts";
@@ -35,6 +36,7 @@ export async function searchedChoice(
   options: ChoiceOptions,
   session: ChoosingSession,
   form: Form,
+  notes: readonly string[] = [],
 ): Promise<Markup> {
   const { offers, unavailable } = await offeredTo(options, session);
   const services = new Set(textsAt(form, "service"));
@@ -42,19 +44,26 @@ export async function searchedChoice(
   const chosen = new Set([...textsAt(form, "api"), ...whole.flatMap(({ apis }) => apis.map(crdNameOf))]);
   const search = (textAt(form, "q") ?? "").trim().slice(0, longestSearch);
   const { prettyName } = options;
-  return choicePage({ prettyName, session, offers, unavailable, chosen, services, notes: [], search });
+  return choicePage({ prettyName, session, offers, unavailable, chosen, services, notes, search });
 }
 
-/** Returns the APIs of the form. A form of `GET /bind` names one by two fields. Throws `UserError`. */
-export async function apisOf(
-  { offers }: ChoiceOptions,
+/** Returns the APIs of the form, or the page again, with the problem of the selection. A form of `GET /bind` names one API by two fields. */
+export async function submittedChoice(
+  options: ChoiceOptions,
   session: Session,
   form: Form,
-): Promise<readonly Api[]> {
+): Promise<readonly Api[] | { readonly page: Markup; readonly problem: UserError }> {
   const resource = textAt(form, "resource");
   if (!isChoosing(session) || resource !== undefined)
     return [{ resource: resource ?? "", group: textAt(form, "group") ?? "" }];
-  return chosenApis(form, await offers.visible(session));
+  try {
+    return chosenApis(form, await options.offers.visible(session));
+  } catch (problem) {
+    if (!(problem instanceof UserError)) throw problem;
+    // A browser cannot go back to the answer of a search, because it is not stored.
+    const notes = [`${problem.message} ${problem.advice}`];
+    return { page: await searchedChoice(options, session, { ...form, q: "" }, notes), problem };
+  }
 }
 
 async function offeredTo(

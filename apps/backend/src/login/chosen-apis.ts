@@ -17,7 +17,7 @@ export function textsAt(form: Form, name: string): readonly string[] {
 
 /** Characters that the names of all chosen APIs may have: they travel in a ticket. */
 const mostCharacters = 4_096;
-const goBack = "Go back and change your selection.";
+const change = "Change the selection.";
 
 /**
  * Returns the APIs of the form, each once, and those of its services. Throws `UserError` 400 for none or too many of them. The caller still has to
@@ -28,7 +28,7 @@ export function chosenApis(form: Form, offers: readonly OfferedApi[]): readonly 
   const ofServices = textsAt(form, "service").flatMap((id) => {
     const service = services.find((one) => one.id === id);
     if (service === undefined)
-      throw new UserError(404, `Service ${plainText(id, 80)} is not offered here.`, goBack);
+      throw new UserError(404, `Service ${plainText(id, 80)} is not offered here.`, change);
     return service.apis;
   });
   const apis = new Map(
@@ -37,21 +37,20 @@ export function chosenApis(form: Form, offers: readonly OfferedApi[]): readonly 
       { resource, group },
     ]),
   );
-  if (apis.size === 0)
-    throw new UserError(400, "You selected no API.", "Go back and select at least one API.");
+  if (apis.size === 0) throw new UserError(400, "You selected no API.", "Select at least one API.");
   if (apis.size > mostApisOfLogin)
     throw new UserError(
       400,
       `You selected ${apis.size} APIs, and one login binds at most ${mostApisOfLogin}.`,
-      goBack,
+      change,
     );
   if ([...apis.keys()].join("").length > mostCharacters)
-    throw new UserError(400, "The names of the selected APIs are too long for one login.", goBack);
+    throw new UserError(400, "The names of the selected APIs are too long for one login.", change);
   return [...apis.values()];
 }
 
 function readName(name: string): Api {
   const [resource = "", ...labels] = name.split(".");
   if (labels.length > 0 && isDnsSubdomain(name)) return { resource, group: labels.join(".") };
-  throw new UserError(400, `${JSON.stringify(plainText(name, 80))} is not an API.`, goBack);
+  throw new UserError(400, `${JSON.stringify(plainText(name, 80))} is not an API.`, change);
 }

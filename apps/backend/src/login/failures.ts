@@ -58,7 +58,10 @@ export function translateToken(cause: unknown): UserError {
 }
 
 /** Shortens the provider's own words to one line, because anybody can put them into a link. */
-function saidBy({ error, error_description: more }: AuthorizationResponseError | ResponseBodyError): string {
+export function saidBy({
+  error,
+  error_description: more,
+}: AuthorizationResponseError | ResponseBodyError): string {
   return plainText([error, more].filter(Boolean).join(": "), 200);
 }
 

@@ -22,6 +22,14 @@ import {
   createAccessTokenVerifier,
 } from "./access-token.ts";
 import { randomToken } from "../sealed-cookie.ts";
+import {
+  deviceClient,
+  deviceFault,
+  type DeviceLogin,
+  noDeviceLogins,
+  pollDeviceCode,
+  requestDeviceCode,
+} from "./device-grant.ts";
 import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
@@ -45,6 +53,8 @@ export interface OidcConfig {
   readonly extraScopes?: readonly string[] | undefined;
   /** Names of people in the control plane's RBAC. Default: they have none. */
   readonly userRules?: UserRules | undefined;
+  /** Public client of logins on another device. Default: there are none. */
+  readonly deviceClientId?: string | undefined;
   /** Programs that may act without a browser. Default: none. */
   readonly ci?: CiRules | undefined;
 }
@@ -55,10 +65,17 @@ export interface IdentityProviderOptions {
   readonly keyCooldownMs?: number | undefined;
 }
 
+/** Answer of the identity provider about a login on another device. */
+export type DeviceOutcome =
+  | { readonly kind: "pending" | "slowDown" }
+  | { readonly kind: "approved"; readonly person: Person };
+
 interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier | undefined;
+  /** Client of logins on another device, and the verifier of its ID tokens. */
+  readonly device: { readonly client: Configuration; readonly verify: IdTokenVerifier } | undefined;
 }
 
 const firstRetryMs = 1_000;
@@ -71,6 +88,7 @@ export class IdentityProvider {
   readonly #keyCooldownMs: number;
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
+  #offersDevice = false;
 
   constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
@@ -81,6 +99,11 @@ export class IdentityProvider {
   /** Reason why logins do not work, for the readiness probe. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** True if this backend has a client for logins on another device, and the metadata, as far as they are known, have that flow. */
+  get offersDevice(): boolean {
+    return this.#offersDevice;
   }
 
   /**
@@ -102,7 +125,7 @@ export class IdentityProvider {
     const secrets = { state: randomToken(), nonce: randomToken(), verifier: randomPKCECodeVerifier() };
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: this.#config.callbackUrl,
-      scope: ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" "),
+      scope: this.#scope,
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
@@ -134,6 +157,31 @@ export class IdentityProvider {
     }
   }
 
+  /** Asks for a code with which a person logs in on another device. Throws `UserError`. */
+  async beginDevice(): Promise<DeviceLogin> {
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
+    try {
+      return await requestDeviceCode(device.client, this.#scope);
+    } catch (error) {
+      throw isUnavailable(error) ? this.#unusable(error) : error;
+    }
+  }
+
+  /** Asks whether the person has logged in. The ID token is verified as at `finish`; this flow has no nonce. Throws `UserError`. */
+  async pollDevice(deviceCode: string): Promise<DeviceOutcome> {
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
+    try {
+      const state = await pollDeviceCode(device.client, deviceCode);
+      if (state.kind !== "approved") return { kind: state.kind };
+      return { kind: "approved", person: await device.verify(state.idToken) };
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translate(error);
+    }
+  }
+
   /** Returns the program that an access token is of; undefined if no program may act here. Throws `UserError`. */
   async program(accessToken: string): Promise<ClientPerson | undefined> {
     const { verifyAccessToken } = await this.#discover();
@@ -143,6 +191,10 @@ export class IdentityProvider {
       if (isUnavailable(error)) throw this.#unusable(error);
       throw translateToken(error);
     }
+  }
+
+  get #scope(): string {
+    return ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" ");
   }
 
   #discover(): Promise<Discovered> {
@@ -160,7 +212,7 @@ export class IdentityProvider {
         timeout: 10,
       });
       const metadata = configuration.serverMetadata();
-      const { ci, userRules } = this.#config;
+      const { ci, userRules, deviceClientId } = this.#config;
       const verifying = {
         issuer: metadata.issuer,
         clientId,
@@ -171,8 +223,16 @@ export class IdentityProvider {
       };
       const verifyIdToken = createIdTokenVerifier(verifying);
       const verifyAccessToken = ci && createAccessTokenVerifier({ ...verifying, rules: ci });
+      const device =
+        deviceClientId === undefined
+          ? undefined
+          : {
+              client: deviceClient(metadata, deviceClientId),
+              verify: createIdTokenVerifier({ ...verifying, clientId: deviceClientId }),
+            };
       this.#problem = undefined;
-      return { configuration, verifyIdToken, verifyAccessToken };
+      this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
+      return { configuration, verifyIdToken, verifyAccessToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
     }

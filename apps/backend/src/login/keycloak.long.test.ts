@@ -4,13 +4,21 @@ import type { BindingResponse } from "@klutch/api";
 import { reservePorts, startKeycloak } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
 import { answerTo, crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
+import { Secret } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
+import {
+  createRealm,
+  developer,
+  manager,
+  realmDeviceClient,
+  type RealmUser,
+} from "../testing/keycloak-realm.ts";
 import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
 import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
 import type { Person } from "../identity.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
+import { IdentityProvider } from "./identity-provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -124,6 +132,48 @@ test("a program with a service account binds without a browser, once its tokens 
   assert.equal(await answerTo(Buffer.from(kubeconfig, "base64").toString()), 200);
   const idToken = await realm.idToken(developer);
   assert.match((await post(idToken)).text, /not Bearer: it is no access token/);
+});
+
+function deviceProvider(): IdentityProvider {
+  const config = {
+    issuer: realm.issuer,
+    clientId: oidcClient.id,
+    clientSecret: new Secret(oidcClient.secret),
+    callbackUrl: redirectUri,
+    authorizeUrl: undefined,
+    deviceClientId: realmDeviceClient,
+  };
+  return new IdentityProvider(config, systemClock);
+}
+
+test("a code for another device is approved at Keycloak, polled, and used once", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  assert.equal(provider.offersDevice, true);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "pending" });
+  // Before the interval is over.
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "slowDown" });
+  const browser = new TestBrowser();
+  const { username, password } = developer;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  assert.doesNotMatch(consent.url.href, /secret/);
+  const done = await browser.submit(consent, 'name="accept"', { accept: "Yes" });
+  assert.equal(done.status, 200, done.html);
+  await systemClock.sleep(2 * code.interval * 1000);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "approved", person: personOf(developer) });
+  await assert.rejects(provider.pollDevice(deviceCode), /did not accept the login: invalid_grant/);
+});
+
+test("a code that the person denies at Keycloak ends the login", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  const browser = new TestBrowser();
+  const { username, password } = manager;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  await browser.submit(consent, 'name="cancel"', { cancel: "No" });
+  await assert.rejects(provider.pollDevice(deviceCode), /was refused at the identity provider/);
 });
 
 test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {

@@ -40,7 +40,8 @@ export function addNoninteractiveRoute(
       const person = await programOf(parts.program, context);
       ({ client } = person);
       const { clusterId, clusterName = clusterId, apis } = await requestOf(context);
-      const session = { ...person, clusterId, clusterName, sessionId: "ci", way: "ci" } as const;
+      const names = { clusterId, clusterName, sessionId: "ci" };
+      const session = { ...person, ...names, way: "ci", address: gate.addressOf(context) } as const;
       const response = await respond(session, apis);
       logger.info("a program bound APIs", { client, clusterId, apis: apis.length });
       return answer(context, response);

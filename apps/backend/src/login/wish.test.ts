@@ -71,10 +71,21 @@ test("a session with the longest wish and as many groups as a login keeps fits i
   const redirectUrl = "http://localhost:65535/callback";
   const user = "u".repeat(100);
   const session = {
-    ...{ redirectUrl, wish: "w".repeat(longestWish), sessionId: "s".repeat(64), clusterId: "c".repeat(64) },
-    ...{ clusterKey: "", proofId: "", answerKey: key, offeredKey: key, csrf: key },
-    ...{ clusterName: "n".repeat(128), displayName: "d".repeat(128), verifiedEmail: user },
-    ...{ issuer: "https://idp.example.org/realms/klutch", subject: user, user },
+    redirectUrl,
+    wish: "w".repeat(longestWish),
+    sessionId: "s".repeat(64),
+    clusterId: "c".repeat(64),
+    clusterKey: "",
+    proofId: "",
+    answerKey: key,
+    offeredKey: key,
+    csrf: key,
+    clusterName: "n".repeat(128),
+    displayName: "d".repeat(128),
+    verifiedEmail: user,
+    issuer: "https://idp.example.org/realms/klutch",
+    subject: user,
+    user,
     groups: "g".repeat(mostUserBytes - user.length),
   };
   const sealed = await createSealer("session", keys).seal(session, 3600);

@@ -32,6 +32,7 @@ export function refuseRevokedTenant(tenant: Tenant, operator: string): void {
     403,
     `The platform operator revoked the access of this app cluster (tenant ${name}).`,
     askOperator(operator, name),
+    { outcome: "TenantRevoked" },
   );
 }
 
@@ -44,6 +45,7 @@ export function refuseRevokedPerson(tenants: Iterable<Tenant>, person: Identity,
       403,
       `The platform operator revoked the access of an app cluster of yours (tenant ${name}), so you cannot bind another one.`,
       askOperator(operator, name),
+      { outcome: "PersonRevoked" },
     );
   }
 }

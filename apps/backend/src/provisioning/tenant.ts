@@ -17,6 +17,7 @@ import { type KubeObject, namespaces, roleBindings, serviceAccounts } from "@klu
 import { type Clock, isAlreadyExists, isConflict, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
+import { type Asker, type Audit, silentAudit } from "../audit/audit.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { podSecurity } from "../pod-security.ts";
@@ -44,6 +45,9 @@ export interface TenantIdentity extends Person {
   readonly proof?: Proof | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
+  /** Way and address of the request; for records only. */
+  readonly way?: Asker["way"];
+  readonly address?: Asker["address"];
 }
 
 /** A proof counts once. */
@@ -82,6 +86,8 @@ export interface TenantContext {
   readonly prettyName: string;
   readonly limits: Limits;
   readonly clock: Clock;
+  /** Default: nothing is recorded. */
+  readonly audit?: Audit | undefined;
 }
 
 /** Throws `UserError` if an operator revoked the tenant that a bind would lead to, as far as the cache knows. Makes nothing. */
@@ -191,6 +197,7 @@ async function ensureNamespace(
       { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: podSecurity, annotations } },
       options,
     );
+    recordMember(context, identity, name, "Founded");
     return name;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
@@ -243,11 +250,13 @@ async function useExisting(
 
 /** Makes the person a member of a tenant whose key they proved. The live object decides. */
 async function join(
-  { client, clock, namespaceCache, prettyName }: TenantContext,
+  context: TenantContext,
   name: string,
-  { issuer, subject, clusterKey, proof }: TenantIdentity,
+  identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
+  const { client, clock, namespaceCache, prettyName } = context;
+  const { issuer, subject, clusterKey, proof } = identity;
   const live = await client.get<KubeObject>(namespaces, { name }, options);
   if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
   refuseRevokedTenant(live, prettyName);
@@ -268,7 +277,17 @@ async function join(
   const since = new Date(clock.now()).toISOString();
   const next = JSON.stringify([...members, { issuer, subject, since }]);
   await annotate(client, live, { [membersAnnotation]: next, ...used }, options);
+  recordMember(context, identity, name, "Joined");
   return name;
+}
+
+function recordMember(
+  { audit = silentAudit }: TenantContext,
+  asker: TenantIdentity,
+  tenant: string,
+  outcome: "Founded" | "Joined",
+): void {
+  audit.record({ decision: "addMember", allowed: true, outcome, asker, tenant });
 }
 
 /** A member's proof counts also when the app cluster got a new key. */

@@ -34,6 +34,8 @@ export interface Realm {
 }
 
 const name = "klutch";
+/** Public client of the realm for logins on another device. */
+export const realmDeviceClient = "klutch-device";
 const manyRoles = Array.from({ length: 300 }, (_, index) => `manages-the-databases-of-team-${index}`);
 
 /** Makes the realm with one client, whose ID tokens name roles and groups, and with both users. */
@@ -143,6 +145,13 @@ function representation(redirectUri: string): unknown {
           mapper("oidc-usermodel-realm-role-mapper", "roles"),
           mapper("oidc-group-membership-mapper", "groups"),
         ],
+      },
+      {
+        clientId: realmDeviceClient,
+        publicClient: true,
+        standardFlowEnabled: false,
+        directAccessGrantsEnabled: false,
+        attributes: { "oauth2.device.authorization.grant.enabled": "true" },
       },
     ],
     users: [userOf(developer, ["owns"]), userOf(manager, ["manages-all"])],

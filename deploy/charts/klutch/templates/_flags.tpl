@@ -21,6 +21,9 @@
 {{- range .Values.oidc.extraScopes }}
 - {{ printf "--oidc-extra-scope=%s" (toString .) | quote }}
 {{- end }}
+{{- if .Values.oidc.deviceClientId }}
+- {{ printf "--oidc-device-client-id=%s" (toString .Values.oidc.deviceClientId) | quote }}
+{{- end }}
 {{- if .Values.oidc.usernameClaim }}
 - {{ printf "--oidc-username-claim=%s" (toString .Values.oidc.usernameClaim) | quote }}
 {{- end }}

@@ -64,7 +64,7 @@ function form(page: ChoicePage): Markup {
     ${search === "" ? "" : html`<p role="status">${found(shown, search)}</p>`}
     ${shown.map((one, index) => section(page, one, index, facts))}
     <div class="actions"><button type="submit">Bind</button>
-      <span class="soft">Everything that is selected, up to ${mostApisOfLogin} APIs.</span></div>
+      <span class="soft">Up to ${mostApisOfLogin} selected APIs.</span></div>
   </form>`;
 }
 
@@ -96,7 +96,7 @@ function section(
   facts: ReadonlyMap<OfferedApi, GroupedOffer>,
 ): Markup {
   return html`<fieldset>
-    <legend>${title}</legend>
+    <legend><h2>${title}</h2></legend>
     ${service === undefined || service.apis.length < 2 ? "" : whole(page, service, index)}
     <ul class="apis">${offers.map((offer) => card(page, facts.get(offer) ?? { offer, needs: [], usedBy: [] }))}</ul>
   </fieldset>`;

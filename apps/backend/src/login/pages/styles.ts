@@ -8,6 +8,7 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.55 s
 header, main, footer { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1.25rem; }
 header { padding-bottom: 0; display: flex; align-items: center; gap: .7rem; font-weight: 650; }
 header .mark { width: 1.6rem; height: 1.6rem; border-radius: .45rem; background: var(--accent); color: var(--on-accent); display: grid; place-items: center; font-size: .95rem; }
+main { overflow-wrap: anywhere; }
 h1 { font-size: 1.65rem; line-height: 1.25; margin: .25rem 0 .5rem; }
 h2.group { font-size: 1.2rem; margin: 1.9rem 0 0; }
 h3 { font-size: 1.15rem; margin: 0; overflow-wrap: anywhere; }
@@ -17,6 +18,7 @@ p { margin: .4rem 0; }
 .soft { color: var(--soft); }
 ul.apis { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 1rem; }
 .card { min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
+.card > * { min-width: 0; }
 .card p { margin: 0; }
 .card summary { cursor: pointer; color: var(--accent); }
 dl { margin: .6rem 0 0; }
@@ -35,7 +37,8 @@ button.plain { margin: 0; background: var(--card); color: var(--accent); border:
 .search input { flex: 1 1 9rem; min-width: 0; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--edge); border-radius: .55rem; padding: .5rem .7rem; }
 .search a { color: var(--accent); flex-basis: 100%; }
 fieldset { border: 0; margin: 1.9rem 0 0; padding: 0; min-width: 0; }
-legend { font-size: 1.2rem; font-weight: 700; padding: 0; overflow-wrap: anywhere; }
+legend { padding: 0; }
+legend h2 { font-size: 1.2rem; margin: 0; }
 .tick { display: flex; gap: .7rem; align-items: flex-start; }
 .tick label { flex: 1; min-width: 0; overflow-wrap: anywhere; cursor: pointer; }
 .tick input { flex: none; width: 1.25rem; height: 1.25rem; margin: .15rem 0 0; accent-color: var(--accent); }
