@@ -4,6 +4,7 @@ import {
   displayNameLimit,
   type LoginWish,
   parseRegistry,
+  printable,
   type Registry,
   RegistryError,
   wishProblem,
@@ -54,6 +55,8 @@ export interface BindOptions extends CommonOptions {
   readonly wish: LoginWish;
   /** Log in on another device than this machine; then the wish names APIs. */
   readonly device: boolean;
+  /** Path, or `-`, of an access token that takes the place of the login; then `wish` names APIs. */
+  readonly tokenFile: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -223,6 +226,31 @@ function wishOption(values: Values): LoginWish {
   return { kind: all === true ? "all" : "none" };
 }
 
+/** Reads --token-file. Throws `CliError` Usage if it does not go with the other flags. */
+function tokenFileOption(values: Values, wish: LoginWish): string | undefined {
+  const tokenFile = text(values, "tokenFile");
+  if (tokenFile === undefined) return undefined;
+  if (flag(values, "device"))
+    throw new CliError(
+      "Usage",
+      "--device and --token-file exclude each other: with a token no person logs in.",
+    );
+  const problem = tokenProblem(wish, text(values, "loginAs"));
+  if (problem !== undefined) throw new CliError("Usage", problem);
+  return tokenFile;
+}
+
+/** Returns why these flags do not go together, as a sentence; undefined if they do. A token without an API has no page to choose on. */
+function tokenProblem(wish: LoginWish, loginAs: string | undefined): string | undefined {
+  if (loginAs !== undefined)
+    return "--login-as and --token-file exclude each other: with a token no person logs in.";
+  const names = wish.kind === "apis" ? wish.names : [];
+  const short = names.find((name) => !name.includes("."));
+  if (names.length > 0 && short === undefined) return undefined;
+  const found = short === undefined ? "" : ` --api ${printable(short)} has no group.`;
+  return `--token-file needs --api with each name as <resource>.<group>, because there is no page to choose on.${found}`;
+}
+
 function possibleWish(name: string, wish: LoginWish): LoginWish {
   const problem = wishProblem(wish);
   if (problem === undefined) return wish;
@@ -249,5 +277,6 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
     loginAs: text(values, "loginAs"),
     wish,
     device,
+    tokenFile: tokenFileOption(values, wish),
   };
 }

@@ -122,6 +122,10 @@ function bindCommand(name: string, context: CliContext): Command {
       "data service to select on the login page with all its APIs, such as postgresql",
     )
     .option("--all", "select every offered API on the login page")
+    .option(
+      "--token-file <file>",
+      "bind the APIs of --api with the access token in this file (- for standard input) instead of a login, as CI does",
+    )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();
@@ -146,6 +150,9 @@ Examples:
 
   # Select two APIs by name
   kubectl bind https://klutch.example.com/export --api postgresqlinstances,servicebindings
+
+  # Bind in CI with an access token of a client that the provider's operator named
+  kubectl bind https://klutch.example.com/export --api postgresqlinstances.anynines.com --token-file token --accept-permissions
 
   # Log in from a machine without a browser, with a code that you type on another one
   kubectl bind https://klutch.example.com/export --device --service postgresql

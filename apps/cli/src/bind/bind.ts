@@ -24,6 +24,7 @@ import { fetchProvider } from "./provider.ts";
 import { refuseControlPlane } from "./refuse-control-plane.ts";
 import { checkRequests, requireAll } from "./requested.ts";
 import { showBindings } from "./show-bindings.ts";
+import { bindWithToken } from "./token-bind.ts";
 
 /** Runs the command. The provider is checked before anything is written anywhere. */
 export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
@@ -37,13 +38,16 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const clusterName = options.clusterName ?? displayName(consumer.name);
   if (clusterName !== undefined)
     terminal.say(`The provider sees this cluster as ${clusterName}; --cluster-name changes that.`);
+  const { tokenFile } = options;
   if (options.dryRun) {
     const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
+    const step = tokenFile === undefined ? "log in to" : "send the access token to";
     terminal.say(
-      `A real run would log in to provider ${printable(provider.prettyName)} (${printable(provider.version)}) at ${provider.loginUrl.origin}.`,
+      `A real run would ${step} provider ${printable(provider.prettyName)} (${printable(provider.version)}) at ${provider.loginUrl.origin}.`,
     );
+    const chosen = tokenFile === undefined ? "the APIs that you choose there" : "the APIs that you named";
     terminal.say(
-      "After the login it would ask about the APIs that you choose there. Then it would write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for each.",
+      `After the login it would ask about ${chosen}. Then it would write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for each.`,
     );
     terminal.say(
       "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",
@@ -63,7 +67,10 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
   const { confirmUrl } = provider;
   let response: BindingResponse;
-  if (device !== undefined) {
+  if (tokenFile !== undefined) {
+    const apis = options.wish.kind === "apis" ? options.wish.names : [];
+    response = await bindWithToken(context, provider, { tokenFile, clusterId, clusterName, apis });
+  } else if (device !== undefined) {
     const signer = await clusterSigner(consumer, context.signal);
     response = await deviceLogin(context, device, { ...plugin, wish: options.wish, signer, loginAs });
   } else if (confirmUrl === undefined) {
@@ -81,11 +88,10 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
   const backendOrigin = new URL(provider.url).origin;
   await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs, backendOrigin });
-  const bindings = await bindApis(context, consumer, remote, response.requests, options, {
-    at: who,
-    wish: options.wish,
-  });
-  await rememberLoginWay(context, consumer, bindings, confirmUrl === undefined ? "redirect" : "confirmed");
+  const chosen = tokenFile === undefined ? { at: who, wish: options.wish } : undefined;
+  const bindings = await bindApis(context, consumer, remote, response.requests, options, chosen);
+  const loginWay = confirmUrl === undefined ? "redirect" : "confirmed";
+  await rememberLoginWay(context, consumer, bindings, tokenFile === undefined ? loginWay : "ci");
   await showBindings(context, consumer, bindings, options);
   const names = response.requests.flatMap(({ spec }) => spec.resources.map(crdNameOf));
   requireAll(options.wish, names, { url, who, severalApis });
