@@ -23,7 +23,7 @@ export interface RunningBackend {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a backend without lease and probes. Resolves when its caches are filled; ends with the stack. */
+/** Starts a backend without lease and probes, at which everyone may bind unless the flags say otherwise. Resolves when its caches are filled; ends with the stack. */
 export async function startBackend(
   stack: AsyncDisposableStack,
   cluster: TestCluster,
@@ -39,7 +39,7 @@ export async function startBackend(
   const { signal } = abort;
   const metrics = createMetrics();
   const clients = { client, controllerClient: client };
-  const config = await readConfig(flags, {});
+  const config = await readConfig(["--bind-authorization=everyone", ...flags], {});
   const backend = createBackend({
     config,
     cluster: cluster.config,
@@ -63,13 +63,12 @@ export async function startBackend(
   return { backend, stop };
 }
 
-/** Flags of a backend that serves its login, whose tenants a test makes without one; its identity provider is nowhere. */
+/** Flags of a backend that serves its login; its identity provider is nowhere. */
 export function loginFlags(url: string, cookieKey: Buffer): readonly string[] {
   return [
     "--oidc-issuer-url=http://127.0.0.1:1",
     "--oidc-issuer-client-id=x",
     "--oidc-issuer-client-secret=x",
-    "--bind-authorization=everyone",
     `--oidc-callback-url=${url}/callback`,
     `--cookie-signing-key=${cookieKey.toString("base64")}`,
   ];
