@@ -158,15 +158,7 @@ test("the konnector is confined as the plugin confines it, by its bindings and a
   assert.deepEqual(objectOf(asked, "ValidatingAdmissionPolicy"), plain(empty));
 });
 
-test("the policies that tell the provider's limit are the plugin's, one for each binding", async () => {
-  const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
-  const rendered = await konnector({ bindings });
-  for (const { name } of bindings)
-    for (const manifest of apiLimitManifests(name))
-      assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
-});
-
-test("the policies that mark new claims are the plugin's, and there where they are asked for and the cluster serves them", async () => {
+test("the policies that tell limits are the plugin's, and those that mark new claims, and there where they are asked for and the cluster serves them", async () => {
   const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
   const values = { bindings, marksAtAdmission: { enabled: true } };
   const served = ["--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"];
@@ -174,7 +166,7 @@ test("the policies that mark new claims are the plugin's, and there where they a
     helm.template(chartPath("klutch-konnector"), given, ...atHome["klutch-konnector"], ...flags);
   const rendered = await at(values, ...served);
   for (const { name } of bindings)
-    for (const manifest of claimMarksManifests(name))
+    for (const manifest of [...claimMarksManifests(name), ...apiLimitManifests(name)])
       assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
   const isMarking = (kind: string): boolean => kind.startsWith("Mutating");
   assert.ok(!kinds(await at({ bindings }, ...served)).some(isMarking), "off by default");

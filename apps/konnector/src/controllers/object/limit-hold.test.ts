@@ -10,7 +10,7 @@ interface Fixture {
 }
 
 function start(...refused: readonly string[]): Fixture {
-  let keys: string[] = [];
+  const keys: string[] = [];
   const hold = new LimitHold({
     plural: "widgets",
     retryMs: 4_000,
