@@ -14,6 +14,8 @@ export interface Entry {
   spec: Readonly<Record<string, unknown>> | undefined;
   /** Virtual time of the last acknowledged delete. */
   deletedAt: number | undefined;
+  /** Virtual time of the last acknowledged create. */
+  madeAt: number | undefined;
 }
 
 /** Entries by `<plural> <key>`. */
@@ -64,7 +66,7 @@ export async function act(
   const choice = random();
   const size = Math.floor(random() * 100);
   const { direct } = tenant;
-  const entry = ledger.get(key) ?? { spec: undefined, deletedAt: undefined };
+  const entry = ledger.get(key) ?? { spec: undefined, deletedAt: undefined, madeAt: undefined };
   ledger.set(key, entry);
   const end = async (): Promise<void> => {
     if (!(await direct.delete(api.type, ref))) return;
@@ -77,7 +79,9 @@ export async function act(
       const claim = objectOf(api, namespace, name, spec);
       const created = await createClaim(tenant, api, claim, clock, random);
       entry.spec = created["spec"] as Entry["spec"];
-      if (random() < 0.75 || (await mayComeBack(tenant, api, created))) return `create ${key} ${size}`;
+      entry.madeAt = clock.monotonic();
+      if (random() < 0.75 || (await mayComeBack(tenant, api, created, entry, clock)))
+        return `create ${key} ${size}`;
       // They think better of it while the agent adds its finalizer.
       await clock.sleep(random() * 100);
       await end();
@@ -94,7 +98,7 @@ export async function act(
     if (choice < 0.93) {
       const claim = await direct.find<DynamicObject>(api.type, ref);
       const isMarked = claim?.metadata.finalizers?.includes(syncerFinalizer) === true;
-      if (!isMarked && claim !== undefined && (await mayComeBack(tenant, api, claim)))
+      if (!isMarked && claim !== undefined && (await mayComeBack(tenant, api, claim, entry, clock)))
         return `nothing to do for ${key}`;
       await end();
       return `delete ${key}`;
@@ -108,16 +112,21 @@ export async function act(
 }
 
 /**
- * A claim that is deleted without finalizer may come back if it was made in the second of its CRD, or after the clock was put back before that
- * second: it could be one that an earlier CRD took with it.
+ * A claim that is deleted without finalizer may come back if it, or its upstream object, was made in the second of its CRD, or after the clock was
+ * put back before that second: it could be one that an earlier CRD took with it.
  */
 async function mayComeBack(
   { direct }: SimulatedTenant,
   api: SimulatedApi,
   claim: DynamicObject,
+  { madeAt = 0 }: Entry,
+  clock: VirtualClock,
 ): Promise<boolean> {
   const { plural, group } = api.type;
   const crd = await direct.get(customResourceDefinitions, { name: `${plural}.${group}` });
-  const [made, since] = [claim, crd].map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ""));
-  return (made ?? 0) - (since ?? 0) < 2_000;
+  const [made = 0, since = 0] = [claim, crd].map(({ metadata }) =>
+    Date.parse(metadata.creationTimestamp ?? ""),
+  );
+  const isPutBack = clock.now() - made < clock.monotonic() - madeAt - 1_000;
+  return made - since < 2_000 || isPutBack;
 }

@@ -158,19 +158,24 @@ test("the konnector is confined as the plugin confines it, by its bindings and a
   assert.deepEqual(objectOf(asked, "ValidatingAdmissionPolicy"), plain(empty));
 });
 
-test("the policies that tell limits are the plugin's, and those that mark new claims, and there where they are asked for and the cluster serves them", async () => {
+test("the policies that tell the provider's limit are the plugin's, one for each binding", async () => {
+  const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
+  const rendered = await konnector({ bindings });
+  for (const manifest of bindings.flatMap(({ name }) => apiLimitManifests(name)))
+    assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
+});
+
+test("the policies that mark new claims are the plugin's, and there where they are asked for and the cluster serves them", async () => {
   const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
   const values = { bindings, marksAtAdmission: { enabled: true } };
-  const served = ["--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"];
+  const served = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy";
   const at = (given: object, ...flags: readonly string[]): Promise<readonly Rendered[]> =>
     helm.template(chartPath("klutch-konnector"), given, ...atHome["klutch-konnector"], ...flags);
-  const rendered = await at(values, ...served);
-  for (const { name } of bindings)
-    for (const manifest of [...claimMarksManifests(name), ...apiLimitManifests(name)])
-      assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
-  const isMarking = (kind: string): boolean => kind.startsWith("Mutating");
-  assert.ok(!kinds(await at({ bindings }, ...served)).some(isMarking), "off by default");
-  assert.ok(!kinds(await at(values, "--kube-version", "1.30.0")).some(isMarking), "not served");
+  const rendered = await at(values, served);
+  for (const manifest of bindings.flatMap(({ name }) => claimMarksManifests(name)))
+    assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
+  for (const without of [await at({ bindings }, served), await at(values, "--kube-version=1.30.0")])
+    assert.ok(!kinds(without).some((kind) => kind.startsWith("Mutating")), "off by default, or not served");
 });
 
 test("the konnector's values reach its Pods, large numbers as they are", async () => {
@@ -377,8 +382,8 @@ test("no login is asked for where only AppClusterBindings are served", async () 
 test("Pods of both charts run as an unprivileged user, write nothing and have no capabilities", async () => {
   for (const objects of [await klutch(minimal.klutch), await konnector({})]) {
     const { securityContext } = podOf(objects);
-    assert.equal(valueAt(securityContext, "runAsNonRoot"), true);
-    assert.equal(valueAt(securityContext, "runAsUser"), 65_532);
+    const user = [valueAt(securityContext, "runAsNonRoot"), valueAt(securityContext, "runAsUser")];
+    assert.deepEqual(user, [true, 65_532]);
     assert.equal(textAt(securityContext, "seccompProfile", "type"), "RuntimeDefault");
     assert.deepEqual(containerOf(objects)["securityContext"], {
       allowPrivilegeEscalation: false,

@@ -53,7 +53,7 @@ function commandSections(
   { name, description, arguments: taken, options, commands }: CommandDescription,
   known: ReadonlySet<string> = new Set(),
 ): readonly string[] {
-  const own = options.filter(({ flags }) => !known.has(flags));
+  const own = options.filter((option) => !known.has(keyOf(option)));
   const rows = [
     ...taken.map((one) => row(one.term, undefined, one.description)),
     ...own.filter(({ connects }) => !connects).map(optionRow),
@@ -62,7 +62,7 @@ function commandSections(
   const alias = name.startsWith("klutch bind")
     ? ` Also \`${name.replace("klutch bind", "kubectl bind")}\`.`
     : "";
-  const all = new Set([...known, ...options.map(({ flags }) => flags)]);
+  const all = new Set([...known, ...options.map(keyOf)]);
   return [
     `## ${[name, ...taken.map(({ term }) => term)].join(" ")}`,
     `${description}${alias}${connects ? " It also takes [the flags of a connection](#flags-of-a-connection)." : ""}`,
@@ -73,6 +73,11 @@ function commandSections(
 }
 
 type Option = CommandDescription["options"][number];
+
+/** A command may have a flag of the same name as its parent with another meaning. */
+function keyOf({ flags, description }: Option): string {
+  return `${flags} ${description}`;
+}
 const optionHead = ["argument or flag", "default", "what"];
 
 function optionRow({ flags, description, required, default: fallback }: Option): readonly string[] {

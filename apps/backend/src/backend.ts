@@ -3,16 +3,12 @@ import {
   appClusterBindingAnnotation,
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
-  clusterBindingName,
   clusterIdentityNamespace,
   controlPlaneIdOf,
-  crdNameOf,
-  serviceNamespaceAnnotation,
 } from "@klutch/api";
-import { keyOf, refOf } from "@klutch/kube-core";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
-import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
+import { Informer, type ManagerPart } from "@klutch/kube-runtime";
 import type { Counter, Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
@@ -20,25 +16,22 @@ import {
   createControlPlane,
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
+import { type Audit, createAudit, recordRefusal } from "./audit/audit.ts";
 import { createAllowedOffers } from "./authorization/allowed-offers.ts";
 import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
 import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
 import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
-import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
-import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
-import { WithdrawnRights } from "./cluster-bindings/withdrawn-rights.ts";
 import { createCaches, informersOf } from "./caches.ts";
+import { createControllers } from "./controllers.ts";
 import { byNamespace, type Caches, type ControllerContext } from "./controller-context.ts";
-import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
-import { createExportReconcile } from "./exports/reconciler.ts";
-import { createTemplateReconcile } from "./exports/template-reconciler.ts";
-import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
 import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
 import { createClientAddress } from "./login/client-address.ts";
 import { addConfirmRoute } from "./login/confirm-route.ts";
+import { addDeviceRoutes } from "./login/device-routes.ts";
+import { addNoninteractiveRoute } from "./login/noninteractive-route.ts";
 import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
@@ -48,7 +41,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { refuseAtLogin, tenantFor } from "./provisioning/tenant.ts";
+import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -60,6 +53,8 @@ export interface BackendOptions {
   /** Client of the controllers, guarded by the lease. */
   readonly controllerClient: KubeClient;
   readonly logger: Logger;
+  /** Writes the audit log. */
+  readonly auditLogger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
   /** Ends what people asked for. */
@@ -78,7 +73,8 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const { config, client, controllerClient, logger, clock } = options;
   const isRbac = config.bindAuthorization === "rbac";
-  const caches = createCaches(client, logger, { withGrants: isRbac });
+  const caches = createCaches(client, logger, { needsGrants: isRbac });
+  const audit = createAudit({ logger: options.auditLogger, metrics: options.metrics });
   const mayBind = isRbac ? createMayBind({ client, clock }) : undefined;
   showSizes(options.metrics, caches);
   const templates = new Informer<APIServiceExportTemplate>({
@@ -96,7 +92,7 @@ export function createBackend(options: BackendOptions): Backend {
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
   const web = config.servesLogin
-    ? createWeb(options, caches, { exportTemplates, mayBind }, issuer)
+    ? createWeb(options, caches, { exportTemplates, mayBind, audit }, issuer)
     : undefined;
   const context: ControllerContext = {
     client: controllerClient,
@@ -105,6 +101,7 @@ export function createBackend(options: BackendOptions): Backend {
     ...scopes,
     limits: config.limits,
     clock,
+    audit,
     isGranted: mayBind && isGrantedIn(caches, mayBind),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(
@@ -137,7 +134,7 @@ export function createBackend(options: BackendOptions): Backend {
 
 function isGrantedIn({ grants, namespaces: namespaceCache }: Caches, mayBind: MayBind): IsGranted {
   return createIsGranted({
-    recordsIn: (namespace) => grants?.byIndex(byNamespace, namespace) ?? [],
+    recordsIn: (namespace) => grants.byIndex(byNamespace, namespace),
     isOperators: (namespace) =>
       namespaceCache.get(namespace)?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined,
     mayBind,
@@ -165,7 +162,12 @@ function createWeb(
   {
     exportTemplates,
     mayBind,
-  }: { readonly exportTemplates: ExportTemplates; readonly mayBind: MayBind | undefined },
+    audit,
+  }: {
+    readonly exportTemplates: ExportTemplates;
+    readonly mayBind: MayBind | undefined;
+    readonly audit: Audit;
+  },
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
 ): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
   const { config, client, logger, clock, signal } = options;
@@ -173,11 +175,12 @@ function createWeb(
   const credentials = createCredentialIssuer({ ...issuer, client });
   const identityProvider = new IdentityProvider(config.oidc, clock);
   const secure = config.tls !== undefined || config.oidc.callbackUrl.startsWith("https://");
+  const knownGroups = createKnownGroups({ client, clock, signal });
   const login = new LoginFlow({
     identityProvider,
     loginSealer: createSealer("login", config.cookieKeys),
     sessionSealer: createSealer("session", config.cookieKeys),
-    knownGroups: createKnownGroups({ client, clock, signal }),
+    knownGroups,
     secure,
     clock,
   });
@@ -199,11 +202,13 @@ function createWeb(
     prettyName,
     limits: config.limits,
     clock,
+    audit,
   };
-  const offers = createAllowedOffers({ exportTemplates, mayBind, logger, signal });
+  const offers = createAllowedOffers({ exportTemplates, mayBind, signal });
+  const writer = { client, clock, logger, mayBeAbsent: mayBind === undefined };
   const record: BindParts["record"] = (namespace, session, offer) =>
-    recordGrant({ client, clock }, namespace, session, offer, { signal });
-  const binding = { offers, tenant, credentials, signal, record: mayBind && record };
+    recordGrant(writer, namespace, session, offer, { signal });
+  const binding = { offers, tenant, credentials, signal, audit, record };
   const count = options.metrics.counter(declarations.logins);
   const confirmation = createConfirmation({
     requireAllowed: (person, api) => offers.require(person, api),
@@ -213,7 +218,13 @@ function createWeb(
     challenges: sealer,
     url: besideCallback(config, "confirm"),
     clock,
+    audit,
   });
+  const admit = (identity: TenantIdentity): void => refuseAtLogin(tenant, identity);
+  const handles = createSealer("device", config.cookieKeys);
+  const device = { identityProvider, offers, confirmation, admit, knownGroups, handles, clock, audit };
+  const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
+  const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
     prettyName,
@@ -221,7 +232,8 @@ function createWeb(
     offers,
     secure,
     logger,
-    admit: (session) => refuseAtLogin(tenant, session),
+    admit: (session) => recordRefusal(audit, { decision: "bind", asker: session }, () => admit(session)),
+    addressOf: gate.addressOf,
     bind: counted(createBind(binding), count.labels({ way: "redirect" })),
     confirmation,
     requireConfirmation: config.requireConfirmedLogin,
@@ -229,13 +241,16 @@ function createWeb(
       const uid = caches.namespaces.get(clusterIdentityNamespace)?.metadata.uid;
       return uid === undefined ? undefined : controlPlaneIdOf(uid);
     },
+    deviceUrl: () => (identityProvider.offersDevice ? besideCallback(config, "device") : undefined),
     authorizeUrl: config.oidc.authorizeUrl,
     callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf: createClusterKeyOf({ sealer, url }),
     extend: (routes) => {
-      addRenewalRoutes(routes, { renewal, gate, logger });
+      addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
+      addDeviceRoutes(routes, { ...device, gate, logger });
+      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
     },
   });
   return { app, identityProvider };
@@ -249,12 +264,6 @@ function renewalUrlFor(config: BackendConfig): string {
 function besideCallback({ oidc }: BackendConfig, name: string): string {
   return new URL(name, oidc.callbackUrl).href;
 }
-
-/**
- * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and keeps the API server busy for half
- * of the time.
- */
-const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1, restsAbove: 50 };
 
 /** Counts the calls that succeed. */
 function counted<A extends readonly unknown[], T>(
@@ -271,108 +280,4 @@ function counted<A extends readonly unknown[], T>(
 function problemOf(informers: readonly AnyInformer[]): string | undefined {
   const bad = informers.find((informer) => !informer.synced || informer.status().stale);
   return bad === undefined ? undefined : `the cache of ${bad.type.plural} is not up to date`;
-}
-
-function createControllers(
-  options: BackendOptions,
-  context: ControllerContext,
-  templates: Informer<APIServiceExportTemplate>,
-): readonly Controller[] {
-  const { logger, metrics } = options;
-  const { caches } = context;
-  const requests = new Controller({
-    name: "exportrequests",
-    groups: byTenant,
-    reconcile: createExportRequestReconcile(context),
-    logger,
-    metrics,
-  });
-  const exports = new Controller({
-    name: "exports",
-    groups: byTenant,
-    reconcile: createExportReconcile(context),
-    logger,
-    metrics,
-  });
-  const mappings = new Controller({
-    name: "servicenamespaces",
-    groups: byTenant,
-    reconcile: createServiceNamespaceReconcile(context),
-    logger,
-    metrics,
-  });
-  const heartbeats = new Heartbeats(options.clock);
-  const withdrawn = new WithdrawnRights(context);
-  metrics.read(declarations.unauthorizedExports, () => withdrawn.count());
-  const bindings = new Controller({
-    name: "clusterbindings",
-    groups: byTenant,
-    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
-    logger,
-    metrics,
-  });
-  const templateStates = new Controller({
-    name: "exporttemplates",
-    reconcile: createTemplateReconcile(context),
-    logger,
-    metrics,
-  });
-  // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
-  const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
-  templateStates.watch(templates, ({ key }) => [key, ...allTemplates()]);
-  templateStates.watch(caches.crds, allTemplates);
-  // They are counted only, and app clusters report to them all the time.
-  templateStates.watch(caches.exports, ({ type, object }) =>
-    (type === "updated" ? [] : [...templates.list()])
-      .filter(({ spec }) => crdNameOf(spec.APIServiceSelector) === object.metadata.name)
-      .map((template) => keyOf(template)),
-  );
-  requests.watch(caches.requests);
-  exports.watch(caches.exports);
-  exports.watch(caches.crds, ({ key }) =>
-    [...caches.exports.list()].filter(({ metadata }) => metadata.name === key).map((object) => keyOf(object)),
-  );
-  // A template may begin or end to select any API.
-  exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
-  // A person binds, and the plugin asks a moment later: the record may come to this cache after the request.
-  if (caches.grants !== undefined) {
-    requests.watch(caches.grants, ({ object }) =>
-      caches.requests.byIndex(byNamespace, object.metadata.namespace ?? "").map((request) => keyOf(request)),
-    );
-    bindings.watch(caches.grants, ({ object }) => {
-      const { namespace = "" } = object.metadata;
-      withdrawn.forget(namespace);
-      return caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
-    });
-  }
-  // Requests that wait for a CRD go on when it appears.
-  requests.watch(caches.crds, () =>
-    [...caches.requests.list()]
-      .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
-      .map((object) => keyOf(object)),
-  );
-  // One that goes makes room for those that wait.
-  mappings.watch(caches.mappings, ({ type, key, object }) => {
-    const waiting = type === "deleted" ? waitingFor(context, object.metadata.namespace ?? "") : [];
-    return [key, ...waiting.map((mapping) => keyOf(mapping))];
-  });
-  mappings.watch(caches.namespaces, ({ object }) => {
-    const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
-    return owner === undefined ? [] : [owner];
-  });
-  bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
-  // Mappings that wait are reported on the ClusterBinding: once for thousands that come or go.
-  caches.mappings.onChange(({ object }) => {
-    const namespace = object.metadata.namespace ?? "";
-    const count = caches.mappings.byIndex(byNamespace, namespace).length;
-    if (count <= context.limits.namespacesPerCluster) return;
-    bindings.enqueue(`${namespace}/${clusterBindingName}`, { afterMs: 3_000, reason: "mappings wait" });
-  });
-  const bindingsIn = (namespace: string): readonly string[] =>
-    caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
-  bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
-  // A revocation shows at once: the operator deletes the account, and annotates the namespace.
-  bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
-  bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
-  return [requests, exports, mappings, bindings, templateStates];
 }

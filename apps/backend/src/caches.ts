@@ -11,32 +11,42 @@ import {
   clusterBindings,
   type Grant,
   grants,
+  type Tenant,
+  tenantLimitsName,
+  tenants,
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import { customResourceDefinitions, type KubeObject, namespaces, serviceAccounts } from "@klutch/kube-core";
+import {
+  customResourceDefinitions,
+  type KubeObject,
+  namespaces,
+  resourceQuotas,
+  serviceAccounts,
+} from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { AnyInformer } from "./app-cluster-bindings/controller.ts";
-import { byNamespace, type Caches, namespaceOf } from "./controller-context.ts";
+import { byNamespace, byTenant, type Caches, namespaceOf } from "./controller-context.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
+import { clusterNamespaceOf } from "./tenants/limits.ts";
 
 /** Returns all of them, to be started. */
 export function informersOf(caches: Caches): readonly AnyInformer[] {
   const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
-  const granted = caches.grants === undefined ? [] : [caches.grants];
-  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...granted];
+  const limiting = [caches.tenants, caches.limitQuotas];
+  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...limiting, caches.grants];
 }
 
-/** Creates them. Grants are read only where they decide. */
+/** Creates them. Where Grants do not decide, their kind may be absent, as in a control plane of an earlier release. */
 export function createCaches(
   client: KubeClient,
   logger: Logger,
-  options: { readonly withGrants: boolean },
+  options: { readonly needsGrants: boolean },
 ): Caches {
   const common = { client, logger };
   const indexes = { [byNamespace]: namespaceOf };
   return {
-    grants: options.withGrants ? new Informer<Grant>({ ...common, type: grants, indexes }) : undefined,
+    grants: new Informer<Grant>({ ...common, type: grants, indexes, mayBeAbsent: !options.needsGrants }),
     requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
     exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
     mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),
@@ -46,7 +56,19 @@ export function createCaches(
       ...common,
       type: namespaces,
       metadataOnly: true,
-      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
+      indexes: {
+        [byIdentity]: identitiesOf,
+        [byClusterKey]: clusterKeysOf,
+        [byTenant]: clusterNamespaceOf,
+      },
+    }),
+    // A control plane that was upgraded may lack the kind; then no tenant has limits.
+    tenants: new Informer<Tenant>({ ...common, type: tenants, mayBeAbsent: true }),
+    limitQuotas: new Informer<KubeObject>({
+      ...common,
+      type: resourceQuotas,
+      // The role of the backend allows this name only.
+      fieldSelector: `metadata.name=${tenantLimitsName}`,
     }),
     accounts: new Informer<KubeObject>({
       ...common,

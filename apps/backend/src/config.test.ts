@@ -153,3 +153,39 @@ test("an unlimited lifetime of credentials is asked for by that word", async () 
   const config = await readConfig([...good, "--credential-lifetime=unlimited"], {});
   assert.equal(config.credentialSeconds, undefined);
 });
+
+test("programs bind only if they are named, with a scope that has a default, and beside a login", async () => {
+  assert.equal((await readConfig(good, {})).oidc.ci, undefined);
+  const { oidc } = await readConfig(
+    [...good, "--ci-clients=a", "--ci-clients=b", "--ci-audience=klutch"],
+    {},
+  );
+  assert.deepEqual(oidc.ci, { clients: ["a", "b"], scope: "klutch/bind", audiences: ["klutch"] });
+  const faults: readonly (readonly [readonly string[], RegExp])[] = [
+    [[...good, "--ci-clients="], /--ci-clients: "" must be an id/],
+    [[...good, "--ci-clients=a b"], /--ci-clients: "a b" must be an id of 1 to 200 visible ASCII characters/],
+    [[...good, "--ci-scope=two words"], /--ci-scope: "two words" is not a scope/],
+    [[...good, "--ci-scope="], /--ci-scope/],
+    [["--control-plane-mode", "--ci-clients=a"], /--ci-clients needs a login/],
+  ];
+  for (const [args, words] of faults)
+    await assert.rejects(
+      readConfig(args, {}),
+      (error) => error instanceof ConfigError && words.test(error.message),
+    );
+});
+
+test("logins on another device need a public client of their own", async () => {
+  assert.equal((await readConfig(good, {})).oidc.deviceClientId, undefined);
+  const { oidc } = await readConfig([...good, "--oidc-device-client-id=klutch-device"], {});
+  assert.equal(oidc.deviceClientId, "klutch-device");
+  for (const [id, words] of [
+    ["a b", /--oidc-device-client-id: "a b" must be an id of 1 to 200 visible ASCII characters/],
+    ["", /--oidc-device-client-id: "" must be an id/],
+    [oidc.clientId, /must be another client than --oidc-issuer-client-id, and public/],
+  ] as const)
+    await assert.rejects(
+      readConfig([...good, `--oidc-device-client-id=${id}`], {}),
+      (error) => error instanceof ConfigError && words.test(error.message),
+    );
+});

@@ -19,6 +19,8 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import { ciFlags, ciRulesOf } from "./ci-flags.ts";
+import { deviceFault, deviceFlags } from "./device-flags.ts";
 import {
   cookieKey,
   fileContent,
@@ -32,6 +34,7 @@ import {
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
+import type { CiRules } from "./login/access-token.ts";
 
 /** Configuration of the backend. */
 export interface BackendConfig {
@@ -62,6 +65,10 @@ export interface BackendConfig {
     readonly extraScopes: readonly string[];
     /** Undefined if everyone who can log in may bind everything. */
     readonly userRules: UserRules | undefined;
+    /** Undefined if no one may log in on another device. */
+    readonly deviceClientId: string | undefined;
+    /** Undefined if no program may bind. */
+    readonly ci: CiRules | undefined;
   };
   /** Decides who may bind an API. */
   readonly bindAuthorization: "everyone" | "rbac";
@@ -129,6 +136,7 @@ const backendFlags = {
   "oidc-authorize-url": secureUrl({
     help: "URL where kubectl bind starts the login. Default: /authorize beside --oidc-callback-url",
   }),
+  ...deviceFlags,
   "oidc-extra-scope": scopes({
     help: "Scope to ask the identity provider for, in addition to openid, profile and email; Dex sends groups only for the scope groups",
   }),
@@ -140,6 +148,7 @@ const backendFlags = {
     help: "Claim with the groups for RBAC, or a path with dots such as realm_access.roles. Default: groups",
   }),
   "oidc-groups-prefix": optionalText({ help: "Prefix of groups in RBAC, - for none. Default: oidc:" }),
+  ...ciFlags,
   "bind-authorization": oneOf(["everyone", "rbac"], {
     help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
     default: "rbac",
@@ -235,6 +244,10 @@ export async function readConfig(
   // As in the existing backend: any flag of the login asks for all of them.
   const servesLogin = !controlPlaneMode || [...given].some((name) => name.startsWith("oidc-"));
   if (servesLogin) requireLogin(values, faults);
+  else if (given.has("ci-clients"))
+    faults.push("--ci-clients needs a login: set the --oidc flags, whose issuer the access tokens are of");
+  const device = deviceFault(values);
+  if (device !== undefined) faults.push(device);
   const tls = await certificateOf(values, given, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
@@ -344,6 +357,8 @@ function ofLogin(
       authorizeUrl: values["oidc-authorize-url"] || undefined,
       extraScopes: values["oidc-extra-scope"],
       userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
+      deviceClientId: values["oidc-device-client-id"],
+      ci: ciRulesOf(values),
     },
     cookieKeys: {
       signing: (servesLogin ? values["cookie-signing-key"] : undefined) ?? new Secret(Buffer.alloc(0)),

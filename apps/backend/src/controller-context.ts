@@ -7,10 +7,12 @@ import type {
   ClusterScopedIsolation,
   Grant,
   InformerScope,
+  Tenant,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import type { Audit } from "./audit/audit.ts";
 import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
@@ -27,8 +29,10 @@ export interface Caches {
   readonly namespaces: Informer<KubeObject>;
   /** Service accounts of app clusters, metadata only. */
   readonly accounts: Informer<KubeObject>;
-  /** Undefined where everyone who can log in may bind everything. */
-  readonly grants?: Informer<Grant> | undefined;
+  readonly grants: Informer<Grant>;
+  readonly tenants: Informer<Tenant>;
+  /** Quotas with the limits of tenants, in their service namespaces. */
+  readonly limitQuotas: Informer<KubeObject>;
 }
 
 /** Shared by all controllers. */
@@ -43,6 +47,7 @@ export interface ControllerContext {
   readonly clusterScopedIsolation: ClusterScopedIsolation;
   readonly limits: Limits;
   readonly clock: Clock;
+  readonly audit: Audit;
   /** Returns whether an app cluster may get an API that it has not got yet; undefined where everyone may bind everything. */
   readonly isGranted?: IsGranted | undefined;
 }
@@ -50,7 +55,10 @@ export interface ControllerContext {
 /** Index of namespaced objects by namespace. */
 export const byNamespace = "namespace";
 
-/** Values of the index. */
+/** Index of service namespaces by the cluster namespace of their tenant. */
+export const byTenant = "tenant";
+
+/** Values of the index `byNamespace`. */
 export function namespaceOf({
   metadata,
 }: {

@@ -1,8 +1,22 @@
 /** Lists the bindable APIs: CRDs that a template offers. */
-import { type APIServiceExportTemplate, crdNameOf, serviceTypeLabel } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube-core";
+import {
+  type APIServiceExportTemplate,
+  crdNameOf,
+  serviceTypeLabel,
+  type TemplateReference,
+} from "@klutch/api";
+import { conditionsOf, findCondition, type KubeObject, plainText } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { offeredApi, type OfferedApi, offerFault, type OfferScopes } from "./offered-api.ts";
+import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefOf } from "./offered-api.ts";
+
+/** An API with a template that does not offer it now. */
+export interface UnavailableApi {
+  readonly group: string;
+  readonly resource: string;
+  /** Clause for people, with the reason of the template's condition. */
+  readonly reason: string;
+  readonly template: TemplateReference;
+}
 
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
@@ -54,6 +68,15 @@ export class ExportTemplates {
     );
   }
 
+  /** Returns the APIs that templates do not offer now, as the conditions of their status say it; ordered by namespace and name. */
+  unavailable(): readonly UnavailableApi[] {
+    return this.#inOrder().flatMap((template) => {
+      const { group = "", resource } = template.spec.APIServiceSelector;
+      const reason = whyUnavailable(template);
+      return reason === undefined ? [] : [{ group, resource, reason, template: templateRefOf(template) }];
+    });
+  }
+
   /** Types of the data services whose instances are offered in the API group, sorted, each once. */
   serviceTypes(group: string): readonly string[] {
     const labels = [...this.#templates.list()]
@@ -67,4 +90,25 @@ export class ExportTemplates {
       `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
     return [...this.#templates.list()].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
   }
+}
+
+/** Words for the reasons of `templateState`. Messages are for operators: they name kinds that the person may not bind. */
+const reasonWords: Readonly<Record<string, string>> = {
+  ApiNotAllowed: "an API of this name cannot be shared",
+  CRDNotFound: "its kind does not exist at the provider",
+  CRDInvalid: "the schema of its kind cannot be shared",
+  ScopeNotAllowed: "the provider does not share kinds of this scope",
+  NoRightToOffer: "the provider's operator has not put it on the list of kinds that may be handed out",
+};
+
+/** Returns the words for the condition that is to blame. A template beside the one that counts for its API is no loss. */
+function whyUnavailable(template: APIServiceExportTemplate): string | undefined {
+  const conditions = conditionsOf(template);
+  const [valid, offered] = [findCondition(conditions, "Valid"), findCondition(conditions, "Offered")];
+  if (offered?.status !== "False" || offered.reason === "OtherTemplate") return undefined;
+  const blamed = valid?.status === "False" && valid.severity === "Error" ? valid : offered;
+  const reason = plainText(blamed.reason ?? "", 63);
+  return Object.hasOwn(reasonWords, reason)
+    ? `${reasonWords[reason]} (${reason})`
+    : `its template says ${reason}`;
 }

@@ -1,6 +1,7 @@
 /** The backend as a process. */
 import { ClusterConnection, Manager } from "@klutch/kube-runtime";
 import { ownCluster, runProcess } from "@klutch/program";
+import { createLogger } from "@klutch/telemetry";
 import { createBackend } from "./backend.ts";
 import { backendProgram } from "./config.ts";
 import { httpServer } from "./http-server.ts";
@@ -27,6 +28,7 @@ await runProcess(backendProgram, process, async (config, { signal, env, ...runti
     cluster,
     client,
     controllerClient,
+    auditLogger: createLogger({ name: "audit" }),
     signal: people.signal,
   });
   manager.add(httpServer(backend, config, runtime), ...backend.parts);

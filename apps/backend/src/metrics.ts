@@ -27,12 +27,21 @@ export const unauthorizedExports: GaugeDeclaration = {
   processes: ofBackend,
 };
 
+export const auditDecisions: CounterDeclaration<"decision" | "allowed"> = {
+  name: "klutch_audit_decisions_total",
+  type: "counter",
+  help: "Decisions about access, each with a line in the audit log",
+  notes: "`decision` is as in docs/reference/audit.md, and `allowed` is `true` or `false`.",
+  labels: ["decision", "allowed"],
+  processes: ofBackend,
+};
+
 export const logins: CounterDeclaration<"way"> = {
   name: "klutch_logins_total",
   type: "counter",
   help: "Logins that ended with a credential, by the way in which the plugin got it",
   notes:
-    "`way` is `confirmed`, or `redirect` for plugins that confirm no login: earlier ones, and those in Go. `--require-confirmed-login` refuses these.",
+    "`way` is `confirmed`, `ci` for programs, or `redirect` for plugins that confirm no login: earlier ones, and those in Go. `--require-confirmed-login` refuses these.",
   labels: ["way"],
   processes: ofBackend,
 };

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type APIServiceExportTemplate, hiddenFieldsAnnotation } from "@klutch/api";
+import {
+  type APIServiceExportTemplate,
+  hiddenFieldsAnnotation,
+  serviceTitleAnnotation,
+  serviceTypeFieldAnnotation,
+  serviceTypeLabel,
+} from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { offeredApi } from "./offered-api.ts";
 
@@ -66,4 +72,26 @@ test("the API's name, scope and words are those of its kind", () => {
     permissionClaims: [],
     template: { namespace: "default", name: "databases" },
   });
+});
+
+test("labels and annotations of the template say which data service the API belongs to", () => {
+  const serviceOf = (metadata: object): unknown => {
+    const { metadata: own, ...rest } = template();
+    const type = { type: "string", enum: ["mariadb", "postgresql"] };
+    return offeredApi({ ...rest, metadata: { ...own, ...metadata } }, kind({ plan, type }))?.service;
+  };
+  const labels = { [serviceTypeLabel]: "postgresql" };
+  assert.deepEqual(serviceOf({ labels }), { kind: "own", type: "postgresql", title: "postgresql" });
+  const annotations = { [serviceTitleAnnotation]: " Postgre\u001bSQL \n" };
+  assert.deepEqual(serviceOf({ labels, annotations }), {
+    kind: "own",
+    type: "postgresql",
+    title: "Postgre SQL",
+  });
+  const field = (path: string): object => ({ annotations: { [serviceTypeFieldAnnotation]: path } });
+  assert.deepEqual(serviceOf(field("spec.type")), { kind: "shared", types: ["mariadb", "postgresql"] });
+  // A field without a list of values, or one that does not exist, belongs to all services.
+  for (const path of ["spec.plan", "spec.nothing", "", "__proto__.x"])
+    assert.deepEqual(serviceOf(field(path)), { kind: "shared", types: undefined }, path);
+  assert.equal(serviceOf({}), undefined);
 });

@@ -5,15 +5,19 @@ import {
   type ClusterScopedIsolation,
   consumerScopeAnnotation,
   crdNameOf,
+  displayName,
   ExportError,
   exportFromCrd,
   type ExportSnapshot,
   type InformerScope,
   type PermissionClaim,
+  serviceTitleAnnotation,
+  serviceTypeFieldAnnotation,
+  serviceTypeLabel,
   type TemplateReference,
   withoutHiddenFields,
 } from "@klutch/api";
-import { type KubeObject, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { type KubeObject, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -27,7 +31,20 @@ export interface OfferedApi {
   readonly permissionClaims: readonly PermissionClaim[];
   /** The template that offers it. */
   readonly template: TemplateReference;
+  /** Place among the data services; undefined for an API that says nothing of them. */
+  readonly service?: OfferedService | undefined;
 }
+
+/** Place of an API among the data services of its API group, as labels and annotations of its template say it. */
+export type OfferedService =
+  | {
+      readonly kind: "own";
+      readonly type: string;
+      /** Name for people. */
+      readonly title: string;
+    }
+  /** A kind of all services, or of the listed types. */
+  | { readonly kind: "shared"; readonly types: readonly string[] | undefined };
 
 /** A field that its schema describes, or that Crossplane adds for people. */
 export interface OfferedField {
@@ -99,7 +116,24 @@ export function offeredApi(template: APIServiceExportTemplate, crd: KubeObject):
     fields: [...describedFields(spec), ...choiceField(spec)],
     permissionClaims: template.spec.permissionClaims ?? [],
     template: templateRefOf(template),
+    ...serviceOf(template, schema),
   };
+}
+
+function serviceOf(
+  { metadata }: APIServiceExportTemplate,
+  schema: unknown,
+): { readonly service?: OfferedService } {
+  const type = metadata.labels?.[serviceTypeLabel];
+  if (type !== undefined && type !== "") {
+    const title = displayName(metadata.annotations?.[serviceTitleAnnotation]) ?? type;
+    return { service: { kind: "own", type, title } };
+  }
+  const field = metadata.annotations?.[serviceTypeFieldAnnotation];
+  if (field === undefined) return {};
+  const path = field.split(".").flatMap((name) => ["properties", name]);
+  const types = listAt(schema, ...path, "enum").filter((value) => typeof value === "string");
+  return { service: { kind: "shared", types: types.length === 0 ? undefined : types } };
 }
 
 /** Returns the place of a template. */

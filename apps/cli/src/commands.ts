@@ -8,6 +8,7 @@ import { type CommonOptions, commonOptions, jsonOption, registryOption } from ".
 import { doctor } from "./doctor/doctor.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
+import { tenantCommands } from "./tenants/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
 import { unbindAll } from "./unbind/unbind-all.ts";
@@ -16,7 +17,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service, upgrade and mirror, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -31,6 +32,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     handBackCommand(context, tools),
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
+    ...tenantCommands(context, tools),
     mirrorCommand(context, tools),
   ];
 }

@@ -15,6 +15,7 @@ export type CliErrorCode =
   | "ExportFailed"
   | "Timeout"
   | "PermissionRejected"
+  | "Incomplete"
   | "Conflict"
   | "Cancelled";
 

@@ -96,12 +96,13 @@ const longestWaitMs = 20_000;
 
 /**
  * Sends JSON and reads JSON of at most 1 048 576 characters. Follows no redirect. Waits as `Retry-After` says (1 to 20 seconds, 2 without it)
- * when the server is busy (429), at most six times; then that is the answer. Throws `CliError` for an unreachable host.
+ * when the server is busy (429), at most six times; then that is the answer. `more`: further headers. Throws `CliError` for an unreachable host.
  */
 export async function postJson(
   { signal, clock }: Pick<CliContext, "signal" | "clock">,
   url: string,
   body: object,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<JsonAnswer> {
   for (let waits = 0; ; waits++) {
     let response: Response;
@@ -114,6 +115,7 @@ export async function postJson(
           "content-type": "application/json",
           accept: "application/json",
           "user-agent": "kubectl-bind",
+          ...more,
         },
         body: JSON.stringify(body),
         signal: AbortSignal.any([signal, AbortSignal.timeout(defaultTimeoutMs)]),

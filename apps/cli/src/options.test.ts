@@ -96,3 +96,43 @@ test("--registry is checked, named when it is wrong, and excludes a custom image
   ] as const)
     assert.throws(() => commonOptions(values, {}), { code: "Usage", message });
 });
+
+test("APIs of a login are named in several ways, one at a time, and what no login could bind is refused by its flag", () => {
+  const wishOf = (values: Readonly<Record<string, unknown>>): unknown => bindOptions(values, {}).wish;
+  assert.deepEqual(wishOf({}), { kind: "none" });
+  assert.deepEqual(wishOf({ all: true }), { kind: "all" });
+  assert.deepEqual(wishOf({ service: "postgresql" }), { kind: "service", service: "postgresql" });
+  assert.deepEqual(wishOf({ api: ["a.b, c", "d.e"] }), { kind: "apis", names: ["a.b", "c", "d.e"] });
+  const many = Array.from({ length: 10_000 }, (_, at) => `a${at}.example.org`).join(",");
+  for (const [values, message] of [
+    [{ api: ["a.b"], all: true }, /--api, --service and --all exclude each other/],
+    [{ service: "x", all: true }, /exclude each other/],
+    [{ api: [""] }, /^--api names the API ""; write <resource>\.<group>/],
+    [{ api: ["a.b,,c.d"] }, /^--api names the API ""/],
+    [{ api: ["a.b", "a.b"] }, /^--api names a\.b twice/],
+    [{ api: ["PostgreSQL"] }, /^--api names the API "PostgreSQL"/],
+    [{ api: [many] }, /^--api names 10000 APIs; one login binds at most 50\.$/],
+    [{ service: "" }, /^--service names the service ""; write one such as postgresql/],
+    [{ service: "post gres" }, /^--service names the service "post gres"/],
+  ] as const)
+    assert.throws(() => bindOptions(values, {}), { code: "Usage", message });
+  assert.throws(
+    () => bindApiServiceOptions({ file: "f", remoteKubeconfig: "k", api: ["a.b"] }, undefined, {}),
+    {
+      code: "Usage",
+      message: /--api cannot be used with apiservice, where the manifest names the APIs/,
+    },
+  );
+});
+
+test("--device needs the names of APIs, and is no flag of a manifest", () => {
+  const device = true;
+  assert.equal(bindOptions({}, {}).device, false);
+  for (const wish of [{ service: "postgresql" }, { api: ["backups"] }, { all: true }])
+    assert.equal(bindOptions({ device, ...wish }, {}).device, true);
+  assert.throws(() => bindOptions({ device }, {}), /--device needs --service, --api or --all, because/);
+  assert.throws(
+    () => bindApiServiceOptions({ device, file: "-", remoteKubeconfig: "k" }, undefined, {}),
+    /--device cannot be used with apiservice/,
+  );
+});

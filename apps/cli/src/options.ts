@@ -1,5 +1,14 @@
 /** The flags, as typed values. */
-import { displayName, displayNameLimit, parseRegistry, type Registry, RegistryError } from "@klutch/api";
+import {
+  displayName,
+  displayNameLimit,
+  type LoginWish,
+  parseRegistry,
+  printable,
+  type Registry,
+  RegistryError,
+  wishProblem,
+} from "@klutch/api";
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
@@ -42,6 +51,12 @@ export interface BindOptions extends CommonOptions {
   readonly clusterName: string | undefined;
   /** Subject or verified e-mail address of the person who logs in; instead of a question. */
   readonly loginAs: string | undefined;
+  /** APIs that the page of the login selects in advance; those to bind after a login on another device. */
+  readonly wish: LoginWish;
+  /** Log in on another device than this machine; then the wish names APIs. */
+  readonly device: boolean;
+  /** Path, or `-`, of an access token that takes the place of the login; then `wish` names APIs. */
+  readonly tokenFile: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -167,7 +182,12 @@ export function bindApiServiceOptions(
     remoteKubeconfigName: text(values, "remoteKubeconfigName"),
     remoteNamespace: text(values, "remoteNamespace"),
   };
+  const wishes = ["api", "service", "all"].filter((name) => values[name] !== undefined);
   const problems = [
+    flag(values, "device") ? "--device cannot be used with apiservice, which needs no login" : undefined,
+    wishes.length > 0
+      ? `--${wishes.join(" and --")} cannot be used with apiservice, where the manifest names the APIs`
+      : undefined,
     (options.file === undefined) === (url === undefined)
       ? "give either -f <file> or the URL of a manifest"
       : undefined,
@@ -191,16 +211,72 @@ function clusterNameOption(name: string | undefined): string | undefined {
   );
 }
 
+/** Reads --api, --service and --all. Throws `CliError` Usage naming the flag. */
+function wishOption(values: Values): LoginWish {
+  const { api, service, all } = values;
+  const lists = Array.isArray(api) ? api.map(String) : undefined;
+  const given = [lists, service, all].filter((value) => value !== undefined);
+  if (given.length > 1)
+    throw new CliError("Usage", "--api, --service and --all exclude each other: pass one of them.");
+  if (lists !== undefined) {
+    const names = lists.flatMap((list) => list.split(",")).map((name) => name.trim());
+    return possibleWish("--api", { kind: "apis", names });
+  }
+  if (typeof service === "string") return possibleWish("--service", { kind: "service", service });
+  return { kind: all === true ? "all" : "none" };
+}
+
+/** Reads --token-file. Throws `CliError` Usage if it does not go with the other flags. */
+function tokenFileOption(values: Values, wish: LoginWish): string | undefined {
+  const tokenFile = text(values, "tokenFile");
+  if (tokenFile === undefined) return undefined;
+  if (flag(values, "device"))
+    throw new CliError(
+      "Usage",
+      "--device and --token-file exclude each other: with a token no person logs in.",
+    );
+  const problem = tokenProblem(wish, text(values, "loginAs"));
+  if (problem !== undefined) throw new CliError("Usage", problem);
+  return tokenFile;
+}
+
+/** Returns why these flags do not go together, as a sentence; undefined if they do. A token without an API has no page to choose on. */
+function tokenProblem(wish: LoginWish, loginAs: string | undefined): string | undefined {
+  if (loginAs !== undefined)
+    return "--login-as and --token-file exclude each other: with a token no person logs in.";
+  const names = wish.kind === "apis" ? wish.names : [];
+  const short = names.find((name) => !name.includes("."));
+  if (names.length > 0 && short === undefined) return undefined;
+  const found = short === undefined ? "" : ` --api ${printable(short)} has no group.`;
+  return `--token-file needs --api with each name as <resource>.<group>, because there is no page to choose on.${found}`;
+}
+
+function possibleWish(name: string, wish: LoginWish): LoginWish {
+  const problem = wishProblem(wish);
+  if (problem === undefined) return wish;
+  throw new CliError("Usage", `${name} ${problem}.`);
+}
+
 /** Reads the flags of `bind <url>`. */
 export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
   const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
   if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
+  const wish = wishOption(values);
+  const device = flag(values, "device");
+  if (device && wish.kind === "none")
+    throw new CliError(
+      "Usage",
+      "--device needs --service, --api or --all, because a login on another device has no page to choose APIs on.",
+    );
   return {
     ...commonOptions(values, env),
     browser: values["browser"] !== false,
     allowAuthorizeUrl,
     clusterName: clusterNameOption(text(values, "clusterName")),
     loginAs: text(values, "loginAs"),
+    wish,
+    device,
+    tokenFile: tokenFileOption(values, wish),
   };
 }

@@ -102,6 +102,7 @@ function bindCommand(name: string, context: CliContext): Command {
     .description("Bind APIs of a provider to the current cluster.")
     .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login URL instead of opening a browser")
+    .option("--device", "log in on another device: print a code and wait; needs --service, --api or --all")
     .option("--allow-authorize-url <url>", "allow a login page on this other server")
     .option(
       "--cluster-name <name>",
@@ -110,6 +111,20 @@ function bindCommand(name: string, context: CliContext): Command {
     .option(
       "--login-as <person>",
       "continue without asking if the login has this subject or verified e-mail address, else fail",
+    )
+    .option(
+      "--api <names>",
+      "APIs to select on the login page, separated by commas: <resource>.<group>, or <resource> if unique; can be repeated",
+      (names: string, before: readonly string[] | undefined) => [...(before ?? []), names],
+    )
+    .option(
+      "--service <name>",
+      "data service to select on the login page with all its APIs, such as postgresql",
+    )
+    .option("--all", "select every offered API on the login page")
+    .option(
+      "--token-file <file>",
+      "bind the APIs of --api with the access token in this file (- for standard input) instead of a login, as CI does",
     )
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
@@ -127,8 +142,20 @@ function bindCommand(name: string, context: CliContext): Command {
 
 const examples = `
 Examples:
-  # Log in to a provider in the browser and bind an API
+  # Log in to a provider in the browser and choose APIs there
   kubectl bind https://klutch.example.com/export
+
+  # Select all APIs of PostgreSQL on the page: instances, bindings, backups and restores
+  kubectl bind https://klutch.example.com/export --service postgresql
+
+  # Select two APIs by name
+  kubectl bind https://klutch.example.com/export --api postgresqlinstances,servicebindings
+
+  # Bind in CI with an access token of a client that the provider's operator named
+  kubectl bind https://klutch.example.com/export --api postgresqlinstances.anynines.com --token-file token --accept-permissions
+
+  # Log in from a machine without a browser, with a code that you type on another one
+  kubectl bind https://klutch.example.com/export --device --service postgresql
 
   # Log in, and accept the permission claims without a question
   kubectl bind https://klutch.example.com/export --accept-permissions

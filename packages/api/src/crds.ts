@@ -17,6 +17,7 @@ import {
   storeConfigCrd,
 } from "./kinds/provider-config.ts";
 import { serviceInstanceCrds } from "./kinds/service-instance.ts";
+import { tenantCrd } from "./kinds/tenant.ts";
 
 /** The bind kinds of the control plane cluster. An app cluster needs only APIServiceBinding. */
 export const bindCrds: readonly CustomResourceDefinition[] = [
@@ -28,6 +29,7 @@ export const bindCrds: readonly CustomResourceDefinition[] = [
   appClusterBindingCrd,
   clusterBindingCrd,
   grantCrd,
+  tenantCrd,
 ];
 
 /** The kinds of the provider, which its Crossplane package carries: those for cluster-scoped managed resources, then those for namespaced ones. */

@@ -26,6 +26,7 @@ export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
 export * from "./crds.ts";
 export * from "./crossing-keys.ts";
+export * from "./device-login.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";
@@ -69,9 +70,20 @@ export type {
 export * from "./kinds/managed-service-binding.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
+export {
+  mostMembersShown,
+  type ObjectMaximum,
+  type Tenant,
+  type TenantLimits,
+  type TenantMember,
+  type TenantSpec,
+  type TenantStatus,
+} from "./kinds/tenant.ts";
 export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
+export * from "./login-wish.ts";
 export * from "./names.ts";
+export * from "./noninteractive-bind.ts";
 export * from "./naming.ts";
 export { type ApiLimit, isLimitReached, limitWords } from "./object-limit.ts";
 export * from "./packages.ts";

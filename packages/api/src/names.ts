@@ -84,6 +84,8 @@ export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-names
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
 /** Issuer of the identity, which the annotation above leaves out. A backend written in Go does not know it. */
 export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
+/** Client id on cluster namespaces that a program founded by client credentials: such a tenant is never a person's, and no other client's. */
+export const ciClientAnnotation = "klutch.anynines.com/ci-client";
 /** Name of the app cluster, for people, on its ClusterBinding: what `kubectl bind --cluster-name` said. It proves nothing. */
 export const clusterNameAnnotation = "klutch.anynines.com/cluster-name";
 /** Name of the person who bound last, for people, on a ClusterBinding: what the identity provider said. It proves nothing. */
@@ -103,12 +105,23 @@ export const binderName = "klutch-binder";
 export const bindAllName = "klutch-bind-all";
 
 /**
- * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed` or `redirect`, the way of the last login. Earlier plugins
- * write none on the Secret.
+ * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed`, `redirect` or `ci`, the way of the last login. Earlier
+ * plugins write none on the Secret.
  */
 export const loginWayAnnotation = "klutch.anynines.com/login";
+/** Finalizer of Grant: its deletion revokes before the record is gone. */
+export const grantFinalizer = "klutch.anynines.com/revocation";
+/**
+ * Annotation on an export: since when its API is revoked, RFC 3339. The backend sets it when the last Grant for the API is deleted, and removes it when
+ * somebody binds the API again.
+ */
+export const revokedAnnotation = "klutch.anynines.com/revoked";
 /** ResourceQuota in each cluster namespace. */
 export const tenantQuotaName = "klutch-tenant";
+/** ResourceQuota in each service namespace of a tenant with limits of objects. */
+export const tenantLimitsName = "klutch-tenant-limits";
+/** Name of the one Tenant that counts in a cluster namespace. */
+export const tenantName = "tenant";
 /** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */
 export const connectorRoleName = "control-plane-connector";
 /** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */
@@ -128,6 +141,8 @@ export const claimNameLabel = "crossplane.io/claim-name";
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
 /** Type of a data service, on the template that offers its instances, and on all that was applied from its table. */
 export const serviceTypeLabel = "klutch.anynines.com/service-type";
+/** Annotation beside `serviceTypeLabel` on a template: the name of the service for people. Default: its type. */
+export const serviceTitleAnnotation = "klutch.anynines.com/service-title";
 /** Annotation on a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters accepts only types that templates offer. */
 export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-field";
 /** Annotation on a ServiceInstance: the address fields in its bindings' credentials, as JSON of its table's `credentials.connection`. */

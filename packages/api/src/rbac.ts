@@ -1,7 +1,7 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
 import { isDnsSubdomain, type PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
-import { binderName, bindGroup, kubeconfigKey, templateGroup } from "./names.ts";
+import { binderName, bindGroup, kubeconfigKey, templateGroup, tenantLimitsName } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
@@ -218,6 +218,8 @@ export const backendRules: readonly PolicyRule[] = [
     ],
     verbs: all,
   },
+  // It makes one in each cluster namespace, and changes nothing in what operators write.
+  { apiGroups: [bindGroup], resources: ["tenants"], verbs: [...read, "create"] },
   // It asks who may bind what.
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   {
@@ -227,6 +229,7 @@ export const backendRules: readonly PolicyRule[] = [
       "apiserviceexports/status",
       "apiservicenamespaces/status",
       "clusterbindings/status",
+      "tenants/status",
     ],
     verbs: ["get", "patch", "update"],
   },
@@ -241,8 +244,17 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
   // Those of app clusters, to see that an operator deleted one.
   { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["list", "watch"] },
+  // The account of an app cluster without any Grant is deleted.
+  { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [binderName], verbs: ["delete"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   { apiGroups: [""], resources: ["resourcequotas"], verbs: ["get", "create", "patch"] },
+  // With limits of tenants: to see their use, and to end them.
+  {
+    apiGroups: [""],
+    resources: ["resourcequotas"],
+    resourceNames: [tenantLimitsName],
+    verbs: ["list", "watch", "delete"],
+  },
   // Credentials of app clusters, whose names are the same in each cluster namespace.
   {
     apiGroups: [""],

@@ -102,6 +102,11 @@ export function checkedConfirmUrl(text: unknown): string | undefined {
   return plainUrlEndingIn(text, "/confirm");
 }
 
+/** Returns the URL at which a backend begins logins on another device, by the same rules; it ends in `/device`. */
+export function checkedDeviceUrl(text: unknown): string | undefined {
+  return plainUrlEndingIn(text, "/device");
+}
+
 /** Returns the URL if it is https, or http on this machine, without credentials, query or fragment, and has this ending. */
 function plainUrlEndingIn(text: unknown, ending: string): string | undefined {
   if (typeof text !== "string" || text.length > 2_048 || !URL.canParse(text)) return undefined;

@@ -31,6 +31,7 @@ export const apiServiceExports: ResourceType = bind("APIServiceExport", "apiserv
 export const apiServiceNamespaces: ResourceType = bind("APIServiceNamespace", "apiservicenamespaces");
 export const clusterBindings: ResourceType = bind("ClusterBinding", "clusterbindings");
 export const grants: ResourceType = bind("Grant", "grants");
+export const tenants: ResourceType = bind("Tenant", "tenants");
 export const appClusterBindings: ResourceType = bind("AppClusterBinding", "appclusterbindings");
 export const apiServiceBindings: ResourceType = bind("APIServiceBinding", "apiservicebindings");
 export const apiServiceExportTemplates: ResourceType = {

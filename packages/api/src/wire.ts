@@ -4,7 +4,7 @@ import { decodeControlPlaneId } from "./control-plane-id.ts";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
 import { withoutNulls } from "./foreign/read.ts";
-import { checkedConfirmUrl } from "./renewal.ts";
+import { checkedConfirmUrl, checkedDeviceUrl } from "./renewal.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
 
 export { WireError } from "./wire-fields.ts";
@@ -23,6 +23,10 @@ export interface BindingProvider {
   readonly controlPlaneId?: string;
   /** URL at which a plugin confirms a login. Optional: existing backends have none, and existing plugins ignore it. */
   readonly confirmUrl?: string;
+  /** True for a backend that binds several APIs with one login (`LoginWish`). Optional: backends of earlier releases bind one. */
+  readonly severalApis?: boolean;
+  /** URL at which a login on another device begins. Optional: given only where the identity provider has that flow. */
+  readonly deviceUrl?: string;
 }
 
 /** A request inside a BindingResponse. */
@@ -45,7 +49,7 @@ export interface BindingResponse {
 
 const bindApiVersion = `${bindGroup}/v1alpha1` as const;
 
-/** Checks the body of `GET /export`; a `controlPlaneId` or `confirmUrl` that is malformed is left out. Throws `WireError`. */
+/** Checks the body of `GET /export`; a `controlPlaneId`, `confirmUrl` or `deviceUrl` that is malformed is left out. Throws `WireError`. */
 export function decodeBindingProvider(value: unknown): BindingProvider {
   const root = record(value, "BindingProvider");
   expectText(root, "kind", "BindingProvider");
@@ -61,6 +65,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
     );
     const controlPlaneId = decodeControlPlaneId(root["controlPlaneId"]);
     const confirmUrl = checkedConfirmUrl(root["confirmUrl"]);
+    const deviceUrl = checkedDeviceUrl(root["deviceUrl"]);
     return {
       kind: "BindingProvider",
       apiVersion: "v1alpha1",
@@ -69,6 +74,8 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: url } }],
       ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
       ...(confirmUrl === undefined ? {} : { confirmUrl }),
+      ...(root["severalApis"] === true ? { severalApis: true } : {}),
+      ...(deviceUrl === undefined ? {} : { deviceUrl }),
     };
   }
   throw new WireError(

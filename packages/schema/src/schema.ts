@@ -162,6 +162,8 @@ export type ObjectOf<R, O> = { readonly [K in keyof R]: Infer<R[K]> } & {
 /** Options of an object. */
 export interface ObjectOptions extends CommonOptions {
   readonly default?: Readonly<Record<string, unknown>> | undefined;
+  /** Fields that the schema does not name are kept. Default false. */
+  readonly keepsUnknown?: boolean | undefined;
 }
 
 /** An object with required and optional fields, printed in the order given. */
@@ -177,9 +179,15 @@ export function object(
   options: ObjectOptions = {},
 ): { readonly json: JsonSchema } {
   const fields = { ...required, ...optional };
+  const { keepsUnknown, ...rest } = options;
   const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.json]));
   const names = Object.keys(required);
-  return build("object", { ...options, properties, required: names.length === 0 ? undefined : names });
+  return build("object", {
+    ...rest,
+    properties,
+    required: names.length === 0 ? undefined : names,
+    "x-kubernetes-preserve-unknown-fields": keepsUnknown === true ? true : undefined,
+  });
 }
 
 function build<T, X extends CommonOptions = CommonOptions>(type: string, options: X): Schema<T> {

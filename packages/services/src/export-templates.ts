@@ -2,6 +2,7 @@
 import {
   hiddenFieldsAnnotation,
   type OfferingTemplate,
+  serviceTitleAnnotation,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
   templateGroup,
@@ -57,8 +58,12 @@ function template(
 }
 
 /** Returns the template that offers a service's instances. */
-export function instanceTemplate(generation: Generation, { kind, type }: DataService): TemplateManifest {
-  return template(generation, kind, { labels: { [serviceTypeLabel]: type } });
+export function instanceTemplate(
+  generation: Generation,
+  { kind, type, title }: DataService,
+): TemplateManifest {
+  const annotations = { [serviceTitleAnnotation]: title };
+  return template(generation, kind, { labels: { [serviceTypeLabel]: type }, annotations });
 }
 
 /** A kind of all services: app clusters are offered the types of those that are offered to them. */

@@ -16,12 +16,15 @@ import { Secret } from "@klutch/telemetry";
 import { chosenKubernetes } from "./environment.ts";
 import { askEtcd, etcdAddress, startEtcd } from "./etcd.ts";
 
+/** Controllers of Kubernetes that run. */
+export type ControllerManager = boolean | "quotas";
+
 /** Options of `startCluster`. */
 export interface ClusterOptions {
   /** Name in messages and log files. Default `cluster`. */
   readonly name?: string | undefined;
-  /** Runs garbage collection, namespace deletion, service accounts and role aggregation. Default false. */
-  readonly controllerManager?: boolean | undefined;
+  /** Runs garbage collection, namespace deletion, service accounts and role aggregation; `quotas` counts for ResourceQuotas as well. Default false. */
+  readonly controllerManager?: ControllerManager | undefined;
   /** Default false: etcd does not wait for the disk. Set it for figures of record and for data that must survive. */
   readonly fsync?: boolean | undefined;
   /** Kept between starts when given, and closed for other users; otherwise temporary and removed. */
@@ -85,8 +88,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
   const apiserver = stack.use(await restartable(startServer, end));
   const access = await accessAsAdministrator(stack, name, serverAt(port), dataDir, files.adminToken);
   const others: RunningProcess[] = [];
-  if (options.controllerManager === true) {
-    const manager = await startControllerManager(name, dataDir, access.config, options.kubernetes);
+  const { controllerManager = false, kubernetes } = options;
+  if (controllerManager !== false) {
+    const parts = { name, dataDir, controllerManager };
+    const manager = await startControllerManager(parts, access.config, kubernetes);
     stack.defer(() => manager[end]());
     others.push(manager);
   }
@@ -241,8 +246,11 @@ const controllers = [
 
 /** Starts the controllers that a cluster needs for its own objects; `dataDir` holds the cluster's certificates and keys. */
 export async function startControllerManager(
-  name: string,
-  dataDir: string,
+  {
+    name,
+    dataDir,
+    controllerManager,
+  }: { readonly name: string; readonly dataDir: string; readonly controllerManager: ControllerManager },
   config: ClusterConfig,
   kubernetes: KubernetesVersion = chosenKubernetes().controlPlane,
 ): Promise<RunningProcess> {
@@ -258,7 +266,9 @@ export async function startControllerManager(
       `--root-ca-file=${join(dataDir, "certs", "apiserver.crt")}`,
       `--service-account-private-key-file=${join(dataDir, "service-account.key")}`,
       "--use-service-account-credentials=false",
-      `--controllers=${controllers.join(",")}`,
+      `--controllers=${[...controllers, ...(controllerManager === "quotas" ? ["resourcequota-controller"] : [])].join(",")}`,
+      // It discovers a new kind within half a minute, and counts its objects at the next round: by default after five minutes.
+      "--resource-quota-sync-period=5s",
     ],
     logFile: join(dataDir, "kube-controller-manager.log"),
   });

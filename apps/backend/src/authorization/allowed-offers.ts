@@ -1,8 +1,7 @@
 /** The APIs that a person may bind: the offered ones for which the control plane's RBAC gives them the right. */
-import { crdNameOf } from "@klutch/api";
-import type { Logger } from "@klutch/telemetry";
+import { crdNameOf, type TemplateReference } from "@klutch/api";
 import { UserError } from "../errors.ts";
-import type { ExportTemplates } from "../export-templates.ts";
+import type { ExportTemplates, UnavailableApi } from "../export-templates.ts";
 import type { Person } from "../identity.ts";
 import type { User } from "./user-claims.ts";
 import type { OfferedApi } from "../offered-api.ts";
@@ -18,37 +17,37 @@ export interface Api {
 export interface AllowedOffers {
   /** Returns what the person may bind. */
   visible(person: Person): Promise<readonly OfferedApi[]>;
+  /** Returns APIs that the person may bind, and that are not offered now. */
+  unavailable(person: Person): Promise<readonly UnavailableApi[]>;
   /** Returns the offer. Throws `UserError` 404 if there is none, and 403 if the person may not bind it. */
   require(person: Person, api: Api): Promise<OfferedApi>;
 }
 
 /** Creates the answers. Without `mayBind`, everybody who can log in may bind everything. */
 export function createAllowedOffers(parts: {
-  readonly exportTemplates: Pick<ExportTemplates, "list" | "find">;
+  readonly exportTemplates: Pick<ExportTemplates, "list" | "find" | "unavailable">;
   readonly mayBind: MayBind | undefined;
-  readonly logger: Logger;
   readonly signal: AbortSignal;
 }): AllowedOffers {
-  const { exportTemplates, mayBind, logger, signal } = parts;
+  const { exportTemplates, mayBind, signal } = parts;
+  const allowedOf = async <T extends { readonly template: TemplateReference }>(
+    person: Person,
+    apis: readonly T[],
+  ): Promise<readonly T[]> => {
+    if (mayBind === undefined) return apis;
+    const user = userOf(person);
+    const allowed = await Promise.all(apis.map(({ template }) => mayBind(user, template, signal)));
+    return apis.filter((_, index) => allowed[index] === true);
+  };
   return {
-    async visible(person) {
-      const offers = exportTemplates.list();
-      if (mayBind === undefined) return offers;
-      const user = userOf(person);
-      const allowed = await Promise.all(offers.map(({ template }) => mayBind(user, template, signal)));
-      return offers.filter((_, index) => allowed[index] === true);
-    },
+    visible: (person) => allowedOf(person, exportTemplates.list()),
+    unavailable: (person) => allowedOf(person, exportTemplates.unavailable()),
     async require(person, api) {
       const offer = requireOffered(exportTemplates, api);
       if (mayBind === undefined) return offer;
       const user = userOf(person);
       if (await mayBind(user, offer.template, signal)) return offer;
       const { namespace, name } = offer.template;
-      logger.info("a bind was refused", {
-        user: user.user,
-        api: crdNameOf(api),
-        template: `${namespace}/${name}`,
-      });
       throw new UserError(
         403,
         `${user.user} may not bind ${crdNameOf(api)}.`,
@@ -62,7 +61,12 @@ export function createAllowedOffers(parts: {
 function requireOffered(exportTemplates: Pick<ExportTemplates, "find">, api: Api): OfferedApi {
   const offer = exportTemplates.find(api.group, api.resource);
   if (offer !== undefined) return offer;
-  throw new UserError(404, `${crdNameOf(api)} is not offered here.`, "Choose one of the APIs on the page.");
+  throw new UserError(
+    404,
+    `${crdNameOf(api)} is not offered here.`,
+    "Choose one of the APIs that the binding page shows.",
+    { outcome: "NotOffered" },
+  );
 }
 
 /** Logins that a backend of an earlier release sealed have no user name. */

@@ -1,7 +1,7 @@
 /** Names and groups from a token, also from one that means harm. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultUserRules, userOf, type UserRules } from "./user-claims.ts";
+import { clientUserOf, defaultUserRules, userOf, type UserRules } from "./user-claims.ts";
 
 const rules = (some: Partial<UserRules>): UserRules => ({ ...defaultUserRules, ...some });
 
@@ -72,4 +72,18 @@ test("a missing or empty name is refused", () => {
     () => userOf({ sub: "a", uid: 7 }, rules({ usernameClaim: "uid" })),
     /"uid" claim is a number/,
   );
+});
+
+test("a program's name is that of its client, and no person can have it", () => {
+  const claims = { sub: "0e9a2c1c", azp: "deploy", realm_access: { roles: ["ci"] } };
+  const byRoles = rules({ usernameClaim: "email", groupsClaim: "realm_access.roles" });
+  assert.deepEqual(clientUserOf(claims, "deploy", byRoles), {
+    user: "oidc:client:deploy",
+    groups: ["oidc:ci"],
+  });
+  for (const usernameClaim of ["sub", "preferred_username"])
+    assert.throws(
+      () => userOf({ [usernameClaim]: "client:deploy" }, rules({ usernameClaim })),
+      /claim is a name that begins with client:, which belongs to programs/,
+    );
 });

@@ -38,12 +38,24 @@ export function userOf(claims: JWTPayload, rules: UserRules): User {
   return { user: userNameOf(claims, rules), groups: groupsOf(claims, rules) };
 }
 
+/** Begins the name of a program, after the prefix of user names. */
+const ofClients = "client:";
+
+/** Returns a program as RBAC names it: `<prefix>client:<client id>`, with the groups of its token. */
+export function clientUserOf(claims: JWTPayload, client: string, rules: UserRules): User {
+  const user = named(claims, "client_id", rules.usernamePrefix, ofClients + client);
+  return { user, groups: groupsOf(claims, rules) };
+}
+
 function userNameOf(claims: JWTPayload, { usernameClaim: claim, usernamePrefix: prefix }: UserRules): string {
   const value = claims[claim];
   if (typeof value !== "string" || value === "")
     throw wrong(claims, claim, `${kindOf(value)}, not a text: it is the user's name`);
   if (claim === "email" && claims["email_verified"] !== true)
     throw wrong(claims, claim, "not verified (email_verified is not true), so it cannot be the user's name");
+  // People choose some names themselves, such as `preferred_username`.
+  if (value.startsWith(ofClients))
+    throw wrong(claims, claim, `a name that begins with ${ofClients}, which belongs to programs`);
   return named(claims, claim, prefix, value);
 }
 

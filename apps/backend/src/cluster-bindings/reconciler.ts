@@ -18,6 +18,7 @@ import {
 } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
@@ -29,6 +30,7 @@ import { ensureTenantQuota } from "../provisioning/tenant-quota.ts";
 import { olderFirst } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { type Heartbeats, silentRequeueMs } from "./heartbeats.ts";
+import { namespaceLimit } from "../tenants/limits.ts";
 import { ensureRights } from "./rights.ts";
 import type { WithdrawnRights } from "./withdrawn-rights.ts";
 
@@ -47,7 +49,13 @@ export function createClusterBindingReconcile(
     }
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
-    await ensureTenantQuota(client, namespace, context.limits, { signal, logger });
+    const namespacesPerCluster = namespaceLimit(context, namespace).most;
+    await ensureTenantQuota(
+      client,
+      namespace,
+      { ...context.limits, namespacesPerCluster },
+      { signal, logger },
+    );
     const rights = await ensureRights(context, namespace, signal);
     const own = caches.namespaces.get(namespace);
     if (own !== undefined) await ensurePodSecurity(client, own, { signal });
@@ -58,7 +66,8 @@ export function createClusterBindingReconcile(
     const found = [revoked ?? condition, ...mappingLimit(context, binding), ...authorized];
     const { kept, dropped } = boundedStatus(binding);
     const conditions = setConditions(kept.conditions, found, clock.now());
-    const boundAPIs = caches.exports.byIndex(byNamespace, namespace).length;
+    const bound = caches.exports.byIndex(byNamespace, namespace);
+    const boundAPIs = bound.filter((object) => !isRevokedExport(object)).length;
     await ensureStatus(client, clusterBindings, binding, { conditions, boundAPIs, ...dropped }, { signal });
     const offersMs = rights === "whole" ? Number.POSITIVE_INFINITY : offersPollMs;
     return { requeueAfterMs: Math.min(renewInMs, requeueMs, offersMs) };
@@ -79,13 +88,11 @@ function boundedStatus(binding: ClusterBinding): {
 const withinLimits = "WithinLimits";
 
 /** Reported once there was something to report. */
-function mappingLimit(
-  { caches, limits }: ControllerContext,
-  binding: ClusterBinding,
-): readonly NewCondition[] {
-  const all = caches.mappings.byIndex(byNamespace, binding.metadata.namespace ?? "");
+function mappingLimit(context: ControllerContext, binding: ClusterBinding): readonly NewCondition[] {
+  const { namespace = "" } = binding.metadata;
+  const all = context.caches.mappings.byIndex(byNamespace, namespace);
   const waiting = all.filter(({ status }) => status?.namespace === undefined);
-  const most = limits.namespacesPerCluster;
+  const { most, setBy } = namespaceLimit(context, namespace);
   if (all.length > most && waiting.length > 0) {
     // The youngest wait on when others get their turn, so that the message stays the same meanwhile.
     const names = waiting
@@ -94,7 +101,7 @@ function mappingLimit(
       .map(({ metadata }) => metadata.name);
     const message =
       `${all.length} namespaces of the app cluster have bound objects, and ${most} are allowed. ${all.length - most} are not synced, ` +
-      `for example ${names.join(", ")}. Delete the bound objects of some namespaces, or ask the platform operator to raise --max-namespaces-per-cluster`;
+      `for example ${names.join(", ")}. Delete the bound objects of some namespaces, or ask the platform operator to raise ${setBy}`;
     return [falseCondition(withinLimits, "TooManyNamespaces", "Warning", message)];
   }
   const wasTold = findCondition(binding.status?.conditions, withinLimits) !== undefined;

@@ -50,7 +50,10 @@ const setTemplate = (...permissionClaims: readonly PermissionClaim[]): Promise<K
 
 /** Starts a backend with these flags; the returned function ends it. */
 async function runBackend(...flags: readonly string[]): Promise<() => Promise<void>> {
-  const given = { flags: ["--control-plane-mode", ...flags], client: confined };
+  const given = {
+    flags: ["--control-plane-mode", "--bind-authorization=everyone", ...flags],
+    client: confined,
+  };
   return (await startBackend(stack, cluster, given)).stop;
 }
 

@@ -20,6 +20,7 @@ import {
 } from "@klutch/kube-core";
 import { isForbidden, type KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { offeredRules, readOffers } from "../offers.ts";
 
@@ -28,7 +29,7 @@ const group = "rbac.authorization.k8s.io";
 /**
  * One ClusterRole with everything, which is bound in service namespaces only. With consumer scope Cluster a second one, bound in the whole
  * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator. Returns `partly` while
- * operators do not offer a kind that is bound.
+ * operators do not offer a kind that is bound. A revoked export gives nothing.
  */
 export async function ensureRights(
   context: ControllerContext,
@@ -38,7 +39,10 @@ export async function ensureRights(
   const { client, caches, consumerScope } = context;
   const name = binderClusterRoleName(namespace);
   const wideName = binderClusterWideName(namespace);
-  const granted = caches.exports.byIndex(byNamespace, namespace).map((object) => grantedOf(context, object));
+  const granted = caches.exports
+    .byIndex(byNamespace, namespace)
+    .filter((object) => !isRevokedExport(object))
+    .map((object) => grantedOf(context, object));
   const uid = caches.namespaces.get(namespace)?.metadata.uid;
   const owner =
     uid === undefined ? {} : { ownerReferences: [ownerReference(namespaces, { name: namespace, uid })] };

@@ -5,6 +5,7 @@
 import type { ClusterBinding } from "@klutch/api";
 import { falseCondition, findCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import type { Logger, Sample } from "@klutch/telemetry";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { templateRefOf } from "../offered-api.ts";
 
@@ -71,7 +72,10 @@ export class WithdrawnRights {
     const { caches, exportTemplates, isGranted } = this.#context;
     if (isGranted === undefined) return [];
     const names: string[] = [];
-    for (const { metadata, spec } of caches.exports.byIndex(byNamespace, namespace)) {
+    for (const exported of caches.exports.byIndex(byNamespace, namespace)) {
+      // It does not go on.
+      if (isRevokedExport(exported)) continue;
+      const { metadata, spec } = exported;
       const api = { group: spec.group, resource: spec.names.plural };
       const template = exportTemplates.template(api.group, api.resource);
       // One that is no longer offered has words of its own.

@@ -7,6 +7,7 @@ import {
   type PermissionClaim,
   observedGenerationAnnotation,
   serviceTypeFieldAnnotation,
+  revokedAnnotation,
   sourceSpecHashAnnotation,
   withServiceTypes,
 } from "@klutch/api";
@@ -75,6 +76,25 @@ test("without its template an export loses its claims and then says that the API
   const plan = planExport(exported(secrets), crd(), undefined, []);
   assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
   assert.equal(outcome(planExport(exported(), crd(), undefined, [])), "False NotOffered");
+});
+
+test("a revoked export follows its CRD and its template, and says that it is revoked", () => {
+  const revoked = (...claims: readonly PermissionClaim[]): APIServiceExport => {
+    const { metadata, ...rest } = exported(...claims);
+    const annotations = { ...metadata.annotations, [revokedAnnotation]: "2026-01-01T00:00:00Z" };
+    return { ...rest, metadata: { ...metadata, annotations } };
+  };
+  const plan = planExport(revoked(secrets), crd(), template(secrets), []);
+  assert.equal(outcome(plan), "False Revoked");
+  assert.match(
+    plan.kind === "report" ? (plan.condition.message ?? "") : "",
+    /dbs\.example\.org at 2026-01-01/,
+  );
+  assert.equal(outcome(planExport(revoked(), crd(), template(secrets), [])), "written");
+  assert.equal(
+    outcome(planExport(revoked(), undefined, template(), [])),
+    "False CustomResourceDefinitionNotFound",
+  );
 });
 
 test("claims follow the template also while the CRD is gone", () => {

@@ -20,6 +20,7 @@ import {
   recordAt,
   trueCondition,
 } from "@klutch/kube-core";
+import { isRevokedExport, revokedCondition } from "../authorization/revoked-exports.ts";
 
 /** A merge patch to write, or, when there is nothing to write, what to report. */
 export type ExportPlan =
@@ -78,6 +79,7 @@ function planContent(
     return { kind: "write", patch: { metadata, spec: { ...scoped, ...changed } } };
   }
   if (!hasClaims) return { kind: "write", patch: { spec: changed } };
+  if (isRevokedExport(object)) return report(revokedCondition(object));
   return report(template === undefined ? notOffered(name) : trueCondition(inSync));
 }
 

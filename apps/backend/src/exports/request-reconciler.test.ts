@@ -4,6 +4,7 @@ import { type APIServiceExportRequest, apiServiceExportRequests } from "@klutch/
 import { type KubeObject, namespaces } from "@klutch/kube-core";
 import { ApiServerModel, namespaceObject, VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
+import { silentAudit } from "../audit/audit.ts";
 import type { ControllerContext } from "../controller-context.ts";
 import { createExportRequestReconcile } from "./request-reconciler.ts";
 
@@ -30,8 +31,9 @@ test("a request that was answered keeps its place, also before one of the same s
   };
   const reconcile = createExportRequestReconcile({
     client,
-    caches: { requests },
+    caches: { requests, namespaces: { get: () => undefined } },
     clock,
+    audit: silentAudit,
     limits: { requestsPerCluster: 1 },
   } as unknown as ControllerContext);
   const { signal } = new AbortController();

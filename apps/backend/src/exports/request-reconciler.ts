@@ -12,10 +12,13 @@ import { falseCondition, keyOfRef, type NewCondition, setConditions, trueConditi
 import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
+import { grantsFor } from "../authorization/grants.ts";
+import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { isOverLimit } from "../limits.ts";
 import { templateRefOf } from "../offered-api.ts";
 import { ensureAnswers } from "./answers.ts";
 import { newExport } from "./new-export.ts";
+import { recordAnswer, type RecordedAnswers, rememberClaims } from "./request-records.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** Maximum time that a request waits for a CRD or template. */
@@ -27,9 +30,13 @@ const requeueMs = 5_000;
 /** Keys are `namespace/name` of requests. */
 export function createExportRequestReconcile(context: ControllerContext): Reconcile {
   const { caches, client, clock } = context;
+  const recorded: RecordedAnswers = new Map();
   return async (key, { signal }) => {
     const request = caches.requests.get(key);
-    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
+    if (request === undefined || request.metadata.deletionTimestamp !== undefined) {
+      recorded.delete(key);
+      return undefined;
+    }
     const ageMs = clock.now() - Date.parse(request.metadata.creationTimestamp ?? "");
     const { namespace = "", name = "" } = request.metadata;
     if ((request.status?.phase ?? "Pending") !== "Pending") {
@@ -43,6 +50,8 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
     const failed = problem !== undefined && (refusal !== undefined || ageMs > failAfterMs);
     const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
     const conditions = setConditions(request.status?.conditions, [condition], clock.now());
+    recordAnswer(context, recorded, request, condition);
+    if (phase === "Succeeded") await rememberClaims(context, request, { signal });
     const terminalMessage = failed ? problem.message : undefined;
     await ensureStatus(
       client,
@@ -103,8 +112,18 @@ async function exportOne(
     const live = await client.get<APIServiceExport>(apiServiceExports, { namespace, name }, { signal });
     await ensureAnswers(client, live, rejected, { signal });
   };
-  if (caches.exports.get(`${namespace}/${name}`) !== undefined)
+  const present = caches.exports.get(`${namespace}/${name}`);
+  if (present !== undefined) {
+    if (
+      isRevokedExport(present) &&
+      grantsFor(caches.grants.byIndex(byNamespace, namespace), resource).length === 0
+    )
+      return notReady(
+        "Revoked",
+        `the platform operator revoked the access of this app cluster to ${name}: log in with kubectl bind as a person who may bind it`,
+      );
     return template === undefined ? undefined : answer();
+  }
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   if (context.isGranted !== undefined) {

@@ -6,13 +6,16 @@ import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
 import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
-import type { AllowedOffers } from "../authorization/allowed-offers.ts";
-import type { Bind } from "../provisioning/bind.ts";
+import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
+import type { Bind, BindSession } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Confirmation } from "../provisioning/confirmation.ts";
 import { isLoopback } from "../secure-url.ts";
+import { firstChoice, isChoosing, searchedChoice, submittedChoice } from "./choice-routes.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
+import { largestBody, tooLarge } from "./open-routes.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import type { Markup } from "./pages/layout.ts";
@@ -20,14 +23,17 @@ import { startPage } from "./pages/start-page.ts";
 import { styleSheet } from "./pages/styles.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { wishTextOf } from "./wish.ts";
 
 /** Dependencies of the routes. */
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
-  readonly offers: Pick<AllowedOffers, "visible">;
-  /** Throws `UserError` before a person who may not bind chooses an API. */
-  readonly admit?: ((session: Session) => void) | undefined;
+  readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
+  /** Rejects with a `UserError` before a person who may not bind chooses an API. */
+  readonly admit?: ((session: BindSession) => void | Promise<void>) | undefined;
+  /** Finds the address of a person, for records. Default: it is unknown. */
+  readonly addressOf?: ClientAddress | undefined;
   /** Answers a plugin that cannot confirm its login. */
   readonly bind: Bind;
   /** Answers the others. */
@@ -36,6 +42,8 @@ export interface AppOptions {
   readonly requireConfirmation: boolean;
   /** Returns the id of the control plane, or undefined while it is unknown. */
   readonly controlPlaneId: () => string | undefined;
+  /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
+  readonly deviceUrl?: (() => string | undefined) | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -55,7 +63,7 @@ export function createApp(options: AppOptions): Hono {
   // People type a slash at the end, too.
   const app = new Hono({ strict: false });
   app.use(securityHeaders());
-  app.use(bodyLimit({ maxSize: 64 * 1024, onError: (context) => context.text("too large", 413) }));
+  app.use(bodyLimit({ maxSize: largestBody, onError: tooLarge }));
   app.onError((error, context) => errorAnswer(options, error, context));
   app.notFound((context) =>
     context.html(errorPage(options.prettyName, "This page does not exist.", "Start with kubectl bind."), 404),
@@ -105,7 +113,8 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     const proven =
       keys === undefined ? await options.clusterKeyOf?.(query, { sessionId, clusterId }) : undefined;
     const clusterName = displayName(query["n"]);
-    const request = { redirectUrl, sessionId, clusterId, clusterName, ...keys, ...proven };
+    const wish = wishTextOf(query, redirectUrl);
+    const request = { redirectUrl, sessionId, clusterId, clusterName, wish, ...keys, ...proven };
     return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
@@ -117,10 +126,20 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
 function addBindRoutes(app: Hono, options: AppOptions): void {
   app.get("/resources", async (context) => {
     const session = await options.login.session(context, context.req.query("s"));
-    options.admit?.(session);
+    await options.admit?.(withAddress(options, context, session));
     noStore(context);
+    if (isChoosing(session)) return context.html(await firstChoice(options, session));
     const offers = await options.offers.visible(session);
     return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
+  });
+  // The search of a page with several choices. It binds nothing.
+  app.post("/resources", async (context) => {
+    const form = await context.req.parseBody({ all: true });
+    const session = await options.login.session(context, textAt(form, "s"));
+    await options.admit?.(withAddress(options, context, session));
+    noStore(context);
+    if (isChoosing(session)) return context.html(await searchedChoice(options, session, form));
+    return context.redirect(`/resources?s=${encodeURIComponent(session.sessionId)}`, 303);
   });
   // For links of the existing page: they lead to a button, because a link may be followed without the person's will.
   app.get("/bind", async (context) => {
@@ -133,7 +152,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       );
     }
     const session = await options.login.session(context, context.req.query("s"));
-    options.admit?.(session);
+    await options.admit?.(withAddress(options, context, session));
     noStore(context);
     const { resource = "", group = "" } = context.req.query();
     const visible = await options.offers.visible(session);
@@ -141,7 +160,7 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
     return context.html(resourcesPage({ prettyName: options.prettyName, session, offers }));
   });
   app.post("/bind", async (context) => {
-    const form = await context.req.parseBody();
+    const form = await context.req.parseBody({ all: true });
     const session = await options.login.session(context, textAt(form, "s"));
     if (textAt(form, "csrf") !== session.csrf) {
       throw new UserError(
@@ -150,10 +169,10 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
         "Go back, reload the page and choose again.",
       );
     }
-    return answerBind(options, context, session, {
-      resource: textAt(form, "resource") ?? "",
-      group: textAt(form, "group") ?? "",
-    });
+    const chosen = await submittedChoice(options, session, form);
+    if (!("page" in chosen)) return answerBind(options, context, session, chosen);
+    noStore(context);
+    return context.html(chosen.page, chosen.problem.status);
   });
 }
 
@@ -161,28 +180,36 @@ async function answerBind(
   options: AppOptions,
   context: Context,
   session: Session,
-  wanted: { readonly resource?: string | undefined; readonly group?: string | undefined },
+  apis: readonly Api[],
 ): Promise<Response> {
   noStore(context);
-  const api = { resource: wanted.resource ?? "", group: wanted.group ?? "" };
   const { answerKey, offeredKey, clusterKey, proofId = "" } = session;
   const url = new URL(session.redirectUrl);
   if (answerKey !== undefined && offeredKey !== undefined) {
     url.searchParams.set(
       "offer",
-      await options.confirmation.offer({ ...session, answerKey, offeredKey }, [api]),
+      await options.confirmation.offer(
+        { ...withAddress(options, context, session), answerKey, offeredKey },
+        apis,
+      ),
     );
   } else {
     if (options.requireConfirmation) throw tooOld();
     const proof = clusterKey === undefined ? undefined : { id: proofId, confirms: false };
-    url.searchParams.set("response", await options.bind({ ...session, proof }, [api]));
+    const asker = { ...withAddress(options, context, session), way: "redirect", proof } as const;
+    url.searchParams.set("response", await options.bind(asker, apis));
   }
   return context.redirect(url.href, 303);
+}
+
+function withAddress({ addressOf }: AppOptions, context: Context, session: Session): Session & BindSession {
+  return { ...session, address: addressOf?.(context) };
 }
 
 function bindingProvider(options: AppOptions, context: Context): BindingProvider {
   const authenticatedURL = authorizeUrlOf(options, context);
   const controlPlaneId = options.controlPlaneId();
+  const deviceUrl = options.deviceUrl?.();
   return {
     kind: "BindingProvider",
     apiVersion: "v1alpha1",
@@ -190,6 +217,8 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     version: klutchVersion,
     authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
     confirmUrl: options.confirmation.url,
+    severalApis: true,
+    ...(deviceUrl === undefined ? {} : { deviceUrl }),
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { accessSync, constants, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
+import { launchChromium, picture, plugin, violations } from "../testing/chromium.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-fixture.ts";
 
@@ -30,72 +27,11 @@ const fixture = await startLoginFixture({
   issuer: startIdentityProvider,
   offers: [sampleOffer, backup, binding],
 });
-const browser: Browser = await chromium.launch({
-  executablePath: findChromium(),
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-});
+const browser = await launchChromium();
 after(async () => {
   await browser.close();
   await fixture[Symbol.asyncDispose]();
 });
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-function findChromium(): string {
-  const named = process.env["KLUTCH_CHROMIUM"];
-  const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  const candidates =
-    named === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [named];
-  for (const path of candidates) {
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // Not here; the next candidate may be.
-    }
-  }
-  throw new Error(
-    `no browser found (${names.join(", ")} on PATH); install Debian's chromium or set KLUTCH_CHROMIUM`,
-  );
-}
-
-/** Keeps a picture when KLUTCH_SCREENSHOTS names a folder. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env["KLUTCH_SCREENSHOTS"];
-  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-/** Violations that axe-core finds, as readable lines. The page forbids scripts, so axe is put in by the debugger. */
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const found = await page.evaluate(
-    `axe.run(document).then((result) => result.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html).join(" | ")))`,
-  );
-  assert.ok(Array.isArray(found));
-  return found.map(String);
-}
-
-/** Plays the plugin: takes the answer. */
-async function plugin(): Promise<{ readonly port: number; readonly answer: Promise<URL> } & AsyncDisposable> {
-  const { promise: answer, resolve } = Promise.withResolvers<URL>();
-  const server = createServer((request, response) => {
-    if (request.url?.startsWith("/callback") === true) resolve(new URL(request.url, "http://localhost"));
-    response.end("<!doctype html><html lang=en><title>done</title><main><h1>Done</h1></main></html>");
-  });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "localhost", () => listening.resolve());
-  await listening.promise;
-  const address = server.address();
-  return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
-    answer,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await Promise.resolve();
-    },
-  };
-}
 
 async function logIn(page: Page, port: number): Promise<void> {
   await page.goto(`${fixture.url}/authorize?s=browser1&c=abc123&p=${port}`);

@@ -23,7 +23,9 @@ export function addConfirmRoute(
           "The body is not ticket, challenge and signature.",
           "Start again with kubectl bind.",
         );
-      return jsonAnswer(context, 200, { answer: await confirmation.complete(request) });
+      return jsonAnswer(context, 200, {
+        answer: await confirmation.complete(request, { address: gate.addressOf(context) }),
+      });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       const { status, message, advice } = error;

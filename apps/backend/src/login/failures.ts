@@ -49,8 +49,19 @@ export function translate(error: unknown): unknown {
   });
 }
 
+/** Words the failure of an access token for the program that sent it. */
+export function translateToken(cause: unknown): UserError {
+  const why = cause instanceof errors.JWTExpired ? "it has expired" : reasonOf(cause);
+  const advice =
+    "Request a new access token by client credentials, with the scope and client that the platform operator named.";
+  return new UserError(401, `The access token is not accepted: ${why}.`, advice, { cause });
+}
+
 /** Shortens the provider's own words to one line, because anybody can put them into a link. */
-function saidBy({ error, error_description: more }: AuthorizationResponseError | ResponseBodyError): string {
+export function saidBy({
+  error,
+  error_description: more,
+}: AuthorizationResponseError | ResponseBodyError): string {
   return plainText([error, more].filter(Boolean).join(": "), 200);
 }
 

@@ -2,9 +2,10 @@
  * The signature of an ID token (OpenID Connect Core 1.0 §3.1.3.7). openid-client checks the claims but leaves the signature out when the
  * token comes straight from the token endpoint; here it is always checked, against the keys that the provider publishes.
  */
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
+import { errors, type JWTPayload } from "jose";
 import type { Clock } from "@klutch/kube";
 import type { Person } from "../identity.ts";
+import { createKeySet } from "./key-set.ts";
 import { personNameOf } from "./person-name.ts";
 import { userOf, type UserRules } from "../authorization/user-claims.ts";
 
@@ -13,14 +14,10 @@ export type IdTokenVerifier = (idToken: string) => Promise<Person>;
 
 /** Only algorithms with a key pair: with HMAC a public key, or a secret that leaks, would be enough to make tokens. */
 const algorithms = ["RS", "PS", "ES"].flatMap((family) => ["256", "384", "512"].map((bits) => family + bits));
-const timeoutMs = 10_000;
 /** OpenID Connect Core 1.0 §2: `sub` has at most 255 ASCII characters. Cookies have no room for more. */
 const maxSubjectLength = 255;
 
-/**
- * A token that names an unknown key makes the keys be fetched once more, because providers change them; then not again for
- * `keyCooldownMs`, whatever tokens say.
- */
+/** Creates the verifier. Keys are fetched as `createKeySet` says. */
 export function createIdTokenVerifier(options: {
   readonly issuer: string;
   readonly clientId: string;
@@ -30,32 +27,18 @@ export function createIdTokenVerifier(options: {
   /** Without them the person has no name in RBAC. */
   readonly userRules?: UserRules | undefined;
 }): IdTokenVerifier {
-  const { issuer, clientId, keySetUrl, keyCooldownMs, clock, userRules } = options;
-  // Without its own fetches for unknown keys: it would wait after every fetch, also after the first one.
-  const keys = createRemoteJWKSet(keySetUrl, { cooldownDuration: Infinity, timeoutDuration: timeoutMs });
-  let nextFetchAt = -Infinity;
-  const verify = async (idToken: string): Promise<JWTPayload> => {
-    const { payload } = await jwtVerify(idToken, keys, {
+  const { issuer, clientId, userRules } = options;
+  const verify = createKeySet(options);
+  return async (idToken) => {
+    const { payload } = await verify(idToken, {
       algorithms: [...algorithms, "EdDSA", "Ed25519"],
       issuer,
       audience: clientId,
       requiredClaims: ["exp", "iat", "sub"],
       clockTolerance: 30,
     });
-    return payload;
+    return personOf(payload, userRules);
   };
-  const verifyWithNewKeys = async (idToken: string): Promise<JWTPayload> => {
-    try {
-      return await verify(idToken);
-    } catch (error) {
-      const now = clock.monotonic();
-      if (!(error instanceof errors.JWKSNoMatchingKey) || now < nextFetchAt) throw error;
-      nextFetchAt = now + keyCooldownMs;
-      await keys.reload();
-      return verify(idToken);
-    }
-  };
-  return async (idToken) => personOf(await verifyWithNewKeys(idToken), userRules);
 }
 
 function personOf(claims: JWTPayload, userRules: UserRules | undefined): Person {

@@ -15,8 +15,22 @@ import type { Clock } from "@klutch/kube";
 import type { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
+import {
+  type AccessTokenVerifier,
+  type CiRules,
+  type ClientPerson,
+  createAccessTokenVerifier,
+} from "./access-token.ts";
 import { randomToken } from "../sealed-cookie.ts";
-import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
+import {
+  deviceClient,
+  deviceFault,
+  type DeviceLogin,
+  noDeviceLogins,
+  pollDeviceCode,
+  requestDeviceCode,
+} from "./device-grant.ts";
+import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
@@ -39,6 +53,10 @@ export interface OidcConfig {
   readonly extraScopes?: readonly string[] | undefined;
   /** Names of people in the control plane's RBAC. Default: they have none. */
   readonly userRules?: UserRules | undefined;
+  /** Public client of logins on another device. Default: there are none. */
+  readonly deviceClientId?: string | undefined;
+  /** Programs that may act without a browser. Default: none. */
+  readonly ci?: CiRules | undefined;
 }
 
 /** Options besides the configuration. */
@@ -47,9 +65,17 @@ export interface IdentityProviderOptions {
   readonly keyCooldownMs?: number | undefined;
 }
 
+/** Answer of the identity provider about a login on another device. */
+export type DeviceOutcome =
+  | { readonly kind: "pending" | "slowDown" }
+  | { readonly kind: "approved"; readonly person: Person };
+
 interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
+  readonly verifyAccessToken: AccessTokenVerifier | undefined;
+  /** Client of logins on another device, and the verifier of its ID tokens. */
+  readonly device: { readonly client: Configuration; readonly verify: IdTokenVerifier } | undefined;
 }
 
 const firstRetryMs = 1_000;
@@ -62,6 +88,7 @@ export class IdentityProvider {
   readonly #keyCooldownMs: number;
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
+  #offersDevice = false;
 
   constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
@@ -72,6 +99,11 @@ export class IdentityProvider {
   /** Reason why logins do not work, for the readiness probe. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** True if this backend has a client for logins on another device, and the metadata, as far as they are known, have that flow. */
+  get offersDevice(): boolean {
+    return this.#offersDevice;
   }
 
   /**
@@ -93,7 +125,7 @@ export class IdentityProvider {
     const secrets = { state: randomToken(), nonce: randomToken(), verifier: randomPKCECodeVerifier() };
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: this.#config.callbackUrl,
-      scope: ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" "),
+      scope: this.#scope,
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
@@ -125,6 +157,46 @@ export class IdentityProvider {
     }
   }
 
+  /** Asks for a code with which a person logs in on another device. Throws `UserError`. */
+  async beginDevice(): Promise<DeviceLogin> {
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
+    try {
+      return await requestDeviceCode(device.client, this.#scope);
+    } catch (error) {
+      throw isUnavailable(error) ? this.#unusable(error) : error;
+    }
+  }
+
+  /** Asks whether the person has logged in. The ID token is verified as at `finish`; this flow has no nonce. Throws `UserError`. */
+  async pollDevice(deviceCode: string): Promise<DeviceOutcome> {
+    const { device } = await this.#discover();
+    if (device === undefined) throw noDeviceLogins();
+    try {
+      const state = await pollDeviceCode(device.client, deviceCode);
+      if (state.kind !== "approved") return { kind: state.kind };
+      return { kind: "approved", person: await device.verify(state.idToken) };
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translate(error);
+    }
+  }
+
+  /** Returns the program that an access token is of; undefined if no program may act here. Throws `UserError`. */
+  async program(accessToken: string): Promise<ClientPerson | undefined> {
+    const { verifyAccessToken } = await this.#discover();
+    try {
+      return await verifyAccessToken?.(accessToken);
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translateToken(error);
+    }
+  }
+
+  get #scope(): string {
+    return ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" ");
+  }
+
   #discover(): Promise<Discovered> {
     this.#discovered ??= this.#fetchMetadata();
     return this.#discovered;
@@ -140,16 +212,27 @@ export class IdentityProvider {
         timeout: 10,
       });
       const metadata = configuration.serverMetadata();
-      const verifyIdToken = createIdTokenVerifier({
+      const { ci, userRules, deviceClientId } = this.#config;
+      const verifying = {
         issuer: metadata.issuer,
         clientId,
         keySetUrl: new URL(checkedEndpoints(metadata)),
         keyCooldownMs: this.#keyCooldownMs,
         clock: this.#clock,
-        userRules: this.#config.userRules,
-      });
+        userRules,
+      };
+      const verifyIdToken = createIdTokenVerifier(verifying);
+      const verifyAccessToken = ci && createAccessTokenVerifier({ ...verifying, rules: ci });
+      const device =
+        deviceClientId === undefined
+          ? undefined
+          : {
+              client: deviceClient(metadata, deviceClientId),
+              verify: createIdTokenVerifier({ ...verifying, clientId: deviceClientId }),
+            };
       this.#problem = undefined;
-      return { configuration, verifyIdToken };
+      this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
+      return { configuration, verifyIdToken, verifyAccessToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
     }

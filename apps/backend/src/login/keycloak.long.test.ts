@@ -1,12 +1,24 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { BindingResponse } from "@klutch/api";
 import { reservePorts, startKeycloak } from "@klutch/engines";
 import { systemClock } from "@klutch/kube";
+import { answerTo, crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
+import { Secret } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
+import {
+  createRealm,
+  developer,
+  manager,
+  realmDeviceClient,
+  type RealmUser,
+} from "../testing/keycloak-realm.ts";
 import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
+import { databases, installProvider, offerDatabases } from "../testing/provider.ts";
+import { startBackend } from "../testing/start-backend.ts";
 import type { Person } from "../identity.ts";
 import { createIdTokenVerifier } from "./id-token.ts";
+import { IdentityProvider } from "./identity-provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -82,6 +94,86 @@ test("when the signing key was replaced logins work at once, and tokens of the r
   assert.equal((await logIn(developer)).status, 200);
   assert.deepEqual(await verify(await realm.idToken(manager)), personOf(manager));
   await assert.rejects(verify(old), /no applicable key found/);
+});
+
+test("a program with a service account binds without a browser, once its tokens name the backend", async () => {
+  const cluster = stack.use(await leaseCluster({ name: "keycloak" }));
+  await installProvider(cluster.client, [crdObject(databases)]);
+  await offerDatabases(cluster.client);
+  const flags = [
+    `--oidc-issuer-url=${realm.issuer}`,
+    `--oidc-issuer-client-id=${oidcClient.id}`,
+    `--oidc-issuer-client-secret=${oidcClient.secret}`,
+    `--oidc-callback-url=${redirectUri}`,
+    `--cookie-signing-key=${Buffer.alloc(32, 7).toString("base64")}`,
+    "--bind-authorization=everyone",
+    "--ci-clients=tenant-a",
+    "--ci-clients=tenant-b",
+  ];
+  const { backend } = await startBackend(stack, cluster, { flags });
+  const body = JSON.stringify({ clusterID: "eu-1", apis: [{ group: "example.org", resource: "databases" }] });
+  const post = async (token: string): Promise<{ readonly status: number; readonly text: string }> => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const answer = await backend.app.request("/bind-noninteractive", { method: "POST", headers, body });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const bare = await realm.addProgram("tenant-a");
+  assert.match((await post(await bare())).text, /"scope\\" is \\".*without klutch\/bind/);
+  await realm.addScope("klutch/bind", oidcClient.id);
+  const tokenOf = await realm.addProgram("tenant-b");
+  const token = await tokenOf();
+  const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as object;
+  const { status, text } = await waitFor("the offer", async () => {
+    const answer = await post(token);
+    return answer.status === 404 ? undefined : answer;
+  });
+  assert.equal(status, 200, `${text} ${JSON.stringify(claims)}`);
+  const { kubeconfig } = JSON.parse(text) as BindingResponse;
+  assert.equal(await answerTo(Buffer.from(kubeconfig, "base64").toString()), 200);
+  const idToken = await realm.idToken(developer);
+  assert.match((await post(idToken)).text, /not Bearer: it is no access token/);
+});
+
+function deviceProvider(): IdentityProvider {
+  const config = {
+    issuer: realm.issuer,
+    clientId: oidcClient.id,
+    clientSecret: new Secret(oidcClient.secret),
+    callbackUrl: redirectUri,
+    authorizeUrl: undefined,
+    deviceClientId: realmDeviceClient,
+  };
+  return new IdentityProvider(config, systemClock);
+}
+
+test("a code for another device is approved at Keycloak, polled, and used once", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  assert.equal(provider.offersDevice, true);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "pending" });
+  // Before the interval is over.
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "slowDown" });
+  const browser = new TestBrowser();
+  const { username, password } = developer;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  assert.doesNotMatch(consent.url.href, /secret/);
+  const done = await browser.submit(consent, 'name="accept"', { accept: "Yes" });
+  assert.equal(done.status, 200, done.html);
+  await systemClock.sleep(2 * code.interval * 1000);
+  assert.deepEqual(await provider.pollDevice(deviceCode), { kind: "approved", person: personOf(developer) });
+  await assert.rejects(provider.pollDevice(deviceCode), /did not accept the login: invalid_grant/);
+});
+
+test("a code that the person denies at Keycloak ends the login", async () => {
+  const provider = deviceProvider();
+  const { code, deviceCode } = await provider.beginDevice();
+  const browser = new TestBrowser();
+  const { username, password } = manager;
+  const form = await browser.go(code.verificationUriComplete ?? "");
+  const consent = await browser.submit(form, 'name="password"', { username, password });
+  await browser.submit(consent, 'name="cancel"', { cancel: "No" });
+  await assert.rejects(provider.pollDevice(deviceCode), /was refused at the identity provider/);
 });
 
 test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {

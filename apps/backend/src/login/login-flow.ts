@@ -6,7 +6,8 @@ import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
-import { mostUserBytes, openedUser, sealedUser } from "../authorization/sealed-user.ts";
+import { type KnownGroups, withFittingGroups } from "../authorization/fitting-groups.ts";
+import { openedUser, sealedUser } from "../authorization/sealed-user.ts";
 import { createUsedOnce, type UsedOnce } from "./used-once.ts";
 
 /** Parameters of the plugin's request. */
@@ -22,6 +23,8 @@ export interface LoginRequest {
   readonly offeredKey?: string | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
+  /** Text of the `LoginWish` of a plugin that takes several APIs; undefined for one that takes one. */
+  readonly wish?: string | undefined;
 }
 
 /** A person who logged in, and what for. */
@@ -35,7 +38,7 @@ export interface LoginFlowOptions {
   readonly loginSealer: Sealer;
   readonly sessionSealer: Sealer;
   /** Returns the groups that count; asked for a login with more groups than a cookie has room for. Default: none counts. */
-  readonly knownGroups?: ((groups: readonly string[]) => Promise<readonly string[]>) | undefined;
+  readonly knownGroups?: KnownGroups | undefined;
   /** True if browsers reach the backend over TLS; then cookies are Secure. */
   readonly secure: boolean;
   readonly clock: Clock;
@@ -58,6 +61,7 @@ const optionalFields = [
   "clusterName",
   "displayName",
   "verifiedEmail",
+  "wish",
 ] as const;
 
 /** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */
@@ -109,7 +113,9 @@ export class LoginFlow {
       ...person,
       csrf: randomToken(),
     };
-    const texts = { ...sealable(session), ...(await this.#userTexts(person)) };
+    const { knownGroups = () => Promise.resolve([]) } = this.#options;
+    const fitting = await withFittingGroups(person, knownGroups);
+    const texts = { ...sealable(session), ...sealedUser(fitting) };
     const value = await this.#options.sessionSealer.seal(texts, sessionSeconds);
     this.#forgetOldSessions(context, sessionId);
     this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
@@ -126,21 +132,6 @@ export class LoginFlow {
     const session = pick(value, sessionFields);
     if (session.sessionId !== sessionId) throw expired("You are not logged in.");
     return { ...session, ...optionalOf(value), ...openedUser(value) };
-  }
-
-  /** A cookie has no room for thousands of groups: of these only the ones that count are kept. */
-  async #userTexts(person: Person): Promise<Readonly<Record<string, string>>> {
-    const texts = sealedUser(person);
-    if (isShort(texts)) return texts;
-    const { knownGroups = () => Promise.resolve([]) } = this.#options;
-    const groups = await knownGroups(person.groups ?? []);
-    const fewer = sealedUser({ ...person, groups });
-    if (isShort(fewer)) return fewer;
-    throw new UserError(
-      403,
-      `You are in ${groups.length} groups that roles of the control plane name, more than a login has room for.`,
-      "Ask the platform operator to name fewer of them, or to use a groups claim with fewer groups.",
-    );
   }
 
   #forgetOldSessions(context: Context, sessionId: string): void {
@@ -190,10 +181,6 @@ function notStarted(): UserError {
 
 function expired(message: string): UserError {
   return new UserError(401, message, again);
-}
-
-function isShort(texts: Readonly<Record<string, string>>): boolean {
-  return Buffer.byteLength(Object.values(texts).join("")) <= mostUserBytes;
 }
 
 /** The values that a replica of any release sealed, or left out. */

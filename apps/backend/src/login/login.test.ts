@@ -300,6 +300,7 @@ test("GET /export describes the login, on this machine at the host that was aske
       { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${fixture.url}/authorize` } },
     ],
     confirmUrl: `${fixture.url}/confirm`,
+    severalApis: true,
     controlPlaneId: "TheControlPlane",
   });
 });

@@ -28,6 +28,15 @@ export function jsonAnswer(
   return context.json(body, status);
 }
 
+/** Answers a request whose body is larger than any that these routes take. */
+export function tooLarge(context: Context): Response {
+  const error = `The body is larger than ${largestBody / 1024} KiB.`;
+  return jsonAnswer(context, 413, { error, advice: "Send less at once." });
+}
+
+/** Limit of a request's body, in bytes. */
+export const largestBody: number = 64 * 1024;
+
 /** Reads the body with `decode`; undefined if it is malformed. */
 export async function bodyOf<T>(context: Context, decode: (value: unknown) => T): Promise<T | undefined> {
   try {

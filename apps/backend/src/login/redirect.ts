@@ -2,8 +2,8 @@
 import { UserError } from "../errors.ts";
 import { isLoopback } from "../secure-url.ts";
 
-/** A longer one would not fit into a cookie beside the rest of the session. */
-const maxLength = 1024;
+/** Maximum length of a redirect URL. A longer one would not fit into a cookie beside the rest of the session. */
+export const longestRedirectUrl = 1024;
 
 /**
  * The redirect URL from the query: `u`, or `http://localhost:<p>/callback` from `p`. Throws `UserError` 400
@@ -19,7 +19,7 @@ export function redirectUrlOf(query: Readonly<Record<string, string>>, allowed: 
       throw refused(`p=${port ?? ""} is not a port from 1 to 65535`);
     return `http://localhost:${number}/callback`;
   }
-  if (wanted.length > maxLength) throw refused(`u is longer than ${maxLength} characters`);
+  if (wanted.length > longestRedirectUrl) throw refused(`u is longer than ${longestRedirectUrl} characters`);
   if (!URL.canParse(wanted)) throw refused("u is not a URL");
   if (allowed.includes(wanted)) return wanted;
   const url = new URL(wanted);

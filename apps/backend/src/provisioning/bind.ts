@@ -1,5 +1,6 @@
 /** Binds APIs for a person: makes the tenant's place and answers with what the plugin needs. */
 import { type BindingResponse, crdNameOf, encodeBindingResponse } from "@klutch/api";
+import { type Audit, recordRefusal, silentAudit } from "../audit/audit.ts";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import type { OfferedApi } from "../offered-api.ts";
 import type { CredentialIssuer } from "./credentials.ts";
@@ -24,6 +25,8 @@ export interface BindParts {
     | ((namespace: string, session: BindSession, offer: OfferedApi) => Promise<void>)
     | undefined;
   readonly tenant: TenantContext;
+  /** Default: nothing is recorded. */
+  readonly audit?: Audit | undefined;
   readonly credentials: CredentialIssuer;
   readonly signal: AbortSignal;
 }
@@ -34,14 +37,35 @@ export function createBind(parts: BindParts): Bind {
   return async (session, apis) => encodeBindingResponse(await respond(session, apis));
 }
 
-/** Creates it: checks the right, makes the tenant, writes the record, and makes the credential last. */
-export function createRespond({ offers, record, tenant, credentials, signal }: BindParts): Respond {
-  return async (session, apis) => {
+/** Creates it: checks the right, makes the tenant, writes the record, and makes the credential last. Each yes and no is audited. */
+export function createRespond(parts: BindParts): Respond {
+  const respond = respondOf(parts);
+  const { audit = silentAudit } = parts;
+  return (session, apis) =>
+    recordRefusal(audit, { decision: "bind", asker: session, apis }, async () => {
+      const { namespace, response } = await respond(session, apis);
+      audit.record({
+        decision: "bind",
+        allowed: true,
+        outcome: "Allowed",
+        asker: session,
+        apis,
+        tenant: namespace,
+      });
+      return response;
+    });
+}
+
+function respondOf({ offers, record, tenant, credentials, signal }: BindParts) {
+  return async (
+    session: BindSession,
+    apis: readonly Api[],
+  ): Promise<{ readonly namespace: string; readonly response: BindingResponse }> => {
     const allowed = await Promise.all(apis.map((api) => offers.require(session, api)));
     const namespace = await ensureTenant(tenant, session, { signal });
     for (const offer of allowed) await record?.(namespace, session, offer);
     const { kubeconfig } = await credentials.issue(namespace, { signal });
-    return {
+    const response: BindingResponse = {
       kind: "BindingResponse",
       apiVersion: "klutch.anynines.com/v1alpha1",
       authentication: {
@@ -50,6 +74,7 @@ export function createRespond({ offers, record, tenant, credentials, signal }: B
       kubeconfig: Buffer.from(kubeconfig).toString("base64"),
       requests: allowed.map((offer) => requestFor(offer)),
     };
+    return { namespace, response };
   };
 }
 

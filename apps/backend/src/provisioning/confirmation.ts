@@ -13,6 +13,7 @@ import {
 } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
+import { type Audit, recordRefusal, silentAudit } from "../audit/audit.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import type { Api } from "../authorization/allowed-offers.ts";
 import type { BindSession, Respond } from "./bind.ts";
@@ -35,7 +36,7 @@ export interface Confirmation {
   /** Returns the sealed offer for the APIs that were chosen. Makes nothing. */
   offer(session: OfferSession, apis: readonly Api[]): Promise<string>;
   /** Makes what was offered; returns the sealed BindingResponse. */
-  complete(request: LoginConfirmation): Promise<string>;
+  complete(request: LoginConfirmation, from?: { readonly address?: string | undefined }): Promise<string>;
 }
 
 /** Time in which a person answers the plugin's question. */
@@ -63,14 +64,19 @@ export function createConfirmation(parts: {
   readonly challenges: Sealer;
   readonly url: string;
   readonly clock: Clock;
+  /** Default: nothing is recorded. */
+  readonly audit?: Audit | undefined;
 }): Confirmation {
-  const { requireAllowed, tenantFor, respond, tickets, challenges, url, clock } = parts;
+  const { requireAllowed, tenantFor, respond, tickets, challenges, url, clock, audit = silentAudit } = parts;
   return {
     url,
     async offer(session, apis) {
-      await Promise.all(apis.map((api) => requireAllowed(session, api)));
       const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
-      const tenant = tenantFor({ ...session, clusterKey: offeredKey });
+      const asker = { ...session, way: "confirmed" } as const;
+      const tenant = await recordRefusal(audit, { decision: "bind", asker, apis }, async () => {
+        await Promise.all(apis.map((api) => requireAllowed(session, api)));
+        return tenantFor({ ...session, clusterKey: offeredKey });
+      });
       const nonce = randomToken();
       const { redirectUrl, clusterId, clusterName = "" } = session;
       const login = { sessionId, clusterId, redirectUrl, answerKey, offeredKey, issuer, subject };
@@ -79,12 +85,16 @@ export function createConfirmation(parts: {
       const person = { issuer, subject, displayName, verifiedEmail };
       return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
     },
-    async complete({ ticket, challenge, signature }) {
-      const login = await openTicket(ticket);
-      await checkChallenge(challenge);
-      if (!verifyText(login.offeredKey, confirmationText({ ...login, url, challenge }), signature))
-        throw new UserError(403, "This app cluster's key did not sign the confirmation.", again);
+    async complete({ ticket, challenge, signature }, from = {}) {
+      const login = { ...(await openTicket(ticket)), ...from, way: "confirmed" } as const;
       const { offeredKey: clusterKey, nonce, apis, answerKey } = login;
+      await recordRefusal(audit, { decision: "bind", asker: login, apis }, async () => {
+        await checkChallenge(challenge);
+        if (!verifyText(clusterKey, confirmationText({ ...login, url, challenge }), signature))
+          throw new UserError(403, "This app cluster's key did not sign the confirmation.", again, {
+            outcome: "NotSigned",
+          });
+      });
       const proof = { id: nonce, confirms: true };
       const response = await respond({ ...login, clusterKey, proof }, apis);
       return sealBinding(answerKey, response);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
+  ciClientAnnotation,
   clusterBindings,
   clusterKeyAnnotation,
   identityAnnotation,
@@ -123,4 +124,14 @@ test("who was removed from the list, or whose key was removed, does not come in 
   });
   assert.notEqual(await logIn(person("lena", "rem123")), shared);
   assert.equal(await logIn(person("karl", "rem123")), shared);
+});
+
+test("a program founds a tenant that carries its client id, and five at once found one", async () => {
+  const program = person("client:deploy", "abc123", { client: "deploy" });
+  const names = await Promise.all(Array.from({ length: 5 }, () => ensureTenant(tenant, program, { signal })));
+  assert.equal(new Set(names).size, 1);
+  assert.equal(await logIn(program), names[0]);
+  const { metadata } = await client.get<KubeObject>(namespaces, { name: names[0] ?? "" });
+  assert.equal(metadata.annotations?.[ciClientAnnotation], "deploy");
+  assert.notEqual(await logIn(person("client:deploy", "abc123")), names[0]);
 });

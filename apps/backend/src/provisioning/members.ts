@@ -1,5 +1,6 @@
 /** Whose a cluster namespace is: the person it was made for, and the people who joined. Read and written as annotations. */
 import {
+  ciClientAnnotation,
   clusterKeyAnnotation,
   identityAnnotation,
   isPublicKey,
@@ -41,17 +42,22 @@ function memberOf(value: unknown): Member[] {
     : [];
 }
 
-/** Returns true if the namespace was made for this user; the existing backend does not record the issuer. */
-export function isFounder({ metadata }: Tenant, identity: string, { issuer }: Identity): boolean {
+/**
+ * Returns true if the namespace was made for this user; the existing backend does not record the issuer. What a program founded is that
+ * program's only, whatever subjects people have.
+ */
+export function isFounder({ metadata }: Tenant, identity: string, { issuer, client }: Identity): boolean {
   const { annotations = {} } = metadata;
   return (
     annotations[identityAnnotation] === identity &&
-    [undefined, issuer].includes(annotations[issuerAnnotation])
+    [undefined, issuer].includes(annotations[issuerAnnotation]) &&
+    annotations[ciClientAnnotation] === client
   );
 }
 
-/** Returns true if this user joined it. */
-export function isMember(tenant: Tenant, { issuer, subject }: Identity): boolean {
+/** Returns true if this user joined it. Programs join nothing. */
+export function isMember(tenant: Tenant, { issuer, subject, client }: Identity): boolean {
+  if (client !== undefined) return false;
   return membersOf(tenant).some((member) => member.issuer === issuer && member.subject === subject);
 }
 

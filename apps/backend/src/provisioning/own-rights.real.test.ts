@@ -9,6 +9,10 @@ import {
   controlPlaneModeRules,
   kubeconfigKey,
   shippedOffers,
+  type Tenant,
+  tenantLimitsName,
+  tenantName,
+  tenants,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -17,6 +21,7 @@ import {
   type DynamicObject,
   namespaces,
   type PolicyRule,
+  resourceQuotas,
   secrets,
   secretText,
   serviceAccounts,
@@ -85,8 +90,22 @@ for (const [namespace, lifetime] of Object.entries(namesOf))
     await waitFor("the rights on the API", () =>
       admin.find(clusterRoles, { name: `klutch-binder-${namespace}` }),
     );
+    if (namespace === "day") await limitsHold(namespace);
     await stop();
   });
+
+/** An operator limits a tenant, and ends that: the backend may write and delete the quota. */
+async function limitsHold(namespace: string): Promise<void> {
+  const own = { namespace, name: tenantName };
+  const quota = { namespace: `${namespace}-team`, name: tenantLimitsName };
+  await waitFor("the Tenant", async () => (await admin.get<Tenant>(tenants, own)).status?.phase === "Ready");
+  const { group, plural: resource } = databases;
+  const limits = { objects: [{ group, resource, max: 3 }] };
+  await admin.mergePatch(tenants, own, { spec: { limits } });
+  await waitFor("the quota", () => admin.find(resourceQuotas, quota));
+  await admin.mergePatch(tenants, own, { spec: { limits: null } });
+  await waitFor("its end", async () => (await admin.find(resourceQuotas, quota)) === undefined);
+}
 
 test("it cannot read, change or delete a Secret of others whose name it knows, and cannot deploy", async () => {
   const foreign = { namespace: "vault", name: "foreign" };

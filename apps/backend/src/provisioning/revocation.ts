@@ -3,11 +3,11 @@
  * shuts out the konnector's key decides. It also keeps the tenant's people from founding or joining another tenant: a cluster id is chosen by
  * the person who logs in, so that a new one would otherwise undo the revocation.
  */
-import { identityAnnotation, isPublicKey, issuerAnnotation, renewalKeyAnnotation } from "@klutch/api";
+import { identityAnnotation, isPublicKey, renewalKeyAnnotation } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
 import type { Identity } from "../identity.ts";
-import { isMember } from "./members.ts";
+import { isFounder, isMember } from "./members.ts";
 
 type Tenant = Pick<KubeObject, "metadata">;
 
@@ -19,12 +19,9 @@ export function isRevoked({ metadata }: Tenant): boolean {
 
 /** Returns true if the person founded or joined the tenant, from whichever app cluster. */
 export function isPersonOf(tenant: Tenant, person: Identity): boolean {
-  const { annotations = {} } = tenant.metadata;
-  const identity = annotations[identityAnnotation] ?? "";
-  const isFounder =
-    identity.slice(0, Math.max(0, identity.lastIndexOf("#"))) === person.subject &&
-    [undefined, person.issuer].includes(annotations[issuerAnnotation]);
-  return isFounder || isMember(tenant, person);
+  const identity = tenant.metadata.annotations?.[identityAnnotation] ?? "";
+  const clusterId = identity.slice(identity.lastIndexOf("#") + 1);
+  return isFounder(tenant, `${person.subject}#${clusterId}`, person) || isMember(tenant, person);
 }
 
 /** Throws `UserError` 403 if the tenant is revoked. `operator` is what the provider calls itself. */
@@ -35,6 +32,7 @@ export function refuseRevokedTenant(tenant: Tenant, operator: string): void {
     403,
     `The platform operator revoked the access of this app cluster (tenant ${name}).`,
     askOperator(operator, name),
+    { outcome: "TenantRevoked" },
   );
 }
 
@@ -47,6 +45,7 @@ export function refuseRevokedPerson(tenants: Iterable<Tenant>, person: Identity,
       403,
       `The platform operator revoked the access of an app cluster of yours (tenant ${name}), so you cannot bind another one.`,
       askOperator(operator, name),
+      { outcome: "PersonRevoked" },
     );
   }
 }

@@ -16,6 +16,7 @@ export async function rememberNames(
   login: {
     readonly clusterName?: string | undefined;
     readonly displayName?: string | undefined;
+    readonly client?: string | undefined;
     readonly proof?: { readonly confirms: boolean } | undefined;
   },
   options: { readonly signal: AbortSignal },
@@ -24,9 +25,20 @@ export async function rememberNames(
   const changes = [
     [clusterNameAnnotation, login.clusterName] as const,
     [boundByAnnotation, login.displayName] as const,
-    [loginWayAnnotation, login.proof?.confirms === true ? "confirmed" : "redirect"] as const,
+    [loginWayAnnotation, wayOf(login)] as const,
   ].filter(([key, name]) => name !== undefined && present[key] !== name);
   if (changes.length === 0) return;
   const patch = { metadata: { annotations: Object.fromEntries(changes) } };
   await client.mergePatch(clusterBindings, refOfObject(binding), patch, options);
+}
+
+function wayOf({
+  client,
+  proof,
+}: {
+  readonly client?: string | undefined;
+  readonly proof?: { readonly confirms: boolean } | undefined;
+}): "ci" | "confirmed" | "redirect" {
+  if (client !== undefined) return "ci";
+  return proof?.confirms === true ? "confirmed" : "redirect";
 }

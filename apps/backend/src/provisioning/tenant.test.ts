@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  ciClientAnnotation,
   clusterKeyAnnotation,
   identityAnnotation,
   issuerAnnotation,
   newClusterKey,
+  membersAnnotation,
   publicKeyOf,
   renewalKeyAnnotation,
 } from "@klutch/api";
@@ -92,4 +94,46 @@ test("a revoked tenant, another one of a revoked person, and one too many are re
   refused(context, { ...ann, clusterId: "cluster-2" }, /of an app cluster of yours \(tenant p-one\)/);
   const full = contextOf([tenant("p-one", ann)], { ...defaultLimits, clustersPerUser: 1 });
   refused(full, { ...ann, clusterId: "cluster-2" }, /./);
+});
+
+const program: TenantIdentity = { ...ann, subject: "client:deploy", client: "deploy" };
+const founded = { [ciClientAnnotation]: "deploy" };
+
+test("a program comes back to its tenant, and another cluster id, client or issuer leads to another one", () => {
+  const context = contextOf([tenant("p-ci", program, founded)]);
+  assert.deepEqual(tenantFor(context, program), { name: "p-ci", relation: "member" });
+  const others = [
+    { ...program, clusterId: "cluster-2" },
+    { ...program, subject: "client:other", client: "other" },
+    { ...program, issuer: "https://other.example.org" },
+  ];
+  const names = others.map((other) => {
+    const { name, relation } = tenantFor(context, other);
+    assert.equal(relation, "founds");
+    return name;
+  });
+  assert.equal(new Set([...names, clusterNamespaceName("p", program)]).size, 4);
+});
+
+test("a person whose subject is a program's does not get its tenant, and the program does not get theirs", () => {
+  const { client: _client, ...double } = program;
+  assert.equal(tenantFor(contextOf([tenant("p-ci", program, founded)]), double).relation, "founds");
+  assert.equal(tenantFor(contextOf([tenant("p-person", double)]), program).relation, "founds");
+  // The backend in Go records no issuer.
+  const old = tenant("p-old", double, { [issuerAnnotation]: undefined });
+  assert.equal(tenantFor(contextOf([old]), program).relation, "founds");
+  const { issuer, subject } = double;
+  const members = JSON.stringify([{ issuer, subject, since: "2026-01-01T00:00:00Z" }]);
+  const joined = tenant("p-joined", ann, { [membersAnnotation]: members });
+  assert.equal(tenantFor(contextOf([joined]), double).relation, "member");
+  assert.equal(tenantFor(contextOf([joined]), program).relation, "founds");
+  assert.notEqual(clusterNamespaceName("p", double), clusterNamespaceName("p", program));
+});
+
+test("revoking a program's tenant stops that program everywhere, and no person with its name", () => {
+  const context = contextOf([tenant("p-ci", program, { ...founded, [renewalKeyAnnotation]: "revoked" })]);
+  refused(context, program, /revoked the access of this app cluster \(tenant p-ci\)/);
+  refused(context, { ...program, clusterId: "cluster-2" }, /tenant p-ci/);
+  const { client: _client, ...double } = program;
+  assert.equal(tenantFor(context, double).relation, "founds");
 });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import {
   binderName,
+  ciClientAnnotation,
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
@@ -16,6 +17,7 @@ import { type KubeObject, namespaces, roleBindings, serviceAccounts } from "@klu
 import { type Clock, isAlreadyExists, isConflict, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
+import { type Asker, type Audit, silentAudit } from "../audit/audit.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { podSecurity } from "../pod-security.ts";
@@ -43,6 +45,9 @@ export interface TenantIdentity extends Person {
   readonly proof?: Proof | undefined;
   /** Name that the plugin gave the app cluster, for people. */
   readonly clusterName?: string | undefined;
+  /** Way and address of the request; for records only. */
+  readonly way?: Asker["way"];
+  readonly address?: Asker["address"];
 }
 
 /** A proof counts once. */
@@ -62,12 +67,15 @@ export function identityOf(identity: TenantIdentity): string {
  * make two. A namespace of the existing backend with this identity is taken over, unless it belongs to another issuer.
  */
 export function clusterNamespaceName(prefix: string, identity: TenantIdentity): string {
-  const { issuer, subject, clusterId, clusterKey } = identity;
-  const text = JSON.stringify(
-    clusterKey === undefined ? [issuer, subject, clusterId] : [clusterKeyAnnotation, clusterKey],
-  );
+  const text = JSON.stringify(ownerOf(identity));
   const digest = BigInt(`0x${createHash("sha256").update(text).digest("hex")}`).toString(36);
   return `${prefix}-${digest.slice(0, 10)}`;
+}
+
+/** Lists of different lengths, so that no person, key and program have the same one. */
+function ownerOf({ issuer, subject, client, clusterId, clusterKey }: TenantIdentity): readonly string[] {
+  if (client !== undefined) return [ciClientAnnotation, issuer, client, clusterId];
+  return clusterKey === undefined ? [issuer, subject, clusterId] : [clusterKeyAnnotation, clusterKey];
 }
 
 /** Parts of `ensureTenant`. */
@@ -78,6 +86,8 @@ export interface TenantContext {
   readonly prettyName: string;
   readonly limits: Limits;
   readonly clock: Clock;
+  /** Default: nothing is recorded. */
+  readonly audit?: Audit | undefined;
 }
 
 /** Throws `UserError` if an operator revoked the tenant that a bind would lead to, as far as the cache knows. Makes nothing. */
@@ -162,7 +172,7 @@ async function ensureNamespace(
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
   const { client, clock, namespaceCache, prefix, prettyName } = context;
-  const { clusterKey } = identity;
+  const { client: ciClient, clusterKey } = identity;
   const { own, shared } = tenantsOf(namespaceCache, identity);
   if (own !== undefined) {
     const live = await client.get<KubeObject>(namespaces, { name: nameOf(own) }, options);
@@ -177,6 +187,7 @@ async function ensureNamespace(
   const annotations = {
     [identityAnnotation]: identityOf(identity),
     [issuerAnnotation]: identity.issuer,
+    ...(ciClient === undefined ? {} : { [ciClientAnnotation]: ciClient }),
     ...(clusterKey === undefined ? {} : { [clusterKeyAnnotation]: clusterKey }),
     ...withProof(undefined, identity.proof, identity, clock.now()),
   };
@@ -186,6 +197,7 @@ async function ensureNamespace(
       { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: podSecurity, annotations } },
       options,
     );
+    recordMember(context, identity, name, "Founded");
     return name;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
@@ -224,6 +236,7 @@ async function useExisting(
       409,
       "The namespace of this app cluster is still being deleted.",
       "Try again in a minute.",
+      { passes: true },
     );
   }
   refuseRevokedTenant(live, context.prettyName);
@@ -237,11 +250,13 @@ async function useExisting(
 
 /** Makes the person a member of a tenant whose key they proved. The live object decides. */
 async function join(
-  { client, clock, namespaceCache, prettyName }: TenantContext,
+  context: TenantContext,
   name: string,
-  { issuer, subject, clusterKey, proof }: TenantIdentity,
+  identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
+  const { client, clock, namespaceCache, prettyName } = context;
+  const { issuer, subject, clusterKey, proof } = identity;
   const live = await client.get<KubeObject>(namespaces, { name }, options);
   if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
   refuseRevokedTenant(live, prettyName);
@@ -262,7 +277,17 @@ async function join(
   const since = new Date(clock.now()).toISOString();
   const next = JSON.stringify([...members, { issuer, subject, since }]);
   await annotate(client, live, { [membersAnnotation]: next, ...used }, options);
+  recordMember(context, identity, name, "Joined");
   return name;
+}
+
+function recordMember(
+  { audit = silentAudit }: TenantContext,
+  asker: TenantIdentity,
+  tenant: string,
+  outcome: "Founded" | "Joined",
+): void {
+  audit.record({ decision: "addMember", allowed: true, outcome, asker, tenant });
 }
 
 /** A member's proof counts also when the app cluster got a new key. */
@@ -293,6 +318,7 @@ async function annotate(
     if (!isConflict(error)) throw error;
     throw new UserError(409, "Another request changed this tenant at the same moment.", "Try again.", {
       cause: error,
+      passes: true,
     });
   }
 }

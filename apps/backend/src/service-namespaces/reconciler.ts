@@ -15,6 +15,7 @@ import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit, olderFirst } from "../limits.ts";
 import { ensurePodSecurity, podSecurity } from "../pod-security.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { limitNamespace, namespaceLimit } from "../tenants/limits.ts";
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
@@ -42,6 +43,7 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     }
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
     await ensurePodSecurity(client, present, { signal });
+    await limitNamespace(context, clusterNamespace, name, signal);
     await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
       signal,
     });
@@ -52,19 +54,20 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
 
 /** Returns the mappings, oldest first, for which a mapping that went from this cluster namespace may have made room. */
 export function waitingFor(
-  { caches, limits }: Pick<ControllerContext, "caches" | "limits">,
+  context: Pick<ControllerContext, "caches" | "limits">,
   clusterNamespace: string,
 ): readonly APIServiceNamespace[] {
-  const all = caches.mappings.byIndex(byNamespace, clusterNamespace);
+  const all = context.caches.mappings.byIndex(byNamespace, clusterNamespace);
   const waiting = all.filter(({ status }) => status?.namespace === undefined);
-  const room = limits.namespacesPerCluster - (all.length - waiting.length);
+  const room = namespaceLimit(context, clusterNamespace).most - (all.length - waiting.length);
   return room <= 0 ? [] : waiting.toSorted(olderFirst).slice(0, room);
 }
 
-function isBeyond({ caches, limits }: ControllerContext, mapping: APIServiceNamespace): boolean {
-  const all = caches.mappings.byIndex(byNamespace, mapping.metadata.namespace ?? "");
+function isBeyond(context: ControllerContext, mapping: APIServiceNamespace): boolean {
+  const { namespace = "" } = mapping.metadata;
+  const all = context.caches.mappings.byIndex(byNamespace, namespace);
   const isIn = ({ status }: APIServiceNamespace): boolean => status?.namespace !== undefined;
-  return isOverLimit(mapping, all, isIn, limits.namespacesPerCluster);
+  return isOverLimit(mapping, all, isIn, namespaceLimit(context, namespace).most);
 }
 
 async function createNamespace(

@@ -10,6 +10,8 @@ export interface Landed {
 
 /** Cookies of one person. */
 export class TestBrowser {
+  /** Every URL that was requested. */
+  readonly visited: string[] = [];
   readonly cookies: Map<string, Map<string, string>> = new Map<string, Map<string, string>>();
 
   /** Loads `url`; stops at a redirect to `stopAt` without following it. */
@@ -17,6 +19,7 @@ export class TestBrowser {
     let current = new URL(url);
     let request = init;
     for (let step = 0; step < 20; step++) {
+      this.visited.push(current.href);
       const jar = this.cookies.get(current.host) ?? new Map<string, string>();
       this.cookies.set(current.host, jar);
       const headers = new Headers(request.headers);

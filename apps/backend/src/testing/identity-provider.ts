@@ -1,11 +1,12 @@
 /**
  * Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. `ann+team-a+team-b` is in
- * two groups, and `ann+5000` in five thousand.
+ * two groups, and `ann+5000` in five thousand. Programs get access tokens (programs.ts).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { systemClock } from "@klutch/kube";
 import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { programClients, programFeatures } from "./programs.ts";
 import Provider, { type AdapterFactory, type AdapterPayload } from "oidc-provider";
 
 /** The backend as its identity provider knows it. */
@@ -44,19 +45,23 @@ export async function startIdentityProvider(
 
 function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Provider {
   return new Provider(issuer, {
-    clients: [{ client_id: client.id, client_secret: client.secret, redirect_uris: [client.callbackUrl] }],
+    clients: [
+      { client_id: client.id, client_secret: client.secret, redirect_uris: [client.callbackUrl] },
+      ...programClients,
+    ],
     adapter: inMemory(),
     jwks: { keys: [signingKey] },
     pkce: { required: () => true },
     cookies: { keys: ["a-cookie-key-of-the-tests"] },
     ttl: {
       AccessToken: lifetimeSeconds,
+      ClientCredentials: lifetimeSeconds,
       Grant: lifetimeSeconds,
       IdToken: lifetimeSeconds,
       Interaction: lifetimeSeconds,
       Session: lifetimeSeconds,
     },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, ...programFeatures(client.id) },
     interactions: { url: (_context, { uid }) => `${loginPath}/${uid}` },
     findAccount: (_context, accountId) => ({
       accountId,

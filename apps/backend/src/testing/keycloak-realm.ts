@@ -27,9 +27,15 @@ export interface Realm {
   readonly idToken: (user: RealmUser) => Promise<string>;
   /** A new signing key takes the place of the present one, which is removed. */
   readonly rotateKey: () => Promise<void>;
+  /** Makes the client of a program, and returns what asks for its access tokens. */
+  readonly addProgram: (id: string) => Promise<() => Promise<string>>;
+  /** Makes a client scope of this name; with an audience, its tokens name that client, too. */
+  readonly addScope: (scope: string, audience: string | undefined) => Promise<void>;
 }
 
 const name = "klutch";
+/** Public client of the realm for logins on another device. */
+export const realmDeviceClient = "klutch-device";
 const manyRoles = Array.from({ length: 300 }, (_, index) => `manages-the-databases-of-team-${index}`);
 
 /** Makes the realm with one client, whose ID tokens name roles and groups, and with both users. */
@@ -60,6 +66,39 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
       });
       for (const provider of providers)
         await callAdmin(keycloak, "DELETE", `/${name}/components/${textOf(provider, "id")}`);
+    },
+    async addScope(scope, audience) {
+      const mapper = {
+        name: "audience",
+        protocol: "openid-connect",
+        protocolMapper: "oidc-audience-mapper",
+        config: { "included.client.audience": audience, "access.token.claim": "true" },
+      };
+      await callAdmin(keycloak, "POST", `/${name}/client-scopes`, {
+        name: scope,
+        protocol: "openid-connect",
+        attributes: { "include.in.token.scope": "true" },
+        protocolMappers: audience === undefined ? [] : [mapper],
+      });
+    },
+    async addProgram(id) {
+      const scopes = await callAdmin(keycloak, "GET", `/${name}/client-scopes`);
+      const own = (Array.isArray(scopes) ? scopes : [])
+        .map((scope) => textOf(scope, "name"))
+        .filter((scope) => scope.startsWith("klutch/"));
+      await callAdmin(keycloak, "POST", `/${name}/clients`, {
+        clientId: id,
+        secret: `${id}-secret`,
+        publicClient: false,
+        standardFlowEnabled: false,
+        serviceAccountsEnabled: true,
+        optionalClientScopes: own,
+      });
+      return async () => {
+        const client = { client_id: id, client_secret: `${id}-secret`, grant_type: "client_credentials" };
+        const scope = own.length === 0 ? {} : { scope: own.join(" ") };
+        return textOf(await requestToken(issuer, { ...client, ...scope }), "access_token");
+      };
     },
   };
 }
@@ -106,6 +145,13 @@ function representation(redirectUri: string): unknown {
           mapper("oidc-usermodel-realm-role-mapper", "roles"),
           mapper("oidc-group-membership-mapper", "groups"),
         ],
+      },
+      {
+        clientId: realmDeviceClient,
+        publicClient: true,
+        standardFlowEnabled: false,
+        directAccessGrantsEnabled: false,
+        attributes: { "oauth2.device.authorization.grant.enabled": "true" },
       },
     ],
     users: [userOf(developer, ["owns"]), userOf(manager, ["manages-all"])],

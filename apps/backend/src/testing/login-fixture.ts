@@ -7,6 +7,7 @@ import { type AppOptions, createApp } from "../login/app.ts";
 import { LoginFlow } from "../login/login-flow.ts";
 import type { BindSession } from "../provisioning/bind.ts";
 import { createSealer } from "../sealed-cookie.ts";
+import type { UnavailableApi } from "../export-templates.ts";
 import type { OfferedApi } from "../offered-api.ts";
 import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
@@ -27,6 +28,7 @@ export interface LoginFixtureOptions {
   /** Issuer of the backend, or a function that starts it when it needs to know the backend first. */
   readonly issuer: string | ((stack: AsyncDisposableStack, client: OidcClient) => Promise<string>);
   readonly offers?: readonly OfferedApi[] | undefined;
+  readonly unavailable?: readonly UnavailableApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
   readonly logger?: Logger | undefined;
   /** Default: a free one. */
@@ -97,7 +99,10 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
         secure: false,
         clock: systemClock,
       }),
-      offers: { visible: () => Promise.resolve(options.offers ?? [sampleOffer]) },
+      offers: {
+        visible: () => Promise.resolve(options.offers ?? [sampleOffer]),
+        unavailable: () => Promise.resolve(options.unavailable ?? []),
+      },
       bind: (session, apis) => {
         for (const api of apis) bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);

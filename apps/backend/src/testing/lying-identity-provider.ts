@@ -22,6 +22,8 @@ export interface Signing {
   readonly unsigned?: boolean | undefined;
   /** Name of the key in the header; null leaves it out. */
   readonly kid?: string | null | undefined;
+  /** Type in the header; default none. */
+  readonly typ?: string | undefined;
 }
 
 /** Fixture of the tests. */
@@ -35,6 +37,8 @@ export interface LyingIdentityProvider extends AsyncDisposable {
   readonly exchanges: number;
   /** The claims of an honest token. */
   claims(nonce: string): JWTPayload;
+  /** Signs a token of any kind. */
+  sign(claims: JWTPayload, signing?: Signing): Promise<string>;
   /** Sets the answer of the token endpoint from now on. */
   answerWith(claims: JWTPayload, signing?: Signing): Promise<void>;
   /** Further fields of its metadata. */
@@ -113,6 +117,7 @@ export async function startLyingIdentityProvider(): Promise<LyingIdentityProvide
       const now = Math.floor(systemClock.now() / 1000);
       return { iss: issuer(), aud: lyingClientId, sub: "someone", nonce, iat: now, exp: now + 300 };
     },
+    sign: (claims, signing = {}) => sign(claims, signing.key ?? state.key, signing),
     async answerWith(claims, signing = {}) {
       state.token = await sign(claims, signing.key ?? state.key, signing);
     },
@@ -145,8 +150,8 @@ async function startServer(listen: RequestListener, port: number): Promise<Retur
 
 async function sign(claims: JWTPayload, key: SigningKey, signing: Signing): Promise<string> {
   if (signing.unsigned === true) return new UnsecuredJWT(claims).encode();
-  const { kid = key.kid, hmac } = signing;
+  const { kid = key.kid, hmac, typ } = signing;
   const alg = hmac === undefined ? "RS256" : "HS256";
-  const header = kid === null ? { alg } : { alg, kid };
+  const header = { alg, ...(kid === null ? {} : { kid }), ...(typ === undefined ? {} : { typ }) };
   return new SignJWT(claims).setProtectedHeader(header).sign(hmac ?? key.privateKey);
 }

@@ -6,9 +6,10 @@ import { Informer } from "@klutch/kube-runtime";
 import type { TestCluster } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { createAllowedOffers } from "../authorization/allowed-offers.ts";
+import { recordGrant } from "../authorization/grants.ts";
 import { ExportTemplates } from "../export-templates.ts";
 import { defaultLimits } from "../limits.ts";
-import { type Bind, type BindSession, createBind } from "../provisioning/bind.ts";
+import { type Bind, type BindParts, type BindSession, createBind } from "../provisioning/bind.ts";
 import { createCredentialIssuer, type CredentialIssuer } from "../provisioning/credentials.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";
 import type { TenantContext } from "../provisioning/tenant.ts";
@@ -53,8 +54,12 @@ export async function startProvisioning(
     limits: defaultLimits,
     clock,
   };
-  const offers = createAllowedOffers({ exportTemplates, mayBind: undefined, logger: silentLogger, signal });
-  const bind = createBind({ offers, tenant, credentials: issuer(3600), signal });
+  const offers = createAllowedOffers({ exportTemplates, mayBind: undefined, signal });
+  const writer = { client, clock, logger: silentLogger, mayBeAbsent: true };
+  // A person without a name in RBAC leaves no record, as after a login that an earlier release sealed.
+  const record: BindParts["record"] = (namespace, session, offer) =>
+    recordGrant(writer, namespace, session, offer, { signal });
+  const bind = createBind({ offers, tenant, credentials: issuer(3600), signal, record });
   const bindDatabases: Provisioning["bindDatabases"] = async (subject) => {
     const answer = await bind(sessionOf(subject), [{ resource: "databases", group: "example.org" }]);
     return Buffer.from(decodeBindingResponse(answer).kubeconfig, "base64").toString();

@@ -23,15 +23,19 @@ export interface ReplicaFixture {
   readonly start: (name: string, ...flags: readonly string[]) => Promise<BackendProcess>;
 }
 
-/** Prepares it in a cluster with this name; everything ends with the stack. */
-export async function prepareReplicas(stack: AsyncDisposableStack, name: string): Promise<ReplicaFixture> {
+/** Prepares it in a cluster with this name, by default with the identity provider of the tests; everything ends with the stack. */
+export async function prepareReplicas(
+  stack: AsyncDisposableStack,
+  name: string,
+  startIssuer: typeof startIdentityProvider = startIdentityProvider,
+): Promise<ReplicaFixture> {
   const cluster = stack.use(await leaseCluster({ name }));
   const crd = crdObject(databases, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
   await installProvider(cluster.client, [crd]);
   await offerDatabases(cluster.client);
   const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
   const callbackUrl = `${service.url}/callback`;
-  const issuer = await startIdentityProvider(stack, { ...oidcClient, callbackUrl });
+  const issuer = await startIssuer(stack, { ...oidcClient, callbackUrl });
   const common = [
     `--oidc-issuer-url=${issuer}`,
     `--oidc-issuer-client-id=${oidcClient.id}`,

@@ -13,6 +13,7 @@ export interface BackendOfTest {
   readonly client?: KubeClient | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
+  readonly auditLogger?: Logger | undefined;
 }
 
 /** A backend at work. */
@@ -26,7 +27,13 @@ export interface RunningBackend {
 export async function startBackend(
   stack: AsyncDisposableStack,
   cluster: TestCluster,
-  { flags, client = cluster.client, clock = systemClock, logger = silentLogger }: BackendOfTest,
+  {
+    flags,
+    client = cluster.client,
+    clock = systemClock,
+    logger = silentLogger,
+    auditLogger = silentLogger,
+  }: BackendOfTest,
 ): Promise<RunningBackend> {
   const abort = new AbortController();
   const { signal } = abort;
@@ -38,6 +45,7 @@ export async function startBackend(
     cluster: cluster.config,
     ...clients,
     logger,
+    auditLogger,
     metrics,
     clock,
     signal,

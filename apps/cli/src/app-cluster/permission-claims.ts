@@ -3,6 +3,7 @@ import {
   type AnsweredPermissionClaim,
   claimDetails,
   claimedObjects,
+  type ClaimVerdict,
   judgeClaim,
   type PermissionClaim,
   printable,
@@ -61,7 +62,7 @@ const allSecrets =
   "RBAC cannot narrow this right to the Secrets of Klutch: the konnector can read every Secret of this cluster.";
 
 /** An API that is being bound. */
-interface ClaimingApi {
+export interface ClaimingApi {
   /** `<resource>.<group>`. */
   readonly name: string;
   readonly group: string;
@@ -81,22 +82,36 @@ export async function answerClaims(
 ): Promise<AnsweredPermissionClaim[]> {
   const answered: AnsweredPermissionClaim[] = [];
   for (const claim of claims) {
-    context.terminal.say(describeClaim(claim));
-    const verdict = judgeClaim(claim, api);
+    const verdict = showClaim(context, api, claim, rightsOf);
     if (verdict.kind === "refused") {
-      context.terminal.say(`Refused: ${verdict.reason}.`);
       refuseIfRequired(api, claim, ` It is refused: ${verdict.reason}.`);
       continue;
     }
-    if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
-    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
-    if (claim.resource === "secrets" && watchedNames(claim.selector ?? {}) === undefined)
-      context.terminal.say(`  ${allSecrets}`);
-    const accepted = await decide(context, answer, verdict.kind === "grave");
+    const accepted = await decideClaim(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
   }
   return answered;
+}
+
+/** Shows a claim, its dangers and the konnector rights that it needs (`rightsOf`). Returns the verdict on it. */
+export function showClaim(
+  { terminal }: CliContext,
+  api: ClaimingApi,
+  claim: PermissionClaim,
+  rightsOf: (claim: PermissionClaim) => readonly string[],
+): ClaimVerdict {
+  terminal.say(describeClaim(claim));
+  const verdict = judgeClaim(claim, api);
+  if (verdict.kind === "refused") {
+    terminal.say(`Refused: ${verdict.reason}.`);
+    return verdict;
+  }
+  if (verdict.kind === "grave") terminal.say(`Warning: ${verdict.reason}.`);
+  for (const right of rightsOf(claim)) terminal.say(`  Right of the konnector: ${right}`);
+  if (claim.resource === "secrets" && watchedNames(claim.selector ?? {}) === undefined)
+    terminal.say(`  ${allSecrets}`);
+  return verdict;
 }
 
 /**
@@ -144,7 +159,8 @@ export async function confirmRights(
   return given;
 }
 
-function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
+/** Throws `CliError` for a required claim: the API cannot be bound without it. */
+export function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
   if (claim.required !== true) return;
   throw new CliError(
     "PermissionRejected",
@@ -154,7 +170,12 @@ function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): v
 
 const question = "Do you accept this Permission?";
 
-async function decide(context: CliContext, answer: ClaimAnswer, isGrave: boolean): Promise<boolean> {
+/** Answers a claim as the flags say, or asks. No flag accepts a grave one. */
+export async function decideClaim(
+  context: CliContext,
+  answer: ClaimAnswer,
+  isGrave: boolean,
+): Promise<boolean> {
   const { terminal } = context;
   if (answer === "ask") return ask(context, question);
   if (answer === "reject" || !isGrave) {

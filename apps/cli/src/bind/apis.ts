@@ -19,6 +19,7 @@ import { discoverResource } from "@klutch/kube";
 import type { ObjectRef } from "@klutch/kube-core";
 import { claimFaults } from "@klutch/sync";
 import { type Asked, acceptedOf, restoreAnswers, sendAnswers } from "./answers.ts";
+import { answerTogether } from "../app-cluster/claims-together.ts";
 import { answerClaims, answerUnrecorded, ask, confirmRights } from "../app-cluster/permission-claims.ts";
 import type { Consumer, Provider } from "../clusters.ts";
 import {
@@ -48,8 +49,8 @@ import {
   waitForBindingKind,
   willWatchAll,
 } from "../app-cluster/konnector.ts";
-import type { CommonOptions } from "../options.ts";
-import { confirmApis } from "./requested.ts";
+import type { ClaimAnswer, CommonOptions } from "../options.ts";
+import { type ChosenApis, confirmApis } from "./requested.ts";
 import { describeRule } from "../app-cluster/rule-text.ts";
 
 /** One API and the decision about it. */
@@ -73,8 +74,8 @@ interface Standing {
 }
 
 /**
- * Binds all APIs of the requests, which the caller has checked. `chosenAt` names the page on which the user chose them; without it the
- * user named them on the command line. Running it again after a failure completes the rest.
+ * Binds all APIs of the requests, which the caller has checked. `chosen` says where the user chose them; without it the user vouches for
+ * them. Running it again after a failure completes the rest.
  */
 export async function bindApis(
   context: CliContext,
@@ -82,7 +83,7 @@ export async function bindApis(
   provider: Provider,
   requests: readonly ExportRequestResponse[],
   options: CommonOptions,
-  chosenAt?: string,
+  chosen?: ChosenApis,
 ): Promise<APIServiceBinding[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
   const { bindings: present = [], roles, image } = await readAnswers(consumer, context.signal);
@@ -92,22 +93,23 @@ export async function bindApis(
     isWide: willWatchAll(image, options),
   };
   const { known, unbound } = await sortRequested(consumer, requests, secretName, standing, context.signal);
-  if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
+  if (chosen !== undefined) await confirmApis(context, unbound, chosen, options.claims, ask);
   const { timeoutMs } = options;
   const asked: Asked[] = [];
   const refs: ObjectRef[] = [];
   let answers = known;
   const bound = new Map(known);
   try {
-    const decisions: Decision[] = [];
+    const prepared: (Decision | Undecided)[] = [];
     for (const request of requests) {
       const made = await requestExports(context, provider, withAnswers(request, known), timeoutMs);
       refs.push(made.ref);
       asked.push({ ...made, request, known });
       for (const api of made.exports) {
-        decisions.push(await decide(context, consumer, api, { secretName, standing, options }));
+        prepared.push(await prepare(context, consumer, api, { secretName, standing, options }));
       }
     }
+    const decisions = await decideAll(context, prepared, options.claims);
     answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
     for (const [index, one] of asked.entries()) {
       refs[index] = (await sendAnswers(context, provider, one, answers, timeoutMs)).ref;
@@ -190,7 +192,15 @@ async function carryOutAll(
 
 const cleanupMs = 10_000;
 
-async function decide(
+/** A new API whose claims no one has answered. */
+interface Undecided extends Pick<Decision, "api" | "isWide"> {
+  readonly honourable: readonly PermissionClaim[];
+  readonly refused: readonly AnsweredPermissionClaim[];
+  readonly rightsOf: (claim: PermissionClaim) => string[];
+}
+
+/** Decides about an existing binding, and shows the rights of a new one. */
+async function prepare(
   context: CliContext,
   consumer: Consumer,
   api: OfferedApi,
@@ -199,7 +209,7 @@ async function decide(
     readonly standing: Standing;
     readonly options: CommonOptions;
   },
-): Promise<Decision> {
+): Promise<Decision | Undecided> {
   const { name } = api;
   const { secretName, standing, options } = given;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
@@ -220,10 +230,31 @@ async function decide(
   );
   for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
   const { honourable, refused } = await sortClaims(context, consumer, api);
-  const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
-  const claims = [...answered, ...refused];
-  requireRecordable(name, claims);
-  return { api, claims, existing, isWide };
+  return { api, honourable, refused, rightsOf, isWide };
+}
+
+/** Asks about the claims of the new APIs: of several in one list. */
+async function decideAll(
+  context: CliContext,
+  prepared: readonly (Decision | Undecided)[],
+  answer: ClaimAnswer,
+): Promise<readonly Decision[]> {
+  const open = prepared.filter((one) => "honourable" in one);
+  const asked = open.map(({ api, honourable, rightsOf }) => ({ api, claims: honourable, rightsOf }));
+  const [only] = asked;
+  const answers =
+    only !== undefined && asked.length === 1
+      ? [await answerClaims(context, only.api, only.claims, answer, only.rightsOf)]
+      : asked.length === 0
+        ? []
+        : await answerTogether(context, asked, answer);
+  const claimsOf = new Map(open.map((one, index) => [one, [...(answers[index] ?? []), ...one.refused]]));
+  return prepared.map((one): Decision => {
+    if (!("honourable" in one)) return one;
+    const claims = claimsOf.get(one) ?? [];
+    requireRecordable(one.api.name, claims);
+    return { api: one.api, claims, existing: undefined, isWide: one.isWide };
+  });
 }
 
 /** Throws before anything is written if the answers do not fit into their record. */

@@ -37,7 +37,8 @@ export async function bindApiService(
     return;
   }
   // The user vouches for a manifest in a file, but not for one from a URL.
-  const bindings = await bindApis(context, consumer, provider, [request], options, url);
+  const chosen = url === undefined ? undefined : { at: url };
+  const bindings = await bindApis(context, consumer, provider, [request], options, chosen);
   await showBindings(context, consumer, bindings, options);
 }
 

@@ -20,6 +20,7 @@ import {
   namespaces,
   resourceQuotas,
   secrets,
+  validatingAdmissionPolicies,
 } from "@klutch/kube-core";
 import { formatYaml, parseForeignKubeconfig, parseYaml, parseYamlDocuments } from "@klutch/kube";
 import { roleObject, untilServed, waitFor } from "@klutch/kube-testing";
@@ -192,6 +193,7 @@ test("bind apiservice makes namespace, konnector, Secret, rights and binding, an
     [parseForeignKubeconfig(stored ?? "").server, parseForeignKubeconfig(stored ?? "").namespace],
     [provider.url, "cluster-a"],
   );
+  await consumer.client.get(validatingAdmissionPolicies, { name: apiLimitName("widgets.test.klutch.dev") });
   assert.match(run.stderr(), /\n {2}get, update, patch on widgets\.test\.klutch\.dev\/status\n/);
   // The kind is served already.
   assert.doesNotMatch(run.stderr(), /Waiting for the konnector to start/);
@@ -388,13 +390,10 @@ test("a tenant's quota that counts nothing yet is waited for, and not without en
 
 test("a revoked kubeconfig: the message names the provider's cluster, not this one's flags", async () => {
   await write("revoked", tenantKubeconfig.replace(/\btoken: .*/, "token: revoked"));
-  const revoked = ["--remote-kubeconfig", path("revoked")];
-  const manifest = ["-f", path("widgets.yaml")];
-  const run = await kubectlBind(["apiservice", ...revoked, ...manifest]);
+  const flags = ["--remote-kubeconfig", path("revoked"), "-f", path("widgets.yaml")];
+  const run = await kubectlBind(["apiservice", ...flags]);
   assert.equal(run.code, 1);
-  assert.match(
-    run.stderr(),
-    /The provider's cluster at https:\S+ refused the kubeconfig of this app cluster/,
-  );
+  const words = /The provider's cluster at https:\S+ refused the kubeconfig of this app cluster/;
+  assert.match(run.stderr(), words);
   assert.doesNotMatch(run.stderr(), /--context, --user/);
 });

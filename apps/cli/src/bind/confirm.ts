@@ -41,16 +41,34 @@ export async function confirmedLogin(
   provider: ConfirmingProvider,
   options: ConfirmOptions,
 ): Promise<BindingResponse> {
-  const { clusterId, clusterName, signer } = options;
+  const { clusterId, clusterName, wish, signer } = options;
   const key = await newAnswerKey();
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(offerReader(key, sessionId));
   const { port } = callback;
   const keys = { answerKey: key.publicKey, clusterKey: signer.publicKey };
-  const url = loginUrlOf(provider, { port, sessionId, clusterId, clusterName, keys });
+  const url = loginUrlOf(provider, { port, sessionId, clusterId, clusterName, wish, keys });
   const offer = await answerFromBrowser(context, provider, url, callback, options);
-  await askWho(context, provider, offer, options.loginAs);
-  const { issuer, subject, nonce, ticket } = offer;
+  const redirectUrl = `http://localhost:${port}/callback`;
+  return finishLogin(context, provider, { ...options, key, offer, redirectUrl });
+}
+
+/** A login whose offer has come. */
+export interface OfferedLogin extends Pick<ConfirmOptions, "clusterId" | "signer" | "loginAs"> {
+  readonly key: AnswerKey;
+  readonly offer: LoginOffer;
+  /** The one that the backend sealed into the ticket. */
+  readonly redirectUrl: string;
+}
+
+/** Asks the person whether the offer is right, signs, and gets the provider's answer. */
+export async function finishLogin(
+  context: CliContext,
+  provider: ConfirmingProvider,
+  { clusterId, signer, loginAs, key, offer, redirectUrl }: OfferedLogin,
+): Promise<BindingResponse> {
+  await askWho(context, provider, offer, loginAs);
+  const { sessionId, issuer, subject, nonce, ticket } = offer;
   const challenge = await fetchChallenge(context, confirmChallengeUrl(provider.confirmUrl));
   const signature = signer.sign(
     confirmationText({
@@ -58,7 +76,7 @@ export async function confirmedLogin(
       challenge,
       sessionId,
       clusterId,
-      redirectUrl: `http://localhost:${port}/callback`,
+      redirectUrl,
       answerKey: key.publicKey,
       issuer,
       subject,

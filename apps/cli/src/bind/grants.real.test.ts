@@ -140,14 +140,20 @@ test("a backend that answers with built-in, Kubernetes-owned or Klutch's APIs is
   assert.deepEqual(await state(), earlier);
 });
 
-test("after the login the person is asked about the API that the backend says was chosen; a no leaves nothing", async () => {
+test("after the login the person is asked about the APIs that the backend says were chosen; a no leaves nothing", async () => {
   const earlier = await state();
   await using _provider = answerWith(provider, tenant, {});
   await using backend = await startBackend(tenantKubeconfig, [harmless("widgets"), harmless("gadgets")]);
-  const run = await kubectlBind([backend.url], { answers: ["yes", "no"], browser });
+  const run = await kubectlBind([backend.url], { answers: ["no"], browser });
   assert.equal(run.code, 1);
-  assert.match(run.stderr(), /Example says that you chose widgets\.test\.klutch\.dev/);
-  assert.match(run.stderr(), /error: gadgets\.test\.klutch\.dev was not accepted.*Nothing was changed/);
+  assert.match(
+    run.stderr(),
+    /Example says that you chose these 2 APIs:\n {2}widgets\.test\.klutch\.dev\n {2}gadgets\.test\.klutch\.dev\n/,
+  );
+  assert.match(
+    run.stderr(),
+    /error: widgets\.test\.klutch\.dev, gadgets\.test\.klutch\.dev were not accepted\. Nothing was changed/,
+  );
   assert.deepEqual(await state(), earlier);
   const { items } = await provider.client.list(apiServiceExportRequests, { namespace: tenant });
   assert.deepEqual(items, []);

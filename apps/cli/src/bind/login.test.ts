@@ -103,6 +103,17 @@ test("the login address carries the name of the cluster, whatever is in it", () 
   assert.equal(url.searchParams.get("c"), "cid");
 });
 
+test("the login address carries the wish for a provider that binds several APIs", () => {
+  for (const [wish, text] of [
+    [{ kind: "none" }, "1"],
+    [{ kind: "service", service: "postgresql" }, "service=postgresql"],
+    [{ kind: "apis", names: ["a.b.c", "d"] }, "apis=a.b.c,d"],
+  ] as const) {
+    const url = new URL(loginUrlOf(provider, { port: 4711, sessionId: "sid", clusterId: "cid", wish }));
+    assert.equal(url.searchParams.get("m"), text);
+  }
+});
+
 test("session ids hold 128 random bits in characters that every base64 alphabet leaves alone", () => {
   const ids = new Set(Array.from({ length: 1000 }, newSessionId));
   assert.equal(ids.size, 1000);

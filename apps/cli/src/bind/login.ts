@@ -8,8 +8,10 @@ import {
   type ClusterProof,
   crdNameOf,
   decodeBindingResponse,
+  type LoginWish,
   printable,
   WireError,
+  wishText,
 } from "@klutch/api";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -32,6 +34,8 @@ export function loginUrlOf(
     readonly port: number;
     readonly sessionId: string;
     readonly clusterId: string;
+    /** Undefined for a provider that binds one API of a login. */
+    readonly wish?: LoginWish | undefined;
     /** For people only: it is not part of the proof. */
     readonly clusterName?: string | undefined;
     readonly proof?: ClusterProof | undefined;
@@ -43,6 +47,7 @@ export function loginUrlOf(
   url.searchParams.set("p", String(query.port));
   url.searchParams.set("s", query.sessionId);
   url.searchParams.set("c", query.clusterId);
+  if (query.wish !== undefined) url.searchParams.set("m", wishText(query.wish));
   if (query.clusterName !== undefined) url.searchParams.set("n", query.clusterName);
   if (query.proof !== undefined) {
     url.searchParams.set("k", query.proof.publicKey);
@@ -60,6 +65,8 @@ export function loginUrlOf(
 export interface LoginOptions {
   readonly clusterId: string;
   readonly clusterName?: string | undefined;
+  /** APIs that the page selects in advance; undefined for a provider that binds one API of a login. */
+  readonly wish?: LoginWish | undefined;
   readonly timeoutMs: number;
   readonly browser: boolean;
 }
@@ -75,9 +82,9 @@ export async function login(
 ): Promise<BindingResponse> {
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(responseReader(sessionId));
-  const { clusterId, clusterName } = options;
+  const { clusterId, clusterName, wish } = options;
   const proof = await options.prove?.(sessionId);
-  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId, clusterName, proof });
+  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId, clusterName, wish, proof });
   return await answerFromBrowser(context, provider, url, callback, options);
 }
 

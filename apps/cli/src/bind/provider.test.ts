@@ -230,3 +230,21 @@ test("confirmations are sent to the origin of the login only", async (t) => {
   for (const none of [7, "", "javascript:x/confirm", "http://evil.example/confirm"])
     assert.equal((await fetchProvider(await named(() => none), signal)).confirmUrl, undefined);
 });
+
+test("logins on another device begin at the origin of the login only", async (t) => {
+  const named = (deviceUrl: (host: string) => unknown): Promise<string> =>
+    serve(t, (response) => {
+      const own = deviceUrl(response.req.headers.host ?? "");
+      response.end(JSON.stringify({ ...goodFor(response), deviceUrl: own }));
+    });
+  const { signal } = new AbortController();
+  const right = await fetchProvider(await named((host) => `http://${host}/device`), signal);
+  assert.match(right.deviceUrl ?? "", /^http:\/\/127\.0\.0\.1:\d+\/device$/);
+  for (const other of ["https://evil.example/device", "http://127.0.0.1:1/device"])
+    await assert.rejects(fetchProvider(await named(() => other), signal), {
+      code: "NotAProvider",
+      message: /begins logins on another device at .*another server than that of the login/,
+    });
+  for (const none of [7, "", "javascript:x/device", "http://evil.example/device", "https://x/other"])
+    assert.equal((await fetchProvider(await named(() => none), signal)).deviceUrl, undefined);
+});

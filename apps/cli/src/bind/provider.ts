@@ -14,6 +14,10 @@ export interface ProviderDescription {
   readonly controlPlaneId: string | undefined;
   /** URL at which it takes confirmations of logins, at the origin of the login; undefined for an earlier backend. */
   readonly confirmUrl?: string | undefined;
+  /** True if it binds several APIs of a login; an earlier backend binds one. */
+  readonly severalApis?: boolean | undefined;
+  /** URL at which a login on another device begins, at the origin of the login; undefined if the provider has none. */
+  readonly deviceUrl?: string | undefined;
 }
 
 /**
@@ -39,16 +43,23 @@ export async function fetchProvider(
     version: provider.version,
     loginUrl,
     controlPlaneId: provider.controlPlaneId,
-    confirmUrl: confirmUrlFor(url, loginUrl, provider.confirmUrl),
+    confirmUrl: besideLogin(url, loginUrl, provider.confirmUrl, "takes confirmations of logins"),
+    deviceUrl: besideLogin(url, loginUrl, provider.deviceUrl, "begins logins on another device"),
+    severalApis: provider.severalApis === true,
   };
 }
 
-/** Returns the URL of confirmations. It must be at the origin of the login: a signature for another server could be passed on there. */
-function confirmUrlFor(typed: string, loginUrl: URL, named: string | undefined): string | undefined {
+/** Returns a URL of requests of this plugin. It must be at the origin of the login: a signature for another server could be passed on there. */
+function besideLogin(
+  typed: string,
+  loginUrl: URL,
+  named: string | undefined,
+  what: string,
+): string | undefined {
   if (named === undefined || new URL(named).origin === loginUrl.origin) return named;
   throw new CliError(
     "NotAProvider",
-    `${typed} takes confirmations of logins at ${new URL(named).origin}, which is another server than that of the login. If you trust that address, bind with it instead.`,
+    `${typed} ${what} at ${new URL(named).origin}, which is another server than that of the login. If you trust that address, bind with it instead.`,
   );
 }
 

@@ -134,15 +134,8 @@ export async function checkRights(
     ...marksFindings(marks),
     ...limitsFindings(limits),
   ];
-  const faults = [
-    gone,
-    drifted,
-    kindFaults,
-    marks.different,
-    marks.left,
-    limits.different,
-    limits.left,
-  ].flat();
+  const policies = [marks.different, marks.left, limits.different, limits.left];
+  const faults = [gone, drifted, kindFaults, ...policies].flat();
   const repairable = faults.length > 0 || needsRepair(policy);
   const hint = repairable
     ? [note("klutch doctor --fix repairs the roles and the policies that Klutch itself writes.")]
@@ -344,8 +337,8 @@ export async function fixRights(
   for (const api of limits.different) terminal.say(`Writing ValidatingAdmissionPolicy ${apiLimitName(api)}.`);
   await writeApiLimits(context, consumer, limits.different);
   for (const api of limits.left) await liftApiLimits(context, consumer, api);
-  const policies = [marks.different, marks.left, limits.different, limits.left].flat();
-  return [gone, written, kindFaults, policies].flat().length > 0 || isConfined;
+  const policies = [marks.different, marks.left, limits.different, limits.left];
+  return [gone, written, kindFaults, ...policies].flat().length > 0 || isConfined;
 }
 
 /** Asks about the claims that no one accepted here. Returns the roles with those that are accepted now. */

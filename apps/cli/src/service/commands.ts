@@ -58,7 +58,7 @@ function applyCommand(context: CliContext, make: Make, tools: CommandTools): Com
 }
 
 /** The flags of every command that connects; here they are about the other cluster. */
-function addControlPlaneFlags(command: Command, tools: CommandTools): void {
+export function addControlPlaneFlags(command: Command, tools: CommandTools): void {
   tools.addConnectionFlags(command);
   for (const option of command.options)
     option.description = option.description.replace("the app cluster", "the control plane cluster");

@@ -8,6 +8,7 @@ import {
   displayName,
   type ForeignClusterBinding,
   parseClusterBinding,
+  revokedAnnotation,
 } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, keyOf, parseDuration } from "@klutch/kube-core";
 import type { ClusterReader } from "./reader.ts";
@@ -44,8 +45,10 @@ export async function lookAtTenants(
   for (const one of await reader.list(appClusterBindings))
     against.push(...conditionObstacles(`AppClusterBinding ${keyOf(one)}`, one, "Ready"));
   // `Ready` of an export is False for ever where a backend in Go made it.
+  // A revoked one stays as it is until somebody binds it again.
   for (const one of await reader.list(apiServiceExports))
-    against.push(...conditionObstacles(`APIServiceExport ${keyOf(one)}`, one, "ProviderInSync"));
+    if (one.metadata.annotations?.[revokedAnnotation] === undefined)
+      against.push(...conditionObstacles(`APIServiceExport ${keyOf(one)}`, one, "ProviderInSync"));
   return findings({ running, against, notes });
 }
 

@@ -5,17 +5,13 @@
 import {
   apiServiceExports,
   apiServiceExportTemplates,
-  appClusterBindingAnnotation,
   clusterBindings,
   crdNameOf,
   grants,
-  identityAnnotation,
-  issuerAnnotation,
-  membersAnnotation,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, keyOf, listAt, namespaces, textAt } from "@klutch/kube-core";
-import { parseJson } from "@klutch/kube";
+import { type DynamicObject, keyOf, listAt, namespaces, textAt } from "@klutch/kube-core";
 import { counted, named } from "../findings.ts";
+import { isTenant, peopleIn } from "../tenants/people.ts";
 import { type MayBind, mayBindBy, readRbac, type TemplateRef, type User } from "./bind-rights.ts";
 import { isOfGo, type Program } from "./programs.ts";
 import type { ClusterReader } from "./reader.ts";
@@ -130,12 +126,6 @@ export function lossesOf({ exports, templates, mayBind, rules, ...read }: BoundA
   });
 }
 
-function isTenant({ metadata: { annotations = {} } }: DynamicObject): boolean {
-  return (
-    annotations[identityAnnotation] !== undefined && annotations[appClusterBindingAnnotation] === undefined
-  );
-}
-
 /** If several templates select an API, the first by namespace and name counts, as in the backend. */
 function templatesByApi(templates: readonly DynamicObject[]): ReadonlyMap<string, TemplateRef> {
   const found = new Map<string, TemplateRef>();
@@ -163,33 +153,14 @@ function userOf(grant: DynamicObject): User {
 
 /** Returns founder and members by their subjects, without groups; no one where another claim is the user name. */
 function peopleOf(
-  { metadata: { annotations = {} } }: DynamicObject,
+  tenant: DynamicObject,
   { usernameClaim, usernamePrefix, issuer }: PeopleRules,
 ): readonly User[] {
   if (usernameClaim !== "sub") return [];
-  const identity = annotations[identityAnnotation] ?? "";
-  // A cluster id has no `#`, a subject may have several.
-  const subject = identity.slice(0, Math.max(0, identity.lastIndexOf("#")));
-  const founder = { issuer: annotations[issuerAnnotation], subject };
-  return [founder, ...membersIn(annotations[membersAnnotation])]
+  return peopleIn(tenant)
     .filter((person) => issuer === undefined || [undefined, issuer].includes(person.issuer))
-    .filter((person) => person.subject !== "")
     .map((person) => ({ user: usernamePrefix + person.subject, groups: [] }))
     .filter(({ user }) => !user.startsWith("system:"));
-}
-
-/** Reads the list of members. An invalid one counts as empty. */
-function membersIn(
-  text = "[]",
-): readonly { readonly issuer: string | undefined; readonly subject: string }[] {
-  try {
-    const list = parseJson(text, membersAnnotation);
-    return (Array.isArray(list) ? list : [])
-      .filter(isRecord)
-      .map((one) => ({ issuer: textAt(one, "issuer"), subject: textAt(one, "subject") ?? "" }));
-  } catch {
-    return [];
-  }
 }
 
 const beginnings: Readonly<Record<PeopleRules["authorization"], (clusters: string) => string>> = {

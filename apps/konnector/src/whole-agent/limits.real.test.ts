@@ -35,7 +35,7 @@ const konnector = cleanup.use(await startKonnector(fixture, { timing: { massDele
 const quota = { namespace: serviceNamespace, name: "klutch-limits" };
 const counted = `count/${api}`;
 
-/** Plays the backend and the quota controller. The API server counts new objects in the quota by itself. */
+/** Plays the backend and the quota controller. The quota itself counts creations. */
 async function setQuota(max: number, used?: number): Promise<void> {
   const hard = { [counted]: String(max) };
   if ((await provider.client.find(resourceQuotas, quota)) === undefined)

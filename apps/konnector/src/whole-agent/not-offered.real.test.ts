@@ -1,4 +1,4 @@
-/** The konnector between two real API servers: an API that the provider does not offer any more. */
+/** The konnector between two real API servers: an API that the provider does not offer any more, or that it revoked. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apiServiceExports } from "@klutch/api";
@@ -18,16 +18,19 @@ const { untilReady, untilReason, create, createSynced } = fixture;
 cleanup.use(await startKonnector(fixture));
 const words = `The platform does not offer ${api} any more. Existing objects continue. Ask the platform team.`;
 
-/** Plays the backend when a template is deleted, and when it comes back: the export's condition, and the rights to create. */
-async function offer(isOffered: boolean): Promise<void> {
+/** Plays the backend when a template is deleted, when access is revoked, and when both come back: the export's condition, and the rights. */
+async function offer(isOffered: boolean, reason: "NotOffered" | "Revoked" = "NotOffered"): Promise<void> {
   const ref = { namespace: tenantNamespace, name: api };
   const verbs = ["get", "list", "watch", "update", "patch", "delete", ...(isOffered ? ["create"] : [])];
-  const rules = [{ apiGroups: [type.group], resources: [type.plural, `${type.plural}/status`], verbs }];
+  const rules =
+    reason === "Revoked" && !isOffered
+      ? []
+      : [{ apiGroups: [type.group], resources: [type.plural, `${type.plural}/status`], verbs }];
   await provider.client.mergePatch(clusterRoles, { name: `klutch-binder-${tenantNamespace}` }, { rules });
   const { status } = await provider.client.get<DynamicObject>(apiServiceExports, ref);
   const said = isOffered
     ? { status: "True" }
-    : { status: "False", severity: "Error", reason: "NotOffered", message: "No template selects it" };
+    : { status: "False", severity: "Error", reason, message: "for operators" };
   const condition = { type: "ProviderInSync", lastTransitionTime: "2026-01-01T00:00:00Z", ...said };
   const others = recordsAt(status, "conditions").filter((one) => one["type"] !== "ProviderInSync");
   const patch = { status: { conditions: [...others, condition] } };
@@ -87,4 +90,22 @@ test("when it is offered again, the claim is created and the binding is ready", 
   await waitFor("new on the provider", () => onProvider(type, "new"));
   await serve("new", "");
   await waitFor("the status", async () => (await readyOf("new")).startsWith("True Available"));
+});
+
+test("an API that the provider revoked is named as such, its objects stay on both sides, and it goes on when it is given back", async () => {
+  await offer(false, "Revoked");
+  const revoked = `The platform revoked the access of this cluster to ${api}. Existing objects stay there and are not synced. Ask the platform team, then run kubectl bind again.`;
+  assert.equal(await untilReason(api, "Offered", "Revoked"), revoked);
+  const ref = { namespace: "app", name: "old" };
+  await consumer.client.mergePatch(type, ref, { spec: { size: 3 } });
+  // A claim that waits says so, which shows that the agent has tried.
+  await waitFor("the refused edit", async () => (await warningsOn("old")).length > 0);
+  assert.notEqual(await onConsumer(type, "old"), undefined);
+  assert.deepEqual((await onProvider(type, "old"))?.["spec"], { size: 2 });
+  await offer(true);
+  await untilReady(api);
+  await waitFor("the edit", async () => {
+    const upstream = await onProvider(type, "old");
+    return JSON.stringify(upstream?.["spec"]) === '{"size":3}';
+  });
 });

@@ -9,7 +9,7 @@ import {
   type OsbClient,
   OsbTransportError,
 } from "@klutch/osb";
-import { similarName } from "../claims/similar-name.ts";
+import { similarName } from "@klutch/kube-core";
 import { notYet } from "../claims/waiting.ts";
 import type { BindingRef } from "./state.ts";
 

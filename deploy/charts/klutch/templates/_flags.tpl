@@ -21,6 +21,9 @@
 {{- range .Values.oidc.extraScopes }}
 - {{ printf "--oidc-extra-scope=%s" (toString .) | quote }}
 {{- end }}
+{{- if .Values.oidc.deviceClientId }}
+- {{ printf "--oidc-device-client-id=%s" (toString .Values.oidc.deviceClientId) | quote }}
+{{- end }}
 {{- if .Values.oidc.usernameClaim }}
 - {{ printf "--oidc-username-claim=%s" (toString .Values.oidc.usernameClaim) | quote }}
 {{- end }}
@@ -32,6 +35,15 @@
 {{- end }}
 {{- if .Values.oidc.groupsPrefix }}
 - {{ printf "--oidc-groups-prefix=%s" (toString .Values.oidc.groupsPrefix) | quote }}
+{{- end }}
+{{- range .Values.oidc.ciClients }}
+- {{ printf "--ci-clients=%s" (toString .) | quote }}
+{{- end }}
+{{- if .Values.oidc.ciScope }}
+- {{ printf "--ci-scope=%s" (toString .Values.oidc.ciScope) | quote }}
+{{- end }}
+{{- range .Values.oidc.ciAudiences }}
+- {{ printf "--ci-audience=%s" (toString .) | quote }}
 {{- end }}
 {{- if .Values.bindAuthorization }}
 - {{ printf "--bind-authorization=%s" (toString .Values.bindAuthorization) | quote }}

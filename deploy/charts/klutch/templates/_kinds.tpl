@@ -8,4 +8,5 @@ apiservicenamespaces.klutch.anynines.com: v1alpha1
 appclusterbindings.klutch.anynines.com: v1alpha1
 clusterbindings.klutch.anynines.com: v1alpha1
 grants.klutch.anynines.com: v1alpha1
+tenants.klutch.anynines.com: v1alpha1
 {{- end }}

@@ -15,6 +15,8 @@ import {
   podSecurityLevel,
   serviceNamespaceAnnotation,
   templateGroup,
+  tenantLimitsName,
+  tenantName,
   tenantQuotaName,
 } from "../names.ts";
 import { controlPlaneConnectorRules } from "../rbac.ts";
@@ -80,7 +82,9 @@ const ownPolicy = accountPolicyManifests({
     isQuestion: "variables.resource == 'subjectaccessreviews.authorization.k8s.io' && variables.isMain",
     isTenants: `variables.place != '' && ${isOpen("variables.place")} && namespaceObject != null && ${isMarked("namespaceObject")}`,
     isAccount: "variables.resource == 'serviceaccounts' && variables.part in ['', 'token']",
-    isQuota: `variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantQuotaName}' && !variables.isRemoval`,
+    isTenant: `variables.resource == 'tenants.${bindGroup}' && variables.isMain`,
+    isLimits: `variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantLimitsName}'`,
+    isQuota: `variables.isLimits || (variables.resource == 'resourcequotas' && variables.isMain && variables.named == '${tenantQuotaName}' && !variables.isRemoval)`,
     isSecret: "variables.resource == 'secrets' && variables.isMain",
     isRole: "variables.resource == 'roles.rbac.authorization.k8s.io' && variables.isMain",
     isRoleBinding: "variables.resource == 'rolebindings.rbac.authorization.k8s.io' && variables.isMain",
@@ -130,6 +134,19 @@ const ownPolicy = accountPolicyManifests({
     {
       expression: "!variables.isWideRole || variables.isRemoval || variables.labels == variables.oldLabels",
       message: "the backend may not label cluster roles, because other roles aggregate them by labels",
+    },
+    {
+      expression: `!variables.isTenant || (variables.isCreation && variables.named == '${tenantName}' && variables.isTenants && (!has(object.spec) || !has(object.spec.limits)))`,
+      message: `the backend may only create Tenants ${tenantName} without limits in namespaces of tenants, because operators decide about the rest`,
+    },
+    {
+      expression: `!variables.isLimits || (variables.isTenants && has(namespaceObject.metadata.annotations) && '${serviceNamespaceAnnotation}' in namespaceObject.metadata.annotations)`,
+      message: "the backend may limit objects only in service namespaces",
+    },
+    {
+      expression:
+        "!variables.isLimits || variables.isRemoval || (has(object.spec) && has(object.spec.hard) && object.spec.hard.all(name, name.startsWith('count/')) && !has(object.spec.scopes) && !has(object.spec.scopeSelector))",
+      message: "the backend may limit only the number of objects",
     },
     {
       expression: `!variables.isAccount || variables.named == '${binderName}'`,

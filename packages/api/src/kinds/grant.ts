@@ -34,6 +34,14 @@ export interface GrantSpec {
   readonly template: TemplateReference;
   /** RFC 3339: when the person bound the API last. */
   readonly boundAt: string;
+  /** `confirmed`, `redirect` or `ci`; backends of the release before wrote none of these four. */
+  readonly way?: string | undefined;
+  /** Address of the client at that time, as far as the backend knew it. */
+  readonly address?: string | undefined;
+  /** For people; proves nothing. */
+  readonly clusterName?: string | undefined;
+  /** Permission claims that the app cluster accepted after this bind. */
+  readonly permissionClaims?: readonly string[] | undefined;
 }
 
 /** Written by the backend into the cluster namespace before it hands out a credential. */
@@ -77,7 +85,18 @@ const spec: Schema<GrantSpec> = object(
     template,
     boundAt: text("When the person bound the API last, RFC 3339."),
   },
-  {},
+  {
+    way: string({
+      description:
+        "Way in which the person got the credentials: `confirmed`, `redirect` or `ci`, as in docs/reference/audit.md.",
+    }),
+    address: string({ description: "Address of the client when the API was bound." }),
+    clusterName: string({ description: "Name of the app cluster for people when the API was bound." }),
+    permissionClaims: list(string(), {
+      description:
+        "Permission claims that the app cluster accepted after the bind, as `<resource>.<group>`. Absent until it has answered.",
+    }),
+  },
   { description: "Who got what, and when." },
 );
 

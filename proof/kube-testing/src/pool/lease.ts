@@ -5,7 +5,13 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { accessAsAdministrator, startCluster, startControllerManager, type TestCluster } from "../cluster.ts";
+import {
+  accessAsAdministrator,
+  type ControllerManager,
+  startCluster,
+  startControllerManager,
+  type TestCluster,
+} from "../cluster.ts";
 import { chosenKubernetes, poolSocket } from "../environment.ts";
 import { askEtcd } from "../etcd.ts";
 import { type Lease, returned } from "./pool.ts";
@@ -14,8 +20,8 @@ import { type Lease, returned } from "./pool.ts";
 export interface LeaseOptions {
   /** Name in messages and log files. Default `cluster`. */
   readonly name?: string | undefined;
-  /** Runs garbage collection, namespace deletion, service accounts and role aggregation while it is leased. Default false. */
-  readonly controllerManager?: boolean | undefined;
+  /** As for `startCluster`, while it is leased. Default false. */
+  readonly controllerManager?: ControllerManager | undefined;
   /** True for an app cluster, whose version of Kubernetes may be another (`KLUTCH_KUBERNETES`). Default false. */
   readonly appCluster?: boolean | undefined;
   /** Socket of the pool. Default: that of the test command. */
@@ -50,8 +56,8 @@ export async function leaseCluster(options: LeaseOptions = {}): Promise<TestClus
   for (const file of ["certs", "service-account.key"])
     await symlink(join(lease.dataDir, file), join(dataDir, file));
   const access = await accessAsAdministrator(stack, name, lease.server, dataDir, lease.adminToken);
-  if (controllerManager) {
-    const manager = await startControllerManager(name, dataDir, access.config);
+  if (controllerManager !== false) {
+    const manager = await startControllerManager({ name, dataDir, controllerManager }, access.config);
     stack.defer(() => manager.kill());
   }
   return Object.assign(stack.move(), access, {

@@ -15,7 +15,7 @@ interface Typing {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Returns the API to choose at the binding page, after this output. */
+  /** Returns the API to choose at the binding page, after this output; an empty text stands for those that are selected there. */
   readonly choose: (printed: string) => string;
   readonly print?: (line: string) => void;
 }
@@ -107,16 +107,35 @@ export async function bindApi(
   });
 }
 
-/** Logs in at the address that `kubectl bind` printed, and chooses an API such as `backups`, or `backups.m.anynines.com`. */
+/**
+ * Logs in at the address that `kubectl bind` printed, and binds an API such as `backups`, or `backups.m.anynines.com`; an empty text stands for
+ * what the page has selected.
+ */
 async function playPerson(url: string, resource: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
   const login = { login: sandboxUser.email, password: sandboxUser.password };
   if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
-  const [plural = "", ...group] = resource.split(".");
-  const markers = [plural, ...(group.length === 0 ? [] : [group.join(".")])];
-  const values = markers.map((value) => `value="${value}"`);
-  await browser.submit(page, values);
+  if (resource === "") {
+    await browser.submit(page, ['name="api"']);
+    return;
+  }
+  const names = [...page.html.matchAll(/name="api" value="([^"]*)"/g)]
+    .map(([, name = ""]) => name)
+    .toSorted();
+  if (names.length === 0) {
+    // The page for a plugin of an earlier release has a form for each API.
+    const [plural = "", ...group] = resource.split(".");
+    const values = group.length === 0 ? [plural] : [plural, group.join(".")];
+    await browser.submit(
+      page,
+      values.map((value) => `value="${value}"`),
+    );
+    return;
+  }
+  const api = names.find((name) => name === resource || name.split(".")[0] === resource);
+  if (api === undefined) throw new Error(`${resource} is not among ${names.join(", ")} at ${textOf(page)}`);
+  await browser.submit(page, ['name="api"'], { api });
 }
 
 /** A page that was loaded. */
@@ -136,19 +155,20 @@ class ScriptedBrowser {
     return this.#go(new URL(url), { method: "GET" });
   }
 
-  /** Sends the first form of the page that has all these texts, with more values filled in. */
+  /** Sends the first form of the page that has all these texts, with these values in place of its own. */
   async submit(page: Page, markers: readonly string[], values: Readonly<Record<string, string>> = {}) {
     const forms = [...page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)];
     const form = forms.find((match) => markers.every((marker) => match[0].includes(marker)));
     if (form === undefined) throw new Error(`no form with ${markers.join(" and ")} at ${textOf(page)}`);
     const [, tag = "", content = ""] = form;
     const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([input]) => input);
-    const pairs = inputs.map((input) => [attribute(input, "name"), attribute(input, "value")] as const);
-    const fields = Object.fromEntries(pairs);
-    delete fields[""];
+    const pairs = inputs
+      .filter((input) => !input.includes('type="checkbox"') || / checked\b/.test(input))
+      .map((input) => [attribute(input, "name"), attribute(input, "value")])
+      .filter(([name = ""]) => name !== "" && !Object.hasOwn(values, name));
     return this.#go(new URL(attribute(tag, "action"), page.url), {
       method: "POST",
-      body: new URLSearchParams({ ...fields, ...values }).toString(),
+      body: new URLSearchParams([...pairs, ...Object.entries(values)]).toString(),
       headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
     });
   }

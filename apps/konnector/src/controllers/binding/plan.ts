@@ -67,6 +67,17 @@ export function cannotRelease(why: string): NewCondition {
   return alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", message);
 }
 
+/** Returns true if the provider says that it revoked the access to the API. */
+export function isRevoked(exported: ForeignExport | undefined): boolean {
+  const inSync = findCondition(exported?.status.conditions, "ProviderInSync");
+  return inSync?.status === "False" && inSync.reason === "Revoked";
+}
+
+/** Says that nothing of an API (`<plural>.<group>`) is synced. */
+export function revokedWords(api: string): string {
+  return `The platform revoked the access of this cluster to ${api}. Existing objects stay there and are not synced. Ask the platform team, then run kubectl bind again.`;
+}
+
 /** Returns true if the provider says that it makes no new objects of the API, and lets existing ones live. */
 export function isWithdrawn(exported: ForeignExport | undefined): boolean {
   const inSync = findCondition(exported?.status.conditions, "ProviderInSync");

@@ -45,7 +45,14 @@ import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
 import { ClaimMarks } from "./claim-marks.ts";
 import { addFinalizer, removeFinalizer } from "./finalizer.ts";
 import { checkClaims } from "./permission-claims.ts";
-import { type BindingPlan, cannotRelease, isWithdrawn, planBinding } from "./plan.ts";
+import {
+  type BindingPlan,
+  cannotRelease,
+  isRevoked,
+  isWithdrawn,
+  planBinding,
+  revokedWords,
+} from "./plan.ts";
 import { watchStalls } from "./stalls.ts";
 
 /** Options of the reconciler. */
@@ -213,10 +220,12 @@ export class BindingReconciler implements Part {
     return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
   }
 
-  /** The condition `Offered` is there, and False, only while the provider makes no new objects of the API. */
+  /** The condition `Offered` is there, and False, only while the provider makes no new objects of the API, or revoked the access to it. */
   #reportOffer(name: string, key: string, exported: ForeignExport | undefined): void {
     const { status } = this.#options;
-    if (isWithdrawn(exported))
+    if (isRevoked(exported))
+      status.report(key, falseCondition("Offered", "Revoked", "Error", revokedWords(name)));
+    else if (isWithdrawn(exported))
       status.report(key, falseCondition("Offered", "NotOffered", "Warning", notOfferedWords(name)));
     else status.retract(key, "Offered");
   }

@@ -47,7 +47,7 @@ export function isQuotaRefusal(error: unknown): error is Error {
 export class LimitHold {
   readonly #options: LimitHoldOptions;
   #limit: ApiLimit | undefined;
-  /** Keys of the claims that wait; the longest waiting comes first. */
+  /** Claims that wait, the longest first. */
   readonly #held = new Set<string>();
   /** Claims that were refused and are sent again. */
   readonly #tried = new Set<string>();

@@ -1,0 +1,143 @@
+/** The controllers of the control plane, and the changes that wake them. */
+import { type APIServiceExportTemplate, crdNameOf, serviceNamespaceAnnotation } from "@klutch/api";
+import { keyOf, refOf } from "@klutch/kube-core";
+import { Controller, type Informer } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
+import { createGrantReconcile } from "./grants/reconciler.ts";
+import { grantsFor } from "./authorization/grants.ts";
+import { isRevokedExport } from "./authorization/revoked-exports.ts";
+import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
+import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
+import { WithdrawnRights } from "./cluster-bindings/withdrawn-rights.ts";
+import { byNamespace, type ControllerContext } from "./controller-context.ts";
+import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
+import { createExportReconcile } from "./exports/reconciler.ts";
+import { createTemplateReconcile } from "./exports/template-reconciler.ts";
+import * as declarations from "./metrics.ts";
+import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
+import { createTenantController } from "./tenants/controller.ts";
+
+/**
+ * Tenants take turns: one that writes thousands of objects holds up the others by one object each time, and keeps the API server busy for half
+ * of the time.
+ */
+const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1, restsAbove: 50 };
+
+/** Creates them. They do nothing until they are started. */
+export function createControllers(
+  options: { readonly logger: Logger; readonly metrics: Metrics },
+  context: ControllerContext,
+  templates: Informer<APIServiceExportTemplate>,
+): readonly Controller[] {
+  const { logger, metrics } = options;
+  const { caches } = context;
+  const requests = new Controller({
+    name: "exportrequests",
+    groups: byTenant,
+    reconcile: createExportRequestReconcile(context),
+    logger,
+    metrics,
+  });
+  const exports = new Controller({
+    name: "exports",
+    groups: byTenant,
+    reconcile: createExportReconcile(context),
+    logger,
+    metrics,
+  });
+  const mappings = new Controller({
+    name: "servicenamespaces",
+    groups: byTenant,
+    reconcile: createServiceNamespaceReconcile(context),
+    logger,
+    metrics,
+  });
+  const grants = new Controller({
+    name: "grants",
+    groups: byTenant,
+    reconcile: createGrantReconcile(context),
+    logger,
+    metrics,
+  });
+  const heartbeats = new Heartbeats(context.clock);
+  const withdrawn = new WithdrawnRights(context);
+  metrics.read(declarations.unauthorizedExports, () => withdrawn.count());
+  const bindings = new Controller({
+    name: "clusterbindings",
+    groups: byTenant,
+    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
+    logger,
+    metrics,
+  });
+  const templateStates = new Controller({
+    name: "exporttemplates",
+    reconcile: createTemplateReconcile(context),
+    logger,
+    metrics,
+  });
+  // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
+  const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
+  templateStates.watch(templates, ({ key }) => [key, ...allTemplates()]);
+  templateStates.watch(caches.crds, allTemplates);
+  // They are counted only, and app clusters report to them all the time.
+  templateStates.watch(caches.exports, ({ type, object }) =>
+    (type === "updated" ? [] : [...templates.list()])
+      .filter(({ spec }) => crdNameOf(spec.APIServiceSelector) === object.metadata.name)
+      .map((template) => keyOf(template)),
+  );
+  requests.watch(caches.requests);
+  exports.watch(caches.exports);
+  exports.watch(caches.crds, ({ key }) =>
+    [...caches.exports.list()].filter(({ metadata }) => metadata.name === key).map((object) => keyOf(object)),
+  );
+  // A template may begin or end to select any API.
+  exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
+  // A person binds, and the plugin asks a moment later: the record may come to this cache after the request.
+  requests.watch(caches.grants, ({ object }) =>
+    caches.requests.byIndex(byNamespace, object.metadata.namespace ?? "").map((request) => keyOf(request)),
+  );
+  bindings.watch(caches.grants, ({ object }) => {
+    const { namespace = "" } = object.metadata;
+    withdrawn.forget(namespace);
+    return caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
+  });
+  grants.watch(caches.grants);
+  // An export that was marked while somebody bound the API again.
+  grants.watch(caches.exports, ({ object }) => {
+    if (!isRevokedExport(object)) return [];
+    const { spec, metadata } = object;
+    const records = caches.grants.byIndex(byNamespace, metadata.namespace ?? "");
+    return grantsFor(records, { group: spec.group, resource: spec.names.plural }).map((grant) =>
+      keyOf(grant),
+    );
+  });
+  // Requests that wait for a CRD go on when it appears.
+  requests.watch(caches.crds, () =>
+    [...caches.requests.list()]
+      .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
+      .map((object) => keyOf(object)),
+  );
+  const waitingIn = (namespace: string): readonly string[] =>
+    waitingFor(context, namespace).map((mapping) => keyOf(mapping));
+  // One that goes makes room for those that wait.
+  mappings.watch(caches.mappings, ({ type, key, object }) => {
+    return [key, ...(type === "deleted" ? waitingIn(object.metadata.namespace ?? "") : [])];
+  });
+  mappings.watch(caches.namespaces, ({ object }) => {
+    const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
+    return owner === undefined ? [] : [owner];
+  });
+  bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
+  const bindingsIn = (namespace: string): readonly string[] =>
+    caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
+  bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
+  // A revocation shows at once: the operator deletes the account, and annotates the namespace.
+  bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
+  bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
+  const tenants = createTenantController(
+    context,
+    { bindings, mappings, waitingIn },
+    { groups: byTenant, logger, metrics },
+  );
+  return [requests, exports, mappings, grants, bindings, tenants, templateStates];
+}

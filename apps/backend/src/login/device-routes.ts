@@ -1,0 +1,87 @@
+/** `POST /device` and `POST /device/poll`: a plugin on a machine without a browser. Neither codes nor handles are logged. */
+import { decodeDeviceLoginRequest, decodeDevicePollRequest, WireError } from "@klutch/api";
+import type { Logger } from "@klutch/telemetry";
+import type { Context, Hono } from "hono";
+import { UserError } from "../errors.ts";
+import { createDeviceLogins, type DeviceLoginParts } from "./device-login.ts";
+import { type Gate, heldOff, jsonAnswer } from "./open-routes.ts";
+
+const again = "Start again with kubectl bind --device.";
+
+/** Adds the routes. Refusals say why, as at /confirm. */
+export function addDeviceRoutes(
+  app: Hono,
+  parts: DeviceLoginParts & { readonly gate: Gate; readonly logger: Logger },
+): void {
+  const { gate, logger } = parts;
+  const logins = createDeviceLogins(parts);
+  app.post("/device", async (context) => {
+    const held = heldOff(gate, context);
+    if (held !== undefined) return held;
+    try {
+      const request = await requestOf(context, decodeDeviceLoginRequest);
+      const started = await logins.start(request);
+      logger.info("a login on another device has begun", { clusterId: request.clusterId });
+      return numberedAnswer(context, 200, { ...started });
+    } catch (error) {
+      return refusal(context, logger, error);
+    }
+  });
+  app.post("/device/poll", async (context) => {
+    const held = heldOff(gate, context);
+    if (held !== undefined) return held;
+    try {
+      const answer = await logins.poll(
+        await requestOf(context, decodeDevicePollRequest),
+        gate.addressOf(context),
+      );
+      if (answer.kind === "pending")
+        return numberedAnswer(context, 202, {
+          message: "No one has logged in with the code yet.",
+          interval: answer.interval,
+          handle: answer.handle,
+        });
+      if (answer.kind === "tooFast") return tooFast(context, answer.retryAfterSeconds);
+      const { issuer, subject } = answer.person;
+      logger.info("a login on another device was approved", { issuer, subject });
+      return jsonAnswer(context, 200, { offer: answer.offer });
+    } catch (error) {
+      return refusal(context, logger, error);
+    }
+  });
+}
+
+async function requestOf<T>(context: Context, decode: (value: unknown) => T): Promise<T> {
+  try {
+    return decode(await context.req.json());
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new UserError(400, "The body is not JSON.", again);
+    if (error instanceof WireError) throw new UserError(400, `${error.message}.`, again);
+    throw error;
+  }
+}
+
+function numberedAnswer(
+  context: Context,
+  status: 200 | 202,
+  body: Readonly<Record<string, string | number | undefined>>,
+): Response {
+  context.header("Cache-Control", "no-store");
+  return context.json(body, status);
+}
+
+function tooFast(context: Context, seconds: number): Response {
+  context.header("Retry-After", String(seconds));
+  return jsonAnswer(context, 429, {
+    error: `The poll came too early; the next one may come in ${seconds} s.`,
+    advice: "Wait as long as the interval says.",
+  });
+}
+
+function refusal(context: Context, logger: Logger, error: unknown): Response {
+  if (!(error instanceof UserError)) throw error;
+  const { status, message, advice } = error;
+  logger.info("a login on another device was refused", { status, reason: message });
+  if (status === 503) context.header("Retry-After", "10");
+  return jsonAnswer(context, status, { error: message, advice });
+}

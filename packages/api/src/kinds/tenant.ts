@@ -1,0 +1,195 @@
+/** Tenant: whose an app cluster is, who uses it, and how much of the control plane it may have. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
+import {
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  integer,
+  list,
+  object,
+  oneOf,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import {
+  ageColumn,
+  bindCategories,
+  conditions,
+  groupField,
+  type GroupResource,
+  groupResource,
+  readyColumn,
+  readyMessageColumn,
+  resourceField,
+} from "./common.ts";
+
+/** The most objects of one kind in all service namespaces of the tenant. */
+export interface ObjectMaximum extends GroupResource {
+  readonly max: number;
+}
+
+export interface TenantLimits {
+  /** Namespaces of the app cluster that are served. */
+  readonly serviceNamespaces?: number | undefined;
+  readonly objects?: readonly ObjectMaximum[] | undefined;
+}
+
+/** Written by operators. Other fields are kept: other programs write Tenants, too. */
+export interface TenantSpec {
+  readonly displayName?: string | undefined;
+  /** Text that people can write to. */
+  readonly owner?: string | undefined;
+  readonly limits?: TenantLimits | undefined;
+  /** The next four are written by the CLI of anynines, and have no meaning for the backend. */
+  readonly tenantUUID?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly region?: string | undefined;
+  readonly apis?: readonly GroupResource[] | undefined;
+}
+
+/** A person who may act for the app cluster. */
+export interface TenantMember {
+  /** Absent where the backend that made the tenant did not record it. */
+  readonly issuer?: string | undefined;
+  readonly subject: string;
+  /** For people; proves nothing. */
+  readonly displayName?: string | undefined;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly lastBoundAt?: string | undefined;
+}
+
+/** Written by the backend for the Tenant of a cluster namespace. */
+export interface TenantStatus {
+  readonly phase?: "Pending" | "Provisioning" | "Ready" | "Error" | undefined;
+  readonly members?: readonly TenantMember[] | undefined;
+  readonly memberCount?: number | undefined;
+  readonly clusters?: number | undefined;
+  readonly used?: readonly (GroupResource & { readonly used: number })[] | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/** The one that counts in a cluster namespace is called `tenant`. */
+export interface Tenant extends KubeObject {
+  readonly spec: TenantSpec;
+  readonly status?: TenantStatus | undefined;
+}
+
+/** More members are counted, and not listed. */
+export const mostMembersShown = 100;
+const mostKinds = 64;
+const mostObjects = 1_000_000;
+
+const objectMaximum: Schema<ObjectMaximum> = object(
+  {
+    resource: resourceField,
+    max: integer({
+      minimum: 0,
+      maximum: mostObjects,
+      description: "The most objects of the kind in all service namespaces of the tenant.",
+    }),
+  },
+  { group: groupField },
+);
+
+const limits: Schema<TenantLimits> = object(
+  {},
+  {
+    serviceNamespaces: integer({
+      minimum: 0,
+      maximum: mostObjects,
+      description:
+        "The most namespaces of the app cluster that are served. The backend's --max-namespaces-per-cluster holds as well.",
+    }),
+    objects: list(objectMaximum, {
+      maxItems: mostKinds,
+      listType: "map",
+      mapKeys: ["group", "resource"],
+      description: "Kinds whose number is limited. Existing objects beyond a limit stay.",
+    }),
+  },
+  { description: "How much the tenant may have. Default: no limits." },
+);
+
+const spec: Schema<TenantSpec> = object(
+  {},
+  {
+    displayName: string({ maxLength: 256, description: "Name of the tenant, for people." }),
+    owner: string({
+      maxLength: 256,
+      description:
+        "Whom the tenant's people ask for more, such as an e-mail address. App clusters show it where a limit refuses an object.",
+    }),
+    limits,
+    tenantUUID: string({ description: "Id of the tenant in other systems. Not used by the backend." }),
+    provider: string({ description: "Identity provider of the tenant. Not used by the backend." }),
+    region: string({ description: "Region of the tenant. Not used by the backend." }),
+    apis: list(groupResource, {
+      description: "APIs that the tenant is meant to use. Not used by the backend.",
+    }),
+  },
+  {
+    keepsUnknown: true,
+    description: "Written by operators. The backend creates it once, and changes nothing in it.",
+  },
+);
+
+const member: Schema<TenantMember> = object(
+  {
+    subject: string({ description: "The issuer's own name for the person." }),
+    since: string({ description: "Since when the person is a member, RFC 3339." }),
+  },
+  {
+    issuer: string({ description: "Issuer of the identity provider." }),
+    displayName: string({ description: "Name by which people know the person; it proves nothing." }),
+    lastBoundAt: string({ description: "When the person bound an API last, RFC 3339." }),
+  },
+);
+
+const used: Schema<GroupResource & { readonly used: number }> = object(
+  {
+    resource: resourceField,
+    used: integer({ minimum: 0, description: "Number of objects in all service namespaces." }),
+  },
+  { group: groupField },
+);
+
+const status: Schema<TenantStatus> = object(
+  {},
+  {
+    phase: oneOf(["Pending", "Provisioning", "Ready", "Error"], {
+      description: "Pending without an app cluster, Error if the limits cannot be enforced.",
+    }),
+    members: list(member, {
+      maxItems: mostMembersShown,
+      description: "People who may act for the app cluster, the one it was made for first.",
+    }),
+    memberCount: integer({ description: "Number of members." }),
+    clusters: integer({ description: "Number of app clusters." }),
+    used: list(used, { description: "How many objects there are of each limited kind." }),
+    conditions,
+  },
+  { keepsUnknown: true, description: "Written by the backend." },
+);
+
+export const tenantCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "Tenant",
+  plural: "tenants",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "Says whose an app cluster is, who uses it, and how much of the control plane it may have.",
+  fields: { spec, status },
+  required: ["spec"],
+  columns: [
+    { name: "Display Name", type: "string", jsonPath: ".spec.displayName" },
+    { name: "Owner", type: "string", jsonPath: ".spec.owner" },
+    { name: "Members", type: "integer", jsonPath: ".status.memberCount" },
+    { name: "Clusters", type: "integer", jsonPath: ".status.clusters" },
+    { name: "Phase", type: "string", jsonPath: ".status.phase" },
+    readyColumn,
+    readyMessageColumn,
+    ageColumn,
+  ],
+});
