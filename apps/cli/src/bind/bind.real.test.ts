@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
+  apiLimitName,
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportRequests,
