@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
+  apiLimitName,
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportRequests,
@@ -17,6 +18,8 @@ import {
   isRecord,
   namespaces,
   type ResourceType,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { formatYaml, parseYamlDocuments } from "@klutch/kube";
 import { namespaceObject, roleObject, waitFor } from "@klutch/kube-testing";
@@ -181,6 +184,8 @@ test("claims on pods, service accounts, RBAC, webhooks, foreign groups and wildc
     "--konnector-image=x.test/k:v1",
   );
   assert.equal(run.code, 0, run.stderr());
+  for (const type of [validatingAdmissionPolicies, validatingAdmissionPolicyBindings])
+    assert.ok(await consumer.client.find(type, { name: apiLimitName("gizmos.test.klutch.dev") }), type.kind);
   const ref = { namespace: consumerNamespace, name: "gizmos.test.klutch.dev" };
   const binding = await consumer.client.get<APIServiceBinding>(apiServiceBindings, ref);
   assert.deepEqual(
