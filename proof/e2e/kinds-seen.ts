@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "@klutch/engines";
-import { bindApi } from "@klutch/launcher";
+import { bindApis } from "@klutch/launcher";
 import { formatYaml } from "@klutch/kube";
 import { exampleFilesOf, legacy, services } from "@klutch/services";
 import { waitFor } from "@klutch/kube-testing";
@@ -54,8 +54,8 @@ function kubectlIn(folder: string): Kubectl {
 /** Binds the kinds that are not bound yet. */
 export async function bindKinds({ folder, backendUrl }: SeenSandbox): Promise<void> {
   const bound = await kubectlIn(folder)("get", "customresourcedefinitions", "--output=name");
-  for (const [plural] of columns)
-    if (!bound.includes(`/${plural}.`)) await bindApi(cliFilesIn(folder), "appA", backendUrl, plural);
+  const wanted = columns.map(([plural]) => plural).filter((plural) => !bound.includes(`/${plural}.`));
+  if (wanted.length > 0) await bindApis(cliFilesIn(folder), "appA", backendUrl, wanted);
 }
 
 /** Applies an example of each kind, looks at all of them, and deletes them again. With `captureTo`, a file of the repository, it keeps the output. */

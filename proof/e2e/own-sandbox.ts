@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { cacheFolder, removeDataHome, watchedArguments } from "@klutch/engines";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { bindApi, type CliFiles, dataHomes } from "@klutch/launcher";
+import { bindApis, type CliFiles, dataHomes } from "@klutch/launcher";
 
 /** Disposing it ends the sandbox and removes everything that it made. */
 export interface OwnSandbox extends AsyncDisposable {
@@ -70,11 +70,10 @@ export async function startAt(
     },
     bind(...plurals) {
       const bindAll = async (): Promise<void> => {
-        const backendUrl = backendUrlIn(sandbox.printed());
-        for (const plural of plurals.filter((one) => !bound.has(one))) {
-          await bindApi(cliFilesIn(folder), "appA", backendUrl, plural);
-          bound.add(plural);
-        }
+        const wanted = plurals.filter((one) => !bound.has(one));
+        if (wanted.length === 0) return;
+        await bindApis(cliFilesIn(folder), "appA", backendUrlIn(sandbox.printed()), wanted);
+        for (const plural of wanted) bound.add(plural);
       };
       const done = binding.then(bindAll);
       binding = done.catch(() => undefined);

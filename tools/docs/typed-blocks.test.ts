@@ -23,6 +23,9 @@ const typedBy: Readonly<Record<string, string>> = {
   "identity-providers.md: Dex":
     "no: it is the other side's configuration; apps/backend/src/login/dex.real.test.ts has its like",
   "identity-providers.md: Keycloak": "no: as before; apps/backend/src/login/keycloak.long.test.ts",
+  "identity-providers.md: Clients of programs": "no: as before; apps/backend/src/login/keycloak.long.test.ts",
+  "identity-providers.md: Logins on another device":
+    "no: as before; apps/backend/src/login/device.real.test.ts and keycloak.long.test.ts",
   "identity-providers.md: A new client secret": "no: it waits for Pods, which need nodes",
   "install.md: *": onNodes,
   "install.md: Who may use them": onServer,

@@ -27,12 +27,12 @@ export const unauthorizedExports: GaugeDeclaration = {
   processes: ofBackend,
 };
 
-export const auditDecisions: CounterDeclaration<"decision" | "allowed"> = {
+export const auditDecisions: CounterDeclaration<"decision" | "allowed" | "reason"> = {
   name: "klutch_audit_decisions_total",
   type: "counter",
   help: "Decisions about access, each with a line in the audit log",
-  notes: "`decision` is as in docs/reference/audit.md, and `allowed` is `true` or `false`.",
-  labels: ["decision", "allowed"],
+  notes: "`decision` and `reason` are as in docs/reference/audit.md, and `allowed` is `true` or `false`.",
+  labels: ["decision", "allowed", "reason"],
   processes: ofBackend,
 };
 

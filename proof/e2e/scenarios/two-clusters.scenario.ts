@@ -26,7 +26,7 @@ import {
 } from "@klutch/kube-core";
 import { anyObject, crdObject, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
-import { bindApi, clusterNamespaceOf } from "@klutch/launcher";
+import { bindApis, clusterNamespaceOf } from "@klutch/launcher";
 import { bindings, instances, nano } from "../claim-kinds.ts";
 import { Claims, sql } from "../claims.ts";
 import { backendUrlIn, cliFilesIn, type OwnSandbox } from "../own-sandbox.ts";
@@ -123,7 +123,7 @@ export function twoAppClusters(sandbox: OwnSandbox): void {
       });
       const cli = cliFilesIn(sandbox.folder);
       const bind = (cluster: "appA" | "appB"): Promise<void> =>
-        bindApi(cli, cluster, backendUrlIn(sandbox.printed()), notesName);
+        bindApis(cli, cluster, backendUrlIn(sandbox.printed()), [notesName]);
       await Promise.all([bind("appA"), bind("appB")]);
       await inBoth((claims, index) => claims.create(notes, "one", { text: `of ${index}` }));
       const copies = async (): Promise<readonly string[]> => {

@@ -1,5 +1,5 @@
 /** The whole of Klutch as local processes. */
 export type { CliFiles } from "./context.ts";
-export { bindApi, blocksIn, type PageBlock, typed } from "./demo/person.ts";
+export { bindApis, blocksIn, type PageBlock, typed } from "./demo/person.ts";
 export { clusterNamespaceOf } from "./objects.ts";
 export { dataHomes } from "./state.ts";

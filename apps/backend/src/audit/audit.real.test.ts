@@ -268,6 +268,9 @@ test("no line of the log holds a code, cookie, ticket, signature, key, token or 
   const text = await log();
   for (const canary of canaries) assert.ok(!text.includes(canary), canary.slice(0, 12));
   const metrics = await (await fetch(`${backend.probeUrl}/metrics`)).text();
-  assert.match(metrics, /^klutch_audit_decisions_total\{decision="bind",allowed="false"\} [1-9]/m);
+  assert.match(
+    metrics,
+    /^klutch_audit_decisions_total\{decision="bind",allowed="false",reason="NotAllowed"\} [1-9]/m,
+  );
   for (const canary of canaries) assert.ok(!metrics.includes(canary), canary.slice(0, 12));
 });

@@ -47,7 +47,10 @@ test("a record has the fields of docs/reference/audit.md, and is counted", async
     address: "192.0.2.1",
     msg: "decided",
   });
-  assert.match(await text(), /^klutch_audit_decisions_total\{decision="bind",allowed="true"\} 1$/m);
+  assert.match(
+    await text(),
+    /^klutch_audit_decisions_total\{decision="bind",allowed="true",reason="Allowed"\} 1$/m,
+  );
 });
 
 test("a session brings nothing into a record but the named fields", () => {

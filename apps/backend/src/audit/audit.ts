@@ -10,7 +10,7 @@ import { auditDecisions } from "../metrics.ts";
 export type Decision = "bind" | "addMember" | "renew" | "export" | "acceptClaims" | "revoke";
 
 /** Ways in which a decision was asked for. */
-export type Way = "confirmed" | "redirect" | "ci" | "renewal" | "controller" | "operator";
+export type Way = "confirmed" | "device" | "redirect" | "ci" | "renewal" | "controller" | "operator";
 
 /** An API by its group and resource. */
 interface Api {
@@ -66,8 +66,8 @@ export function createAudit(parts: { readonly logger: Logger; readonly metrics: 
   const counter = parts.metrics.counter(auditDecisions);
   return {
     record(record) {
-      const { decision, allowed } = record;
-      counter.labels({ decision, allowed: String(allowed) }).inc();
+      const { decision, allowed, outcome: reason } = record;
+      counter.labels({ decision, allowed: String(allowed), reason }).inc();
       parts.logger.info("decided", lineOf(record));
     },
   };

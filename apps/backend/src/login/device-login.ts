@@ -118,7 +118,7 @@ export function createDeviceLogins(parts: DeviceLoginParts): DeviceLogins {
     address: string | undefined,
   ): Promise<string> {
     const { sessionId, clusterId, clusterName, answerKey, clusterKey: offeredKey, wish } = request;
-    const asker = { ...person, clusterName, way: "confirmed", address } as const;
+    const asker = { ...person, clusterName, way: "device", address } as const;
     const { fitting, apis } = await recordRefusal(audit, { decision: "bind", asker }, async () => {
       admit({ ...person, clusterId });
       const allowed = await withFittingGroups(person, knownGroups);

@@ -155,8 +155,8 @@ test("a code that a person approves in another browser leads to a credential, ov
   assert.deepEqual((await tenant.list(apiServiceExportRequests, { namespace: offer.tenant.name })).items, []);
   const records = (await client.list<Grant>(grants, { namespace: offer.tenant.name })).items;
   assert.deepEqual(
-    records.map(({ spec }) => [spec.identity.user, spec.api.resource]),
-    [[`oidc:${addressOf("developer")}`, "databases"]],
+    records.map(({ spec }) => [spec.identity.user, spec.api.resource, spec.way]),
+    [[`oidc:${addressOf("developer")}`, "databases", "device"]],
   );
   // The handle is used up where the offer was made.
   assert.equal((await pollAt(second.url, pending.handle)).status, 400);

@@ -5,6 +5,7 @@
  */
 import {
   confirmationText,
+  deviceGrant,
   type LoginConfirmation,
   sealBinding,
   sealOffer,
@@ -72,7 +73,7 @@ export function createConfirmation(parts: {
     url,
     async offer(session, apis) {
       const { sessionId, issuer, subject, displayName, verifiedEmail, answerKey, offeredKey } = session;
-      const asker = { ...session, way: "confirmed" } as const;
+      const asker = { ...session, way: wayOf(session) };
       const tenant = await recordRefusal(audit, { decision: "bind", asker, apis }, async () => {
         await Promise.all(apis.map((api) => requireAllowed(session, api)));
         return tenantFor({ ...session, clusterKey: offeredKey });
@@ -86,7 +87,8 @@ export function createConfirmation(parts: {
       return sealOffer(answerKey, { sessionId, ...person, tenant, nonce, ticket });
     },
     async complete({ ticket, challenge, signature }, from = {}) {
-      const login = { ...(await openTicket(ticket)), ...from, way: "confirmed" } as const;
+      const opened = await openTicket(ticket);
+      const login = { ...opened, ...from, way: wayOf(opened) };
       const { offeredKey: clusterKey, nonce, apis, answerKey } = login;
       await recordRefusal(audit, { decision: "bind", asker: login, apis }, async () => {
         await checkChallenge(challenge);
@@ -133,6 +135,11 @@ export function createConfirmation(parts: {
         again,
       );
   }
+}
+
+/** A login on another device has no redirect URL, but the name of the grant. */
+function wayOf({ redirectUrl }: Pick<OfferSession, "redirectUrl">): "device" | "confirmed" {
+  return redirectUrl === deviceGrant ? "device" : "confirmed";
 }
 
 type Sealed = Readonly<Record<string, string>>;

@@ -200,12 +200,13 @@ export async function grantApi(
   await confineApi({ consumer }, name, claims);
 }
 
-/** Lets the admission policy allow what a binding needs, besides all that was granted before. */
+/** Lets the admission policy allow what a binding needs, besides all that was granted before. Like the plugin, it waits for the agent's own kind first. */
 export async function confineApi(
   { consumer }: Pick<Fixture, "consumer">,
   name: string,
   claims: readonly AnsweredPermissionClaim[] = [],
 ): Promise<void> {
+  await untilBindingsServed({ consumer });
   const all = granted.get(consumer.client) ?? new Map<string, readonly AnsweredPermissionClaim[]>();
   granted.set(consumer.client, all.set(name, claims));
   const scope = konnectorScopeOf([...all].map(([api, answers]) => ({ name: api, claims: answers })));
@@ -220,17 +221,22 @@ export async function createBinding(
   secretName = "kubeconfig-test",
 ): Promise<void> {
   const ref = { namespace: consumerNamespace, name: secretName };
-  await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings)).catch(
-    (cause: unknown) => {
-      throw new Error(`no agent made the kind of bindings; warnings:\n${warnings.join("")}`, { cause });
-    },
-  );
+  await untilBindingsServed({ consumer });
   await consumer.client.create<KubeObject>(apiServiceBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceBinding",
     metadata: { namespace: consumerNamespace, name },
     spec: { kubeconfigSecretRef: { ...ref, key: "kubeconfig" }, permissionClaims: claims },
   });
+}
+
+/** The policy lets no agent create that kind any more. */
+async function untilBindingsServed({ consumer }: Pick<Fixture, "consumer">): Promise<void> {
+  await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings)).catch(
+    (cause: unknown) => {
+      throw new Error(`no agent made the kind of bindings; warnings:\n${warnings.join("")}`, { cause });
+    },
+  );
 }
 
 /** A widget of the test API. */

@@ -21,7 +21,7 @@ import type { Progress } from "../progress.ts";
 import type { SandboxBroker } from "../services/broker.ts";
 import * as applications from "./applications.ts";
 import { type DemoClaim, demoClaim, type DemoType, namespaceFile } from "./claims.ts";
-import { bindApi } from "./person.ts";
+import { bindApis } from "./person.ts";
 
 /** A service and the application that uses it. */
 interface Chain {
@@ -49,17 +49,12 @@ export async function runDemo(
 ): Promise<void> {
   const { cli, progress } = context;
   const chains = chainsOf(broker);
-  const bind = async (cluster: AppCluster, kinds: readonly ResourceType[]): Promise<void> => {
-    for (const [index, { plural }] of kinds.entries()) {
-      // Output that is the same for all kinds is shown once, but every question is shown.
-      const print = (line: string): void => {
-        if (index === 0 || /\bAPIServiceBinding\b|^The provider wants|^\t- /.test(line))
-          progress.say(line.replace("\t", "  "));
-      };
-      await progress.step(`kubectl bind: ${plural}.anynines.com into ${titles[cluster]}`, () =>
-        bindApi(cli, cluster, backendUrl, plural, print, env),
-      );
-    }
+  const bind = (cluster: AppCluster, kinds: readonly ResourceType[]): Promise<void> => {
+    const names = kinds.map(({ plural }) => plural);
+    const print = (line: string): void => progress.say(line.replace("\t", "  "));
+    return progress.step(`kubectl bind: ${names.join(", ")} into ${titles[cluster]}`, () =>
+      bindApis(cli, cluster, backendUrl, names, print, env),
+    );
   };
   const [shared] = chains;
   await bind("appA", kindsOf(chains));

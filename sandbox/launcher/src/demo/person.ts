@@ -1,4 +1,4 @@
-/** Plays a person at a terminal and a browser: runs commands, also those of pages of docs/ word for word, and does at the binding page what they ask for. */
+/** Plays a person at a terminal and a browser: runs commands, also those of pages of docs/ word for word, and takes at the binding page what they selected. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -15,15 +15,13 @@ interface Typing {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Returns the API to choose at the binding page, after this output; an empty text stands for those that are selected there. */
-  readonly choose: (printed: string) => string;
   readonly print?: (line: string) => void;
 }
 
 const loginUrl = /https?:\/\/\S+\/authorize\?\S+/;
 
 /** Runs a command, logs in at each address that it prints, and returns its output. Throws with that when it fails. */
-async function runAsPerson({ command, args, env, cwd, choose, print }: Typing): Promise<string> {
+async function runAsPerson({ command, args, env, cwd, print }: Typing): Promise<string> {
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   const logins = new Map<string, Promise<void>>();
@@ -33,7 +31,7 @@ async function runAsPerson({ command, args, env, cwd, choose, print }: Typing): 
     if (line.trim() !== "") print?.(loginUrl.test(line) ? line.replace(/\?\S+/, "?…") : line);
     const [url] = loginUrl.exec(line) ?? [];
     if (url === undefined || logins.has(url)) return;
-    const login = playPerson(url, choose(printed)).catch((cause: unknown) => {
+    const login = playPerson(url).catch((cause: unknown) => {
       // Nothing else ends the plugin, which waits for the login.
       child.kill();
       throw new Error(`the login failed: ${String(cause)}`, { cause });
@@ -51,9 +49,7 @@ async function runAsPerson({ command, args, env, cwd, choose, print }: Typing): 
 
 /** Runs a block of a page, such as its `sh` code, in a shell. Throws with what was printed when a line fails. */
 export function typed(text: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
-  // The page's own words say what to choose.
-  const choose = (printed: string): string => [...printed.matchAll(/^Choose (\w+)\./gm)].at(-1)?.[1] ?? "";
-  return runAsPerson({ command: "/bin/sh", args: ["-e", "-c", text], cwd, env, choose });
+  return runAsPerson({ command: "/bin/sh", args: ["-e", "-c", text], cwd, env });
 }
 
 /** A block of code in a page. */
@@ -77,12 +73,15 @@ export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
   return blocks;
 }
 
-/** Runs `kubectl bind <url>` for an app cluster, with `env` besides our own. Throws with everything the plugin printed when it fails. */
-export async function bindApi(
+/**
+ * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own; a bare `backups` is that of
+ * anynines.com. Throws with everything the plugin printed when it fails.
+ */
+export async function bindApis(
   { bin, kubeconfigs }: CliFiles,
   cluster: AppCluster,
   backendUrl: string,
-  resource: string,
+  apis: readonly string[],
   print: (line: string) => void = () => undefined,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
@@ -91,6 +90,7 @@ export async function bindApi(
     args: [
       "bind",
       `${backendUrl}/export`,
+      `--api=${apis.map((api) => (api.includes(".") ? api : `${api}.anynines.com`)).join(",")}`,
       "--no-browser",
       "--accept-permissions",
       "--login-as",
@@ -102,40 +102,17 @@ export async function bindApi(
       PATH: `${bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
       KUBECONFIG: kubeconfigs[cluster],
     },
-    choose: () => resource,
     print,
   });
 }
 
-/**
- * Logs in at the address that `kubectl bind` printed, and binds an API such as `backups`, or `backups.m.anynines.com`; an empty text stands for
- * what the page has selected.
- */
-async function playPerson(url: string, resource: string): Promise<void> {
+/** Logs in at the address that `kubectl bind` printed, and binds what the page has selected. */
+async function playPerson(url: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
   const login = { login: sandboxUser.email, password: sandboxUser.password };
   if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
-  if (resource === "") {
-    await browser.submit(page, ['name="api"']);
-    return;
-  }
-  const names = [...page.html.matchAll(/name="api" value="([^"]*)"/g)]
-    .map(([, name = ""]) => name)
-    .toSorted();
-  if (names.length === 0) {
-    // The page for a plugin of an earlier release has a form for each API.
-    const [plural = "", ...group] = resource.split(".");
-    const values = group.length === 0 ? [plural] : [plural, group.join(".")];
-    await browser.submit(
-      page,
-      values.map((value) => `value="${value}"`),
-    );
-    return;
-  }
-  const api = names.find((name) => name === resource || name.split(".")[0] === resource);
-  if (api === undefined) throw new Error(`${resource} is not among ${names.join(", ")} at ${textOf(page)}`);
-  await browser.submit(page, ['name="api"'], { api });
+  await browser.submit(page, ['name="api"']);
 }
 
 /** A page that was loaded. */
