@@ -126,7 +126,7 @@ export class ClusterPool implements AsyncDisposable {
         cluster,
         snapshot,
         groups: await groupsOf(cluster),
-        writes: await policyWrites(cluster.client),
+        writes: await policyWrites(cluster),
       };
     } catch (error) {
       await this.#drop(cluster);
@@ -160,7 +160,7 @@ export class ClusterPool implements AsyncDisposable {
       do {
         const changed = await restoreSnapshot(cluster.askEtcd, snapshot);
         if (changed.length === 0 && (await groupsOf(cluster)) === groups) {
-          const found = await policiesForgotten(cluster.client, known);
+          const found = await policiesForgotten(cluster, known);
           // After a marker etcd is compared once more.
           if (found === known) return { cluster, snapshot, groups, writes: known };
           known = found;
