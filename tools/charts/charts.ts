@@ -1,8 +1,8 @@
 /** Prints everything of the charts that follows from the source; the other templates are written by hand beside it. */
 import {
-  apiLimitOf,
+  apiLimit,
   apiServiceBindingCrd,
-  claimMarksOf,
+  claimMarks,
   bindCrds,
   consumerNamespace,
   crossingSecretTypes,
@@ -138,8 +138,8 @@ function appClusterChart(registry: Registry): ChartDefinition {
       "templates/_policy.tpl": [
         baseTemplate("klutch-konnector.policy", policy),
         baseTemplate("klutch-konnector.secretTypes", crossingSecretTypes),
-        baseTemplate("klutch-konnector.claimMarks", claimMarksOf("%API%", "%RESOURCE%", "%GROUP%")),
-        baseTemplate("klutch-konnector.apiLimit", apiLimitOf("%API%", "%RESOURCE%", "%GROUP%")),
+        baseTemplate("klutch-konnector.claimMarks", claimMarks.templateOf("%API%", "%RESOURCE%", "%GROUP%")),
+        baseTemplate("klutch-konnector.apiLimit", apiLimit.templateOf("%API%", "%RESOURCE%", "%GROUP%")),
       ].join("\n"),
     },
   };

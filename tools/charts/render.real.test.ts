@@ -6,9 +6,9 @@ import {
   artefact,
   bindCrds,
   acceptedClaimsAnnotation,
-  apiLimitManifests,
+  apiLimit,
   boundApiRoleManifests,
-  claimMarksManifests,
+  claimMarks,
   configurationName,
   functionName,
   klutchVersion,
@@ -161,7 +161,7 @@ test("the konnector is confined as the plugin confines it, by its bindings and a
 test("the policies that tell the provider's limit are the plugin's, one for each binding", async () => {
   const bindings = ["dbs.example.org", "caches.other.example.org"].map((name) => ({ name, secretName: "x" }));
   const rendered = await konnector({ bindings });
-  for (const manifest of bindings.flatMap(({ name }) => apiLimitManifests(name)))
+  for (const manifest of bindings.flatMap(({ name }) => apiLimit.manifestsOf(name)))
     assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
 });
 
@@ -172,7 +172,7 @@ test("the policies that mark new claims are the plugin's, and there where they a
   const at = (given: object, ...flags: readonly string[]): Promise<readonly Rendered[]> =>
     helm.template(chartPath("klutch-konnector"), given, ...atHome["klutch-konnector"], ...flags);
   const rendered = await at(values, served);
-  for (const manifest of bindings.flatMap(({ name }) => claimMarksManifests(name)))
+  for (const manifest of bindings.flatMap(({ name }) => claimMarks.manifestsOf(name)))
     assert.deepEqual(objectOf(rendered, manifest.kind, manifest.metadata.name), plain(manifest));
   for (const without of [await at({ bindings }, served), await at(values, "--kube-version=1.30.0")])
     assert.ok(!kinds(without).some((kind) => kind.startsWith("Mutating")), "off by default, or not served");

@@ -1,14 +1,10 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export * from "./accepted-claims.ts";
-export { apiLimitApi, apiLimitManifests, apiLimitName, apiLimitOf } from "./admission/api-limit.ts";
+export { apiLimit } from "./admission/api-limit.ts";
+export type { ApiPolicy } from "./admission/api-policy.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
-export {
-  claimMarksApi,
-  claimMarksManifests,
-  claimMarksName,
-  claimMarksOf,
-} from "./admission/claim-marks.ts";
+export { claimMarks } from "./admission/claim-marks.ts";
 export * from "./admission/konnector-container.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";

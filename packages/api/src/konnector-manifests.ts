@@ -3,7 +3,7 @@ import { consumerNamespace, konnectorName } from "./names.ts";
 import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.ts";
 import { acceptedClaimsAnnotation, acceptedClaimsText } from "./accepted-claims.ts";
 import type { AnsweredPermissionClaim } from "./kinds/permission-claim.ts";
-import { bindingRoleName, crdNameOf, userRoleName } from "./naming.ts";
+import { bindingRoleName, crdNameOf, resourceNamed, userRoleName } from "./naming.ts";
 import { bindingRules, konnectorClusterRules, konnectorNamespaceRules, type RuleOptions } from "./rbac.ts";
 
 /** A manifest as JSON. */
@@ -148,7 +148,7 @@ export function boundApiRoleManifests(
  * these in a namespace may read or change the claims there (user-facing roles with aggregation, Kubernetes documentation of RBAC).
  */
 export function userRoleManifests(bindingName: string): readonly Manifest[] {
-  const [resource = "", ...group] = bindingName.split(".");
+  const { resource, group } = resourceNamed(bindingName);
   return Object.entries(userVerbs).map(([level, verbs]) => ({
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
@@ -156,7 +156,7 @@ export function userRoleManifests(bindingName: string): readonly Manifest[] {
       name: userRoleName(bindingName, level),
       labels: { app: konnectorName, [`rbac.authorization.k8s.io/aggregate-to-${level}`]: "true" },
     },
-    rules: [{ apiGroups: [group.join(".")], resources: [resource], verbs }],
+    rules: [{ apiGroups: [group], resources: [resource], verbs }],
   }));
 }
 

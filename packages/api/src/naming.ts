@@ -12,6 +12,12 @@ export function crdNameOf(resource: {
     : `${resource.resource}.${resource.group}`;
 }
 
+/** The resource with this CRD name; the inverse of `crdNameOf`. Whether such a resource can exist is not checked. */
+export function resourceNamed(crdName: string): { readonly resource: string; readonly group: string } {
+  const [resource = "", ...group] = crdName.split(".");
+  return { resource, group: group.join(".") };
+}
+
 /**
  * Namespace of the provider that mirrors `consumerNamespace`. Names longer than 63 characters get a hashed tail; that a name
  * belongs to this tenant is proven by the namespace's annotation, never by the name alone.

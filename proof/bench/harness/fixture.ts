@@ -8,7 +8,7 @@ import {
   apiServiceBindings,
   bindCrds,
   claimMarksCondition,
-  claimMarksManifests,
+  claimMarks,
   consumerNamespace,
   konnectorName,
   type PermissionClaim,
@@ -150,7 +150,7 @@ export async function createNamespaces(api: BenchApi, names: readonly string[]):
 
 /** The konnector allows it a minute after the CRD is served; the API server then sees the binding change. */
 async function markAtAdmission({ client }: TestCluster, { crdName }: WidgetKind): Promise<void> {
-  await applyPolicies(client, claimMarksManifests(crdName));
+  await applyPolicies(client, claimMarks.manifestsOf(crdName));
   const ref = { namespace: consumerNamespace, name: crdName };
   const isAllowed = async (): Promise<boolean> =>
     isTrue(conditionsOf(await client.get<DynamicObject>(apiServiceBindings, ref)), claimMarksCondition);

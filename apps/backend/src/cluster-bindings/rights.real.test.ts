@@ -12,6 +12,7 @@ import {
   clusterBindingName,
   clusterBindings,
   type PermissionClaim,
+  resourceNamed,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -84,8 +85,7 @@ const inSync = async (namespace: string): Promise<string> =>
 
 /** `kubectl auth can-i` for an app cluster's account; `where` is a namespace or `*` for all. */
 function canI(of: string, verb: string, what: string, where: string): Promise<boolean> {
-  const [resource = "", ...group] = what.split(".");
-  const question = { verb, resource, group: group.join(".") };
+  const question = { verb, ...resourceNamed(what) };
   const user = `system:serviceaccount:${of}:${binderName}`;
   return isAllowed(client, user, question, where === "*" ? undefined : where);
 }

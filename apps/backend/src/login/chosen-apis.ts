@@ -1,5 +1,5 @@
 /** Reads the APIs that a person chose on the page of a login that takes several. */
-import { crdNameOf, mostApisOfLogin } from "@klutch/api";
+import { crdNameOf, mostApisOfLogin, resourceNamed } from "@klutch/api";
 import { isDnsSubdomain, listAt, plainText, textAt } from "@klutch/kube-core";
 import type { Api } from "../authorization/allowed-offers.ts";
 import { UserError } from "../errors.ts";
@@ -50,7 +50,7 @@ export function chosenApis(form: Form, offers: readonly OfferedApi[]): readonly 
 }
 
 function readName(name: string): Api {
-  const [resource = "", ...labels] = name.split(".");
-  if (labels.length > 0 && isDnsSubdomain(name)) return { resource, group: labels.join(".") };
+  const api = resourceNamed(name);
+  if (api.group !== "" && isDnsSubdomain(name)) return api;
   throw new UserError(400, `${JSON.stringify(plainText(name, 80))} is not an API.`, change);
 }

@@ -1,5 +1,5 @@
 /** Finds the APIs that a wish means, among those that a person may bind. Decides nothing: the page only selects them. */
-import { crdNameOf, type LoginWish, mostApisOfLogin } from "@klutch/api";
+import { crdNameOf, type LoginWish, mostApisOfLogin, resourceNamed } from "@klutch/api";
 import { plainText, similarName } from "@klutch/kube-core";
 import type { OfferedApi } from "../offered-api.ts";
 import type { UnavailableApi } from "../export-templates.ts";
@@ -84,7 +84,7 @@ function nearest(names: readonly string[]): string {
 
 /** The same resource in another group, a misspelt name, or a part of one. */
 function nearApis(name: string, offers: readonly OfferedApi[]): readonly string[] {
-  const [resource = ""] = name.split(".");
+  const { resource } = resourceNamed(name);
   const namesOf = (fits: (offer: OfferedApi) => boolean): readonly string[] =>
     offers.filter(fits).map(crdNameOf);
   const same = namesOf((offer) => offer.resource === resource);

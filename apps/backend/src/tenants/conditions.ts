@@ -1,5 +1,5 @@
 /** Conditions of a Tenant. */
-import { tenantLimitsName, tenantName, type TenantLimits } from "@klutch/api";
+import { crdNameOf, tenantLimitsName, tenantName, type TenantLimits } from "@klutch/api";
 import {
   type Condition,
   falseCondition,
@@ -8,7 +8,7 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import type { LimitPlan } from "./limit-plan.ts";
-import { kindOf, type Unlimitable } from "./limits.ts";
+import type { Unlimitable } from "./limits.ts";
 
 /** Facts about a tenant's limits. */
 export interface LimitFacts {
@@ -107,7 +107,7 @@ function withinLimits({ limits, plan, serviceNamespaces }: LimitFacts): NewCondi
   const over = [
     ...plan.totals
       .filter(({ max, used }) => used > max)
-      .map((total) => `${kindOf(total)}: ${total.used}, and ${total.max} are allowed`),
+      .map((total) => `${crdNameOf(total)}: ${total.used}, and ${total.max} are allowed`),
     ...(most !== undefined && serviceNamespaces > most
       ? [`namespaces: ${serviceNamespaces}, and ${most} are allowed`]
       : []),

@@ -2,7 +2,7 @@
  * Plans the ResourceQuotas that hold one limit over several namespaces: each lets its namespace have its present number, and the rest of the
  * limit. Kubernetes counts; nothing here watches the limited kinds (designs/0024).
  */
-import type { GroupResource, ObjectLimit, ObjectMaximum } from "@klutch/api";
+import { crdNameOf, type GroupResource, type ObjectLimit, type ObjectMaximum } from "@klutch/api";
 import { parseQuantity, sameQuantity } from "@klutch/kube-core";
 
 /** A service namespace and its quota, as the cache has them. */
@@ -36,8 +36,8 @@ export interface LimitPlan {
 }
 
 /** Returns the name of a kind's objects in a ResourceQuota. */
-export function countOf({ group = "", resource }: GroupResource): string {
-  return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
+export function countOf(kind: GroupResource): string {
+  return `count/${crdNameOf(kind)}`;
 }
 
 /** Returns the plan; equal input gives an equal plan, and a plan that was carried out gives an empty one. */

@@ -1,7 +1,7 @@
 /** Limits of a tenant, as its Tenant has them, and the quotas that hold them. */
 import {
   clusterBindingName,
-  type GroupResource,
+  crdNameOf,
   type ObjectMaximum,
   serviceNamespaceAnnotation,
   type Tenant,
@@ -57,7 +57,7 @@ export function limitsOf(
   const held: ObjectMaximum[] = [];
   const others: Unlimitable[] = [];
   for (const limit of tenant?.spec.limits?.objects ?? []) {
-    const kind = kindOf(limit);
+    const kind = crdNameOf(limit);
     const crd = caches.crds.get(kind);
     const isCore = (limit.group ?? "") === "" && coreKinds.includes(limit.resource);
     if (crd === undefined && !isCore) others.push({ kind, reason: "UnknownKind" });
@@ -65,11 +65,6 @@ export function limitsOf(
     else held.push(limit);
   }
   return { held, others };
-}
-
-/** Returns `<resource>.<group>`. */
-export function kindOf({ group = "", resource }: GroupResource): string {
-  return group === "" ? resource : `${resource}.${group}`;
 }
 
 /** Returns the quotas that the limits need now. `more` is a service namespace that the cache may not show yet. */

@@ -1,7 +1,7 @@
 /** The policies that tell the provider's limit, as the commands write, check and remove them; on an API server. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { apiLimitManifests, apiLimitName, apiServiceBindings, consumerNamespace } from "@klutch/api";
+import { apiLimit, apiServiceBindings, consumerNamespace } from "@klutch/api";
 import {
   type DynamicObject,
   textAt,
@@ -19,7 +19,7 @@ const { consumer, widgets } = fixture;
 const { client } = consumer;
 const scripted = scriptedRun();
 const { context } = scripted;
-const ref = { name: apiLimitName(widgets.name) };
+const ref = { name: apiLimit.nameOf(widgets.name) };
 const left = "things.example.org";
 
 const specs = async (name = ref.name): Promise<readonly unknown[]> =>
@@ -49,7 +49,7 @@ test("doctor misses the policy of an API only if the provider limits it, and wri
   );
   const fixed = await fixture.run(["doctor", "--fix"]);
   assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
-  for (const [index, manifest] of apiLimitManifests(widgets.name).entries())
+  for (const [index, manifest] of apiLimit.manifestsOf(widgets.name).entries())
     assert.equal(
       textAt((await specs())[index], index === 0 ? "failurePolicy" : "policyName"),
       textAt(manifest["spec"], index === 0 ? "failurePolicy" : "policyName"),
@@ -72,13 +72,13 @@ test("doctor finds one that was changed and one of an API that is not bound, and
   const fixed = await fixture.run(["doctor", "--fix"]);
   assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
   assert.equal(textAt((await specs())[0], "failurePolicy"), "Ignore");
-  assert.deepEqual(await specs(apiLimitName(left)), [undefined, undefined]);
+  assert.deepEqual(await specs(apiLimit.nameOf(left)), [undefined, undefined]);
 });
 
 test("a policy of somebody else stays, whatever its name", async () => {
-  const [policy] = apiLimitManifests(left);
+  const [policy] = apiLimit.manifestsOf(left);
   assert.ok(policy !== undefined);
-  const metadata = { name: apiLimitName(left), labels: { app: "theirs" } };
+  const metadata = { name: apiLimit.nameOf(left), labels: { app: "theirs" } };
   await client.create(validatingAdmissionPolicies, { ...policy, metadata });
   assert.equal((await fixture.run(["doctor"])).code, 0);
   assert.deepEqual((await apiLimitsState(asConsumer(client), context.signal)).left, []);

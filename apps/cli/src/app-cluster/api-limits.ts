@@ -1,5 +1,5 @@
 /** The policies by which an app cluster refuses claims beyond the provider's limit in the request that creates them: written, compared, and removed. */
-import { apiLimitApi, apiLimitManifests, apiLimitName } from "@klutch/api";
+import { apiLimit } from "@klutch/api";
 import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -9,9 +9,7 @@ import { applyManifests } from "./konnector.ts";
 
 const limits: ApiPolicies = {
   types: [validatingAdmissionPolicies, validatingAdmissionPolicyBindings],
-  nameOf: apiLimitName,
-  apiOf: apiLimitApi,
-  manifestsOf: apiLimitManifests,
+  policy: apiLimit,
 };
 
 /** Writes the policies of bound APIs. A cluster without such policies (before Kubernetes 1.30) is left alone: there claims say it after they are created. */
@@ -21,7 +19,7 @@ export async function writeApiLimits(
   apis: readonly string[],
 ): Promise<void> {
   if (apis.length === 0 || !(await servesPolicies(limits, consumer, signal))) return;
-  await applyManifests(consumer, apis.flatMap(apiLimitManifests), signal);
+  await applyManifests(consumer, apis.flatMap(apiLimit.manifestsOf), signal);
 }
 
 /** Deletes the policies of all APIs, or of one, as far as they exist. */
@@ -48,7 +46,7 @@ export async function apiLimitsState(consumer: Consumer, signal: AbortSignal): P
   const isWrong = (api: string): boolean =>
     found.has(api)
       ? found.get(api) === false
-      : isLimited.get(api) === true && apiLimitManifests(api).length > 0;
+      : isLimited.get(api) === true && apiLimit.manifestsOf(api).length > 0;
   return {
     different: [...isLimited.keys()].filter(isWrong).toSorted(),
     left: [...found.keys()].filter((api) => !isLimited.has(api)).toSorted(),

@@ -1,5 +1,5 @@
 /** Admission policies that Klutch writes in an app cluster, one for each API: compared with what they should be, and removed. */
-import type { Manifest } from "@klutch/api";
+import type { ApiPolicy } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import { contains, type DynamicObject, type ResourceType } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
@@ -9,12 +9,7 @@ import type { CliContext } from "../context.ts";
 export interface ApiPolicies {
   /** The kinds of the policy and of its binding. */
   readonly types: readonly [policies: ResourceType, bindings: ResourceType];
-  /** Name of both for an API. */
-  readonly nameOf: (api: string) => string;
-  /** Returns the API of an object that Klutch wrote; undefined for any other. */
-  readonly apiOf: (object: DynamicObject) => string | undefined;
-  /** Returns both as they should be; none for an API whose name leaves no room for theirs. */
-  readonly manifestsOf: (api: string) => readonly Manifest[];
+  readonly policy: ApiPolicy;
 }
 
 /** Returns true if the cluster serves such policies. */
@@ -32,13 +27,14 @@ export async function policiesIn(
   consumer: Consumer,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, boolean> | undefined> {
+  const { policy } = policies;
   if (!(await servesPolicies(policies, consumer, signal))) return undefined;
   const found = await Promise.all(
     policies.types.map((type) => Array.fromAsync(consumer.client.listAll<DynamicObject>(type, { signal }))),
   );
-  const apis = new Set(found.flat().flatMap((object) => policies.apiOf(object) ?? []));
+  const apis = new Set(found.flat().flatMap((object) => policy.apiOf(object) ?? []));
   const isRight = (api: string): boolean =>
-    policies
+    policy
       .manifestsOf(api)
       .every((wanted, index) =>
         contains(
@@ -59,7 +55,7 @@ export async function liftPolicies(
   const [type, bindingType] = policies.types;
   for (const api of (await policiesIn(policies, consumer, signal))?.keys() ?? []) {
     if (only !== undefined && api !== only) continue;
-    const name = policies.nameOf(api);
+    const name = policies.policy.nameOf(api);
     await consumer.client.delete(bindingType, { name }, { signal });
     await consumer.client.delete(type, { name }, { signal });
     terminal.say(`Deleted ${type.kind} ${name}.`);

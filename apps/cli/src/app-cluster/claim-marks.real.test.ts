@@ -1,7 +1,7 @@
 /** The policies that mark new claims, as the commands write, check and remove them; on an API server. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { claimMarksManifests, claimMarksName } from "@klutch/api";
+import { claimMarks } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import {
   type DynamicObject,
@@ -21,7 +21,7 @@ const { client } = consumer;
 const scripted = scriptedRun();
 const { context } = scripted;
 const isServed = (await discoverResource(client, mutatingAdmissionPolicies)) !== undefined;
-const ref = { name: claimMarksName(widgets.name) };
+const ref = { name: claimMarks.nameOf(widgets.name) };
 const left = "things.example.org";
 
 const specs = async (name = ref.name): Promise<readonly unknown[]> =>
@@ -53,13 +53,13 @@ describe("policies that mark new claims", {
     const [policy, binding] = await specs();
     assert.equal(textAt(policy, "failurePolicy"), "Ignore");
     assert.ok(binding !== undefined);
-    assert.deepEqual(await specs(claimMarksName(left)), [undefined, undefined]);
+    assert.deepEqual(await specs(claimMarks.nameOf(left)), [undefined, undefined]);
   });
 
   test("a policy of somebody else stays, whatever its name", async () => {
-    const [policy] = claimMarksManifests(left);
+    const [policy] = claimMarks.manifestsOf(left);
     assert.ok(policy !== undefined);
-    const metadata = { name: claimMarksName(left), labels: { app: "theirs" } };
+    const metadata = { name: claimMarks.nameOf(left), labels: { app: "theirs" } };
     await client.create(mutatingAdmissionPolicies, { ...policy, metadata });
     assert.equal((await fixture.run(["doctor"])).code, 0);
     await liftClaimMarks(context, asConsumer(client));

@@ -1,5 +1,5 @@
 /** The policies by which an app cluster marks new claims in the request that creates them: written if a person asks for it, kept right, and removed. */
-import { claimMarksApi, claimMarksManifests, claimMarksName } from "@klutch/api";
+import { claimMarks } from "@klutch/api";
 import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -8,9 +8,7 @@ import { applyManifests } from "./konnector.ts";
 
 const marks: ApiPolicies = {
   types: [mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings],
-  nameOf: claimMarksName,
-  apiOf: claimMarksApi,
-  manifestsOf: claimMarksManifests,
+  policy: claimMarks,
 };
 
 /** Writes the policies of bound APIs. A cluster without such policies is told of and left alone: there the konnector marks claims. */
@@ -27,9 +25,9 @@ export async function writeClaimMarks(
     return;
   }
   for (const api of apis) {
-    await applyManifests(consumer, claimMarksManifests(api), signal);
+    await applyManifests(consumer, claimMarks.manifestsOf(api), signal);
     terminal.say(
-      `Applied MutatingAdmissionPolicy ${claimMarksName(api)}: this cluster marks new claims when they are created.`,
+      `Applied MutatingAdmissionPolicy ${claimMarks.nameOf(api)}: this cluster marks new claims when they are created.`,
     );
   }
 }

@@ -1,11 +1,5 @@
 /** Finds what Klutch wrote in an app cluster outside of its namespace: cluster roles and admission policies. */
-import {
-  apiLimitName,
-  claimMarksName,
-  konnectorManifests,
-  konnectorName,
-  konnectorPolicyName,
-} from "@klutch/api";
+import { apiLimit, claimMarks, konnectorManifests, konnectorName, konnectorPolicyName } from "@klutch/api";
 import { clusterRoleBindings, clusterRoles, type ResourceType } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import { apiLimitsState } from "./api-limits.ts";
@@ -40,8 +34,8 @@ export async function findLeftRoles(consumer: Consumer, signal: AbortSignal): Pr
   const hasPolicy = policy === "right" || policy === "different";
   const policies = [
     ...(hasPolicy ? [konnectorPolicyName] : []),
-    ...marks.left.map(claimMarksName),
-    ...limits.left.map(apiLimitName),
+    ...marks.left.map(claimMarks.nameOf),
+    ...limits.left.map(apiLimit.nameOf),
   ];
   const names = [...new Set([...roles, ...bindings]), ...policies];
   return { clusterRoles: roles, clusterRoleBindings: bindings, names };

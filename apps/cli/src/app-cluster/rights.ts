@@ -10,6 +10,7 @@ import {
   konnectorName,
   konnectorNamespaceRules,
   type Manifest,
+  resourceNamed,
 } from "@klutch/api";
 import type { PolicyRule } from "@klutch/kube-core";
 import { describeRule } from "./rule-text.ts";
@@ -64,8 +65,7 @@ function rulesOf({ name, claims, isWide }: BoundApi): readonly PolicyRule[] {
 export function boundResource(
   name: string,
 ): { readonly resource: string; readonly group: string } | undefined {
-  const [resource = "", ...rest] = name.split(".");
-  const group = rest.join(".");
+  const { resource, group } = resourceNamed(name);
   return checkApiName(group, resource) === undefined ? { resource, group } : undefined;
 }
 

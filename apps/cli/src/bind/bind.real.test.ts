@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
-  apiLimitName,
+  apiLimit,
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportRequests,
@@ -190,11 +190,11 @@ test("bind apiservice makes namespace, konnector, Secret, rights and binding, an
   );
   const ref = { namespace: consumerNamespace, name: bound?.spec.kubeconfigSecretRef.name ?? "" };
   const stored = kubeconfigOf(await consumer.client.get<DynamicObject>(secrets, ref));
-  assert.deepEqual(
-    [parseForeignKubeconfig(stored ?? "").server, parseForeignKubeconfig(stored ?? "").namespace],
-    [provider.url, "cluster-a"],
-  );
-  await consumer.client.get(validatingAdmissionPolicies, { name: apiLimitName("widgets.test.klutch.dev") });
+  const { server, namespace } = parseForeignKubeconfig(stored ?? "");
+  assert.deepEqual([server, namespace], [provider.url, "cluster-a"]);
+  await consumer.client.get(validatingAdmissionPolicies, {
+    name: apiLimit.nameOf("widgets.test.klutch.dev"),
+  });
   assert.match(run.stderr(), /\n {2}get, update, patch on widgets\.test\.klutch\.dev\/status\n/);
   // The kind is served already.
   assert.doesNotMatch(run.stderr(), /Waiting for the konnector to start/);

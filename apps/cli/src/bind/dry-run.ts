@@ -5,8 +5,8 @@
 import {
   type AnsweredPermissionClaim,
   boundApiRoleManifests,
-  apiLimitManifests,
-  claimMarksManifests,
+  apiLimit,
+  claimMarks,
   consumerNamespace,
   crdNameOf,
   type ExportRequestResponse,
@@ -86,8 +86,8 @@ export async function plannedApis(
     answers.set(name, acceptedOf(claims));
     later.push(...boundApiRoleManifests(resource, claims, { isWide: bound?.isWide ?? isWide }));
     if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
-    if (options.marksAtAdmission) later.push(...claimMarksManifests(name));
-    later.push(...apiLimitManifests(name));
+    if (options.marksAtAdmission) later.push(...claimMarks.manifestsOf(name));
+    later.push(...apiLimit.manifestsOf(name));
   }
   return [
     ...requests.map((request) => exportRequestOf(withAnswers(request, answers), provider.namespace)),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
-  apiLimitName,
+  apiLimit,
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportRequests,
@@ -185,7 +185,10 @@ test("claims on pods, service accounts, RBAC, webhooks, foreign groups and wildc
   );
   assert.equal(run.code, 0, run.stderr());
   for (const type of [validatingAdmissionPolicies, validatingAdmissionPolicyBindings])
-    assert.ok(await consumer.client.find(type, { name: apiLimitName("gizmos.test.klutch.dev") }), type.kind);
+    assert.ok(
+      await consumer.client.find(type, { name: apiLimit.nameOf("gizmos.test.klutch.dev") }),
+      type.kind,
+    );
   const ref = { namespace: consumerNamespace, name: "gizmos.test.klutch.dev" };
   const binding = await consumer.client.get<APIServiceBinding>(apiServiceBindings, ref);
   assert.deepEqual(

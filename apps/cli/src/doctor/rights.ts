@@ -1,11 +1,11 @@
 /** The konnector's rights as the app cluster has them, and their repair. */
 import {
   acceptedClaimsAnnotation,
-  apiLimitName,
+  apiLimit,
   apiServiceBindingCrd,
   bindingRoleName,
   bindingRules,
-  claimMarksName,
+  claimMarks,
   consumerNamespace,
   crdNameOf,
   konnectorName,
@@ -225,10 +225,10 @@ function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
 function marksFindings({ different, left }: ClaimMarksState): readonly Finding[] {
   return [
     ...different.map((api) =>
-      problem(`MutatingAdmissionPolicy ${claimMarksName(api)} or its binding is not as Klutch writes it.`),
+      problem(`MutatingAdmissionPolicy ${claimMarks.nameOf(api)} or its binding is not as Klutch writes it.`),
     ),
     ...left.map((api) =>
-      problem(`MutatingAdmissionPolicy ${claimMarksName(api)} is left over: that API is not bound.`),
+      problem(`MutatingAdmissionPolicy ${claimMarks.nameOf(api)} is left over: that API is not bound.`),
     ),
   ];
 }
@@ -237,11 +237,11 @@ function limitsFindings({ different, left }: ApiLimitsState): readonly Finding[]
   return [
     ...different.map((api) =>
       problem(
-        `ValidatingAdmissionPolicy ${apiLimitName(api)} or its binding is missing or not as Klutch writes it, so kubectl apply does not tell the provider's limit.`,
+        `ValidatingAdmissionPolicy ${apiLimit.nameOf(api)} or its binding is missing or not as Klutch writes it, so kubectl apply does not tell the provider's limit.`,
       ),
     ),
     ...left.map((api) =>
-      problem(`ValidatingAdmissionPolicy ${apiLimitName(api)} is left over: that API is not bound.`),
+      problem(`ValidatingAdmissionPolicy ${apiLimit.nameOf(api)} is left over: that API is not bound.`),
     ),
   ];
 }
@@ -334,7 +334,8 @@ export async function fixRights(
   }
   await writeClaimMarks(context, consumer, marks.different);
   for (const api of marks.left) await liftClaimMarks(context, consumer, api);
-  for (const api of limits.different) terminal.say(`Writing ValidatingAdmissionPolicy ${apiLimitName(api)}.`);
+  for (const api of limits.different)
+    terminal.say(`Writing ValidatingAdmissionPolicy ${apiLimit.nameOf(api)}.`);
   await writeApiLimits(context, consumer, limits.different);
   for (const api of limits.left) await liftApiLimits(context, consumer, api);
   const policies = [marks.different, marks.left, limits.different, limits.left];

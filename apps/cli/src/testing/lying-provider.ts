@@ -6,6 +6,7 @@ import {
   bindCrds,
   crdNameOf,
   type PermissionClaim,
+  resourceNamed,
 } from "@klutch/api";
 import { customResourceDefinitions, type DynamicObject } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
@@ -60,14 +61,14 @@ function apiOf({ spec }: APIServiceExportRequest): string {
 }
 
 function exportOf(ref: { readonly namespace: string; readonly name: string }, lie: Lie): DynamicObject {
-  const [plural = "", ...group] = ref.name.split(".");
+  const { resource: plural, group } = resourceNamed(ref.name);
   const schema = { openAPIV3Schema: { type: "object" } };
   return {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceExport",
     metadata: ref,
     spec: lie.spec ?? {
-      group: lie.group ?? group.join("."),
+      group: lie.group ?? group,
       names: { kind: "Thing", plural: lie.plural ?? plural },
       scope: "Namespaced",
       informerScope: "Namespaced",

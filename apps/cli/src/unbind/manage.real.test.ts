@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { after, test } from "node:test";
 import {
-  apiLimitName,
+  apiLimit,
   apiServiceBindings,
   binderName,
   bindingRoleName,
@@ -261,7 +261,7 @@ test("hand-back takes our marks, so that an agent which does not know them can l
   await writeApiLimits(scriptedRun().context, asConsumer(consumer.client), [knobs.name]);
   const rest = await fixture.run(["hand-back"]);
   assert.equal(rest.code, 0, rest.stderr());
-  assert.ok(rest.stderr().includes(`Deleted ValidatingAdmissionPolicy ${apiLimitName(knobs.name)}.`));
+  assert.ok(rest.stderr().includes(`Deleted ValidatingAdmissionPolicy ${apiLimit.nameOf(knobs.name)}.`));
   const { finalizers, annotations } = (await fixture.findBinding(knobs.name))?.metadata ?? {};
   assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
   assert.match((await fixture.run(["hand-back"])).stderr(), /Nothing to do/);

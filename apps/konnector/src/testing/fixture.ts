@@ -10,6 +10,7 @@ import {
   konnectorName,
   konnectorPolicyManifests,
   konnectorScopeOf,
+  resourceNamed,
 } from "@klutch/api";
 import {
   type DynamicObject,
@@ -194,8 +195,7 @@ export async function grantApi(
   name: string,
   claims: readonly AnsweredPermissionClaim[] = [],
 ): Promise<void> {
-  const [resource = "", ...group] = name.split(".");
-  const rules = bindingRules({ group: group.join("."), resource }, claims);
+  const rules = bindingRules(resourceNamed(name), claims);
   await installRights(consumer.client, bindingRoleManifests(bindingRoleName(name), rules));
   await confineApi({ consumer }, name, claims);
 }

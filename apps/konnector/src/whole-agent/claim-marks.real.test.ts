@@ -5,8 +5,7 @@ import {
   apiServiceBindings,
   boundAnnotation,
   claimMarksCondition,
-  claimMarksManifests,
-  claimMarksName,
+  claimMarks,
   consumerNamespace,
   syncerFinalizer,
 } from "@klutch/api";
@@ -53,7 +52,7 @@ describe("a cluster that marks new claims", {
 }, () => {
   test("takes the write of the marks off the konnector, which syncs and deletes as ever", async () => {
     await bindApi(fixture, api, kubeconfig);
-    await applyPolicies(client, claimMarksManifests(api));
+    await applyPolicies(client, claimMarks.manifestsOf(api));
     await untilReady(api);
     await waitFor("the konnector's word", async () =>
       isTrue(conditionsOf(await binding(api)), claimMarksCondition),
@@ -93,8 +92,8 @@ describe("a cluster that marks new claims", {
       isTrue(conditionsOf(await binding(api)), claimMarksCondition),
     );
     await untilMarking(true);
-    await client.delete(mutatingAdmissionPolicyBindings, { name: claimMarksName(api) });
-    await client.delete(mutatingAdmissionPolicies, { name: claimMarksName(api) });
+    await client.delete(mutatingAdmissionPolicyBindings, { name: claimMarks.nameOf(api) });
+    await client.delete(mutatingAdmissionPolicies, { name: claimMarks.nameOf(api) });
     await untilMarking(false);
     await create("plain");
     await waitFor("the konnector's marks", async () => {

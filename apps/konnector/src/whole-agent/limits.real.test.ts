@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  apiLimitManifests,
+  apiLimit,
   apiServiceBindings,
   clusterBindingName,
   clusterBindings,
@@ -165,7 +165,7 @@ test("a claim that waits is deleted at once, though the provider takes no other"
 });
 
 test("the next claim is refused by the app cluster itself, and taken when the limit is raised", async () => {
-  await applyPolicies(consumer.client, apiLimitManifests(api));
+  await applyPolicies(consumer.client, apiLimit.manifestsOf(api));
   await tell({ max: 8, used: 8 }, "Ann");
   let attempt = 0;
   const message = await waitFor("a refusal", () => refusal(`ninth-${attempt++}`));

@@ -157,7 +157,6 @@
       app: konnector
   spec:
     failurePolicy: Ignore
-    reinvocationPolicy: Never
     paramKind:
       apiVersion: klutch.anynines.com/v1alpha1
       kind: APIServiceBinding
@@ -173,6 +172,7 @@
           resources:
             - '%RESOURCE%'
           scope: '*'
+    reinvocationPolicy: Never
     matchConditions:
       - name: synced
         expression: '!has(params.metadata.deletionTimestamp) && has(params.status) && has(params.status.conditions) && params.status.conditions.exists(one, one.type == ''MarksAtAdmission'' && one.status == ''True'')'

@@ -15,7 +15,7 @@ import {
 import { boundApiRoleManifests, konnectorManifests } from "../konnector-manifests.ts";
 import { limitWords } from "../object-limit.ts";
 import { apiServiceBindings } from "../resources.ts";
-import { apiLimitApi, apiLimitManifests, apiLimitName } from "./api-limit.ts";
+import { apiLimit } from "./api-limit.ts";
 import { startConfinedAgent, widgets } from "./testing/confined-agent.ts";
 
 const { admin, agent } = await startConfinedAgent();
@@ -53,7 +53,7 @@ async function bind(namespace: string): Promise<void> {
 
 test("refuses a new claim in the words of the limit, and takes claims again once there is room", async () => {
   await installKinds(admin, [crdObject(widgets), crdObject(gadgets)]);
-  await applyPolicies(admin, apiLimitManifests(api));
+  await applyPolicies(admin, apiLimit.manifestsOf(api));
   assert.equal(await refusal(), undefined, "no binding");
   await bind(ref.namespace);
   await bind("team");
@@ -122,15 +122,15 @@ test("a captured konnector may not write such a policy", async () => {
   const account = "system:serviceaccount:klutch-bind:konnector";
   for (const resource of ["validatingadmissionpolicies", "validatingadmissionpolicybindings"])
     for (const verb of ["create", "update", "patch", "delete"]) {
-      const asked = { verb, group: "admissionregistration.k8s.io", resource, name: apiLimitName(api) };
+      const asked = { verb, group: "admissionregistration.k8s.io", resource, name: apiLimit.nameOf(api) };
       assert.ok(!(await isAllowed(admin, account, asked)), `${verb} ${resource}`);
     }
 });
 
 test("a policy is known by its name and its label, and none is made for a name that no API has", () => {
-  const [policy] = apiLimitManifests(api);
-  assert.equal(apiLimitApi(policy ?? { metadata: {} }), api);
-  assert.equal(apiLimitApi({ metadata: { name: apiLimitName(api) } }), undefined);
-  assert.throws(() => apiLimitManifests("widgets' || true"), RangeError);
-  assert.deepEqual(apiLimitManifests(`${"a".repeat(60)}.${"b".repeat(185)}`.slice(0, 250)), []);
+  const [policy] = apiLimit.manifestsOf(api);
+  assert.equal(apiLimit.apiOf(policy ?? { metadata: {} }), api);
+  assert.equal(apiLimit.apiOf({ metadata: { name: apiLimit.nameOf(api) } }), undefined);
+  assert.throws(() => apiLimit.manifestsOf("widgets' || true"), RangeError);
+  assert.deepEqual(apiLimit.manifestsOf(`${"a".repeat(60)}.${"b".repeat(185)}`.slice(0, 250)), []);
 });

@@ -21,7 +21,7 @@ import {
 import { boundApiRoleManifests, konnectorManifests } from "../konnector-manifests.ts";
 import { boundAnnotation, claimMarksCondition, syncerFinalizer } from "../names.ts";
 import { apiServiceBindings } from "../resources.ts";
-import { claimMarksApi, claimMarksManifests, claimMarksName } from "./claim-marks.ts";
+import { claimMarks } from "./claim-marks.ts";
 import { startConfinedAgent, widgets } from "./testing/confined-agent.ts";
 
 const { admin } = await startConfinedAgent();
@@ -57,7 +57,7 @@ describe("the policy that marks new claims", {
 }, () => {
   test("marks claims that are created while the API is synced, beside the marks of people, and nothing else", async () => {
     await installKinds(admin, [crdObject(widgets), crdObject(gadgets)]);
-    await applyPolicies(admin, claimMarksManifests(api));
+    await applyPolicies(admin, claimMarks.manifestsOf(api));
     await bind("klutch-bind", api);
     await bind("team", api);
     // A binding elsewhere says nothing about this one.
@@ -88,7 +88,7 @@ describe("the policy that marks new claims", {
       kind: "Sprocket",
     };
     const name = "sprockets.new.example.org";
-    await applyPolicies(admin, claimMarksManifests(name));
+    await applyPolicies(admin, claimMarks.manifestsOf(name));
     await bind("klutch-bind", name);
     await installKinds(admin, [crdObject(sprockets)]);
     for (let attempt = 0; attempt < 20; attempt++) assert.ok(!isMarked(await claim({}, sprockets)));
@@ -124,7 +124,7 @@ test("a captured konnector may neither write nor delete such a policy, which may
     isAllowed(admin, account, { verb, group: mutatingAdmissionPolicies.group, resource, name });
   for (const { plural } of [mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings])
     for (const verb of ["create", "update", "patch", "delete"])
-      assert.ok(!(await may(verb, plural, claimMarksName(api))), `${verb} ${plural}`);
+      assert.ok(!(await may(verb, plural, claimMarks.nameOf(api))), `${verb} ${plural}`);
   const binding = {
     verb: "patch",
     group: "klutch.anynines.com",
@@ -135,10 +135,10 @@ test("a captured konnector may neither write nor delete such a policy, which may
 });
 
 test("a policy is known by its name and its label, and none is made for a name that no API has", () => {
-  const [policy] = claimMarksManifests(api);
-  assert.equal(claimMarksApi(policy ?? { metadata: {} }), api);
-  assert.equal(claimMarksApi({ metadata: { name: claimMarksName(api) } }), undefined);
-  assert.equal(claimMarksApi({ metadata: { name: "theirs", labels: { app: "konnector" } } }), undefined);
-  assert.throws(() => claimMarksManifests("widgets' || true"), RangeError);
-  assert.deepEqual(claimMarksManifests(`${"a".repeat(60)}.${"b".repeat(185)}`.slice(0, 250)), []);
+  const [policy] = claimMarks.manifestsOf(api);
+  assert.equal(claimMarks.apiOf(policy ?? { metadata: {} }), api);
+  assert.equal(claimMarks.apiOf({ metadata: { name: claimMarks.nameOf(api) } }), undefined);
+  assert.equal(claimMarks.apiOf({ metadata: { name: "theirs", labels: { app: "konnector" } } }), undefined);
+  assert.throws(() => claimMarks.manifestsOf("widgets' || true"), RangeError);
+  assert.deepEqual(claimMarks.manifestsOf(`${"a".repeat(60)}.${"b".repeat(185)}`.slice(0, 250)), []);
 });
