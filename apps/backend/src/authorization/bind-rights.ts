@@ -6,6 +6,7 @@ import { apiServiceExportTemplates, type TemplateReference } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import { type DynamicObject, recordAt, subjectAccessReviews } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
+import { createRemembered } from "./remembered.ts";
 import type { User } from "./user-claims.ts";
 
 /** Asks about one person and one template. */
@@ -15,12 +16,6 @@ export type MayBind = (user: User, template: TemplateReference, signal: AbortSig
 const rememberedMs = 10_000;
 const mostRemembered = 10_000;
 const timeoutMs = 5_000;
-
-interface Answer {
-  /** Monotonic milliseconds. */
-  readonly until: number;
-  readonly isAllowed: Promise<boolean>;
-}
 
 /** Options of `createMayBind`. */
 export interface MayBindOptions {
@@ -32,7 +27,7 @@ export interface MayBindOptions {
 
 /** Creates the question. It rejects with a `UserError` 503 if the API server does not answer: no answer is a no. */
 export function createMayBind({ client, clock, ...options }: MayBindOptions): MayBind {
-  const answers = new Map<string, Answer>();
+  const answers = createRemembered<boolean>({ clock, forMs: rememberedMs, most: mostRemembered });
   const ask = async (user: User, template: TemplateReference): Promise<boolean> => {
     const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMs);
     try {
@@ -50,23 +45,9 @@ export function createMayBind({ client, clock, ...options }: MayBindOptions): Ma
     }
   };
   return async (user, template, signal) => {
-    const key = JSON.stringify([user.user, user.groups, template.namespace, template.name]);
-    const now = clock.monotonic();
-    let answer = answers.get(key);
-    if (answer === undefined || answer.until <= now) {
-      answer = { until: now + rememberedMs, isAllowed: ask(user, template) };
-      // The oldest goes first: a Map keeps the order in which keys came.
-      answers.delete(key);
-      answers.set(key, answer);
-      for (const oldest of answers.keys()) {
-        if (answers.size <= mostRemembered) break;
-        answers.delete(oldest);
-      }
-      const asked = answer;
-      asked.isAllowed.catch(() => answers.get(key) === asked && answers.delete(key));
-    }
     signal.throwIfAborted();
-    return answer.isAllowed;
+    const key = JSON.stringify([user.user, user.groups, template.namespace, template.name]);
+    return answers(key, () => ask(user, template));
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Clock, KubeClient } from "@klutch/kube";
 import { clusterRoleBindings, type KubeObject, recordsAt, roleBindings } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
+import { createRemembered } from "./remembered.ts";
 
 /** Time for which the names that were read count. A login is rare, and reading all role bindings is not cheap. */
 const rememberedMs = 60_000;
@@ -16,7 +17,7 @@ export function createKnownGroups(parts: {
   readonly signal: AbortSignal;
 }): (groups: readonly string[]) => Promise<readonly string[]> {
   const { client, clock, signal } = parts;
-  let read: { readonly until: number; readonly names: Promise<ReadonlySet<string>> } | undefined;
+  const remembered = createRemembered<ReadonlySet<string>>({ clock, forMs: rememberedMs, most: 1 });
   const readNames = async (): Promise<ReadonlySet<string>> => {
     const names = new Set<string>();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -36,13 +37,7 @@ export function createKnownGroups(parts: {
     return names;
   };
   return async (groups) => {
-    const now = clock.monotonic();
-    if (read === undefined || read.until <= now) {
-      const names = readNames();
-      read = { until: now + rememberedMs, names };
-      names.catch(() => (read = undefined));
-    }
-    const names = await read.names;
+    const names = await remembered("all", readNames);
     return groups.filter((group) => names.has(group));
   };
 }

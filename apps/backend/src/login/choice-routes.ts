@@ -3,6 +3,7 @@ import { crdNameOf, type LoginWish, readWish } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import { UserError } from "../errors.ts";
+import { choosableBy } from "./choosable.ts";
 import { chosenApis, type Form, textsAt } from "./chosen-apis.ts";
 import type { Session } from "./login-flow.ts";
 import { choicePage, longestSearch } from "./pages/choice-page.ts";
@@ -26,7 +27,7 @@ export function isChoosing(session: Session): session is ChoosingSession {
 
 /** Returns the page as it is first shown: the APIs that the plugin asked for are selected. */
 export async function firstChoice(options: ChoiceOptions, session: ChoosingSession): Promise<Markup> {
-  const { offers, unavailable } = await offeredTo(options, session);
+  const { offers, unavailable } = await choosableBy(session, options.offers);
   const selection = selectionOf(wishOf(session), offers, unavailable);
   return choicePage({ prettyName: options.prettyName, session, offers, unavailable, ...selection });
 }
@@ -38,7 +39,7 @@ export async function searchedChoice(
   form: Form,
   notes: readonly string[] = [],
 ): Promise<Markup> {
-  const { offers, unavailable } = await offeredTo(options, session);
+  const { offers, unavailable } = await choosableBy(session, options.offers);
   const services = new Set(textsAt(form, "service"));
   const whole = servicesOf(offers).filter(({ id }) => services.has(id));
   const chosen = new Set([...textsAt(form, "api"), ...whole.flatMap(({ apis }) => apis.map(crdNameOf))]);
@@ -64,18 +65,6 @@ export async function submittedChoice(
     const notes = [`${problem.message} ${problem.advice}`];
     return { page: await searchedChoice(options, session, { ...form, q: "" }, notes), problem };
   }
-}
-
-async function offeredTo(
-  { offers }: ChoiceOptions,
-  session: Session,
-): Promise<{
-  readonly offers: Awaited<ReturnType<AllowedOffers["visible"]>>;
-  readonly unavailable: Awaited<ReturnType<AllowedOffers["unavailable"]>>;
-}> {
-  const [visible, unavailable] = await Promise.all([offers.visible(session), offers.unavailable(session)]);
-  const missing = new Set(unavailable.map(crdNameOf));
-  return { offers: visible.filter((offer) => !missing.has(crdNameOf(offer))), unavailable };
 }
 
 /** The session was sealed here with a wish that had been read. */

@@ -3,7 +3,8 @@ import { crdNameOf, type LoginWish } from "@klutch/api";
 import type { AllowedOffers, Api } from "../authorization/allowed-offers.ts";
 import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
-import { selectionOf } from "./wish-selection.ts";
+import { choosableBy } from "./choosable.ts";
+import { noPage, selectionOf } from "./wish-selection.ts";
 
 /** Returns them. Rejects with `UserError` 403 that names everything that is missing, also if the rest could be bound. */
 export async function apisOfWish(
@@ -11,14 +12,12 @@ export async function apisOfWish(
   person: Person,
   wish: LoginWish,
 ): Promise<readonly Api[]> {
-  const [visible, unavailable] = await Promise.all([offers.visible(person), offers.unavailable(person)]);
-  const missing = new Set(unavailable.map(crdNameOf));
-  const available = visible.filter((offer) => !missing.has(crdNameOf(offer)));
-  const { chosen, notes } = selectionOf(wish, available, unavailable);
+  const { offers: available, unavailable } = await choosableBy(person, offers);
+  const { chosen, notes } = selectionOf(wish, available, unavailable, noPage);
   if (notes.length > 0)
     throw new UserError(
       403,
-      notes.map(withoutHint).join(" "),
+      notes.join(" "),
       "Start again with other values of --service or --api, or ask the platform operator for the right to bind them.",
     );
   if (chosen.size === 0)
@@ -30,9 +29,4 @@ export async function apisOfWish(
   return available
     .filter((offer) => chosen.has(crdNameOf(offer)))
     .map(({ resource, group }) => ({ resource, group }));
-}
-
-/** Cuts the sentence that tells a person at the page where to go on. */
-function withoutHint(note: string): string {
-  return note.replace(/ Select (?:one|them) below\.$/, "");
 }

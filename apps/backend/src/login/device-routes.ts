@@ -1,10 +1,10 @@
 /** `POST /device` and `POST /device/poll`: a plugin on a machine without a browser. Neither codes nor handles are logged. */
-import { decodeDeviceLoginRequest, decodeDevicePollRequest, WireError } from "@klutch/api";
+import { decodeDeviceLoginRequest, decodeDevicePollRequest } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import { UserError } from "../errors.ts";
 import { createDeviceLogins, type DeviceLoginParts } from "./device-login.ts";
-import { type Gate, heldOff, jsonAnswer } from "./open-routes.ts";
+import { type Gate, heldOff, jsonAnswer, requestOf } from "./open-routes.ts";
 
 const again = "Start again with kubectl bind --device.";
 
@@ -19,7 +19,7 @@ export function addDeviceRoutes(
     const held = heldOff(gate, context);
     if (held !== undefined) return held;
     try {
-      const request = await requestOf(context, decodeDeviceLoginRequest);
+      const request = await requestOf(context, decodeDeviceLoginRequest, again);
       const started = await logins.start(request);
       logger.info("a login on another device has begun", { clusterId: request.clusterId });
       return numberedAnswer(context, 200, { ...started });
@@ -32,7 +32,7 @@ export function addDeviceRoutes(
     if (held !== undefined) return held;
     try {
       const answer = await logins.poll(
-        await requestOf(context, decodeDevicePollRequest),
+        await requestOf(context, decodeDevicePollRequest, again),
         gate.addressOf(context),
       );
       if (answer.kind === "pending")
@@ -49,16 +49,6 @@ export function addDeviceRoutes(
       return refusal(context, logger, error);
     }
   });
-}
-
-async function requestOf<T>(context: Context, decode: (value: unknown) => T): Promise<T> {
-  try {
-    return decode(await context.req.json());
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new UserError(400, "The body is not JSON.", again);
-    if (error instanceof WireError) throw new UserError(400, `${error.message}.`, again);
-    throw error;
-  }
 }
 
 function numberedAnswer(

@@ -2,18 +2,13 @@
  * `POST /bind-noninteractive`: a program with an access token binds APIs in one request, without a browser. The same request may come several times
  * at once, and always leads to the same tenant. Callers retry 429 and 5xx and give up on all else, so the statuses are chosen by that.
  */
-import {
-  type BindingResponse,
-  decodeNoninteractiveBind,
-  type NoninteractiveBind,
-  WireError,
-} from "@klutch/api";
+import { type BindingResponse, decodeNoninteractiveBind } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import { UserError } from "../errors.ts";
 import type { Respond } from "../provisioning/bind.ts";
 import type { ClientPerson } from "./access-token.ts";
-import { type Gate, heldOff, jsonAnswer } from "./open-routes.ts";
+import { type Gate, heldOff, jsonAnswer, requestOf } from "./open-routes.ts";
 
 /** The CLI of a9s appends the name to the URL that people know, whatever its path is. */
 const paths = ["/bind-noninteractive", "/exports/bind-noninteractive", "/export/bind-noninteractive"];
@@ -39,7 +34,11 @@ export function addNoninteractiveRoute(
     try {
       const person = await programOf(parts.program, context);
       ({ client } = person);
-      const { clusterId, clusterName = clusterId, apis } = await requestOf(context);
+      const {
+        clusterId,
+        clusterName = clusterId,
+        apis,
+      } = await requestOf(context, decodeNoninteractiveBind, shape);
       const address = gate.addressOf(context);
       const session = { ...person, clusterId, clusterName, sessionId: "ci", way: "ci", address } as const;
       const response = await respond(session, apis);
@@ -72,16 +71,6 @@ async function programOf(
   const person = await program(token);
   if (person === undefined) throw closed;
   return person;
-}
-
-async function requestOf(context: Context): Promise<NoninteractiveBind> {
-  try {
-    return decodeNoninteractiveBind(await context.req.json());
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new UserError(400, "The body is not JSON.", shape);
-    if (error instanceof WireError) throw new UserError(400, `${error.message}.`, shape);
-    throw error;
-  }
 }
 
 /** Answers 200, the only status that callers take for success. */

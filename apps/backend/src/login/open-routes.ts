@@ -2,6 +2,7 @@
 import { WireError } from "@klutch/api";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { UserError } from "../errors.ts";
 import type { Admission } from "./admission.ts";
 import type { ClientAddress } from "./client-address.ts";
 
@@ -36,6 +37,21 @@ export function tooLarge(context: Context): Response {
 
 /** Limit of a request's body, in bytes. */
 export const largestBody: number = 64 * 1024;
+
+/** Reads the body with `decode`. Throws `UserError` 400 that names the fault, with this advice. */
+export async function requestOf<T>(
+  context: Context,
+  decode: (value: unknown) => T,
+  advice: string,
+): Promise<T> {
+  try {
+    return decode(await context.req.json());
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new UserError(400, "The body is not JSON.", advice);
+    if (error instanceof WireError) throw new UserError(400, `${error.message}.`, advice);
+    throw error;
+  }
+}
 
 /** Reads the body with `decode`; undefined if it is malformed. */
 export async function bodyOf<T>(context: Context, decode: (value: unknown) => T): Promise<T | undefined> {

@@ -13,30 +13,38 @@ export interface WishSelection {
   readonly notes: readonly string[];
 }
 
+/** Tells where to go on, as a sentence after a space: whether one of the named or several are to be selected. */
+export type Hint = (what: "one" | "them") => string;
+
+const atPage: Hint = (what) => ` Select ${what} below.`;
+/** For a login without a page, where nothing can be selected. */
+export const noPage: Hint = () => "";
+
 /** Returns what the wish selects. */
 export function selectionOf(
   wish: LoginWish,
   offers: readonly OfferedApi[],
   unavailable: readonly UnavailableApi[] = [],
+  hint: Hint = atPage,
 ): WishSelection {
   switch (wish.kind) {
     case "none":
       return { chosen: new Set(), notes: [] };
     case "all":
-      return limited(offers.map(crdNameOf), "APIs are offered");
+      return limited(offers.map(crdNameOf), "APIs are offered", hint);
     case "service":
-      return ofService(wish.service, offers);
+      return ofService(wish.service, offers, hint);
     case "apis": {
-      const found = wish.names.map((name) => ofName(name, offers, unavailable));
+      const found = wish.names.map((name) => ofName(name, offers, unavailable, hint));
       const names = found.filter(({ api }) => api !== undefined).map(({ api = "" }) => api);
       return { chosen: new Set(names), notes: found.flatMap(({ note }) => note ?? []) };
     }
   }
 }
 
-function limited(names: readonly string[], what: string): WishSelection {
+function limited(names: readonly string[], what: string, hint: Hint): WishSelection {
   if (names.length <= mostApisOfLogin) return { chosen: new Set(names), notes: [] };
-  const note = `${names.length} ${what}, and one login binds at most ${mostApisOfLogin}. Select them below.`;
+  const note = `${names.length} ${what}, and one login binds at most ${mostApisOfLogin}.${hint("them")}`;
   return { chosen: new Set(), notes: [note] };
 }
 
@@ -44,13 +52,14 @@ function ofName(
   name: string,
   offers: readonly OfferedApi[],
   unavailable: readonly UnavailableApi[],
+  hint: Hint,
 ): { readonly api?: string; readonly note?: string } {
   const meant = offers.filter((offer) => crdNameOf(offer) === name || offer.resource === name);
   const [only] = meant.map(crdNameOf);
   if (only !== undefined && meant.length === 1) return { api: only };
   if (only !== undefined)
     return {
-      note: `${name} is offered in several API groups: ${some(meant.map(crdNameOf))}. Select one below.`,
+      note: `${name} is offered in several API groups: ${some(meant.map(crdNameOf))}.${hint("one")}`,
     };
   const missing = unavailable.find((one) => crdNameOf(one) === name || one.resource === name);
   if (missing !== undefined)
@@ -58,14 +67,15 @@ function ofName(
   return { note: `${name} is not among the APIs that you may bind.${nearest(nearApis(name, offers))}` };
 }
 
-function ofService(name: string, offers: readonly OfferedApi[]): WishSelection {
+function ofService(name: string, offers: readonly OfferedApi[], hint: Hint): WishSelection {
   const services = servicesOf(offers);
   const meant = services.filter(({ id, type }) => id === name || type === name);
   const [only] = meant;
-  if (only !== undefined && meant.length === 1) return limited(only.apis.map(crdNameOf), "APIs belong to it");
+  if (only !== undefined && meant.length === 1)
+    return limited(only.apis.map(crdNameOf), "APIs belong to it", hint);
   const note =
     meant.length > 1
-      ? `Service ${name} is offered in several API groups: ${some(meant.map(({ id }) => id))}. Select one below.`
+      ? `Service ${name} is offered in several API groups: ${some(meant.map(({ id }) => id))}.${hint("one")}`
       : `Service ${plainText(name, 80)} is not among those that you may bind.${nearest(nearServices(name, services))}`;
   return { chosen: new Set(), notes: [note] };
 }
