@@ -1,4 +1,5 @@
 /** Finds the names that a person may have meant. */
+import { changesBetween } from "@klutch/kube-core";
 
 /** Names that are worth showing. */
 const most = 3;
@@ -17,19 +18,5 @@ export function nearestNames(word: string, names: Iterable<string>): readonly st
 
 function distanceOf(word: string, name: string): number {
   if (word === name) return 0;
-  return word.length >= 3 && (name.includes(word) || word.includes(name)) ? 1 : letters(word, name);
-}
-
-/** Counts the letters to insert, remove or replace (Levenshtein). */
-function letters(from: string, to: string): number {
-  let before = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row++) {
-    const next = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (before[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      next.push(Math.min((before[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1, replaced));
-    }
-    before = next;
-  }
-  return before[to.length] ?? 0;
+  return word.length >= 3 && (name.includes(word) || word.includes(name)) ? 1 : changesBetween(word, name);
 }

@@ -38,7 +38,7 @@ export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
 export { secretText } from "./secret-text.ts";
-export { similarName } from "./similar-name.ts";
+export { changesBetween, similarName } from "./similar-name.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { harmlessText, plainText, printable, printableLines } from "./text.ts";
 export { microTime, wholeSeconds } from "./time.ts";

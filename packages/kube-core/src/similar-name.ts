@@ -10,7 +10,7 @@ export function similarName(name: string, among: readonly string[]): string | un
 }
 
 /** Counts the characters to insert, remove or replace: the Levenshtein distance. */
-function changesBetween(from: string, to: string): number {
+export function changesBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, character] of from.split("").entries()) {
     const next = [index + 1];

@@ -1,5 +1,6 @@
 /** Reads a program's flags and environment by its table. All faults are found at once, each in one sentence that begins with the flag. */
 import { parseArgs } from "node:util";
+import { changesBetween } from "@klutch/kube-core";
 import { type Flag, FlagFault, type FlagTable, type ValuesOf } from "./flag.ts";
 
 /** Arguments and environment that a process was started with. */
@@ -118,24 +119,10 @@ function collect(flags: FlagTable, args: readonly string[]): Collected {
 /** The flag that was probably meant. */
 function suggestion(name: string, known: readonly string[]): string {
   const [best] = known
-    .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
+    .map((candidate) => ({ candidate, distance: changesBetween(name, candidate) }))
     .filter(({ distance }) => distance <= Math.min(2, name.length / 3))
     .toSorted((left, right) => left.distance - right.distance);
   return best === undefined ? "--help lists those that are" : `--${best.candidate} is`;
-}
-
-/** Levenshtein's: how many letters differ, are missing or too many. */
-function distanceOf(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [index, letter] of left.split("").entries()) {
-    const next = [index + 1];
-    for (const [column, other] of right.split("").entries()) {
-      const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }
 
 /** Each entry was read by the flag of its name. */
