@@ -5,6 +5,7 @@ export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianPrograms, type NodePrograms, resolveDebian, resolveNodePrograms } from "./debian.ts";
 export { EngineError } from "./environment.ts";
+export { dexConfig, dexIssuer, dexPassword, type DexSettings, startDex } from "./dex.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { digestOfFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";

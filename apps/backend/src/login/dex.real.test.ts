@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { reservePorts } from "@klutch/engines";
+import { dexPassword, reservePorts } from "@klutch/engines";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { addressOf, dexPassword, prepareDex } from "../testing/dex.ts";
+import { addressOf, prepareDex } from "../testing/dex.ts";
 import { oidcClient, startLoginFixture } from "../testing/login-fixture.ts";
 
 const stack = new AsyncDisposableStack();

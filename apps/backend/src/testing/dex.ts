@@ -1,14 +1,11 @@
 /** A real Dex with people that log in by a password; its keys and records are in memory. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
-import { formatYaml } from "@klutch/kube";
+import { dexIssuer, dexPassword, type RunningProcess, startDex } from "@klutch/engines";
 import { type Landed, TestBrowser } from "./browser.ts";
 import type { OidcClient } from "./identity-provider.ts";
 
-/** Password of all people. */
-export const dexPassword = "password";
 /** People of Dex, by the name before the address. */
 export const dexPeople = ["developer", "mallory"] as const;
 
@@ -33,45 +30,14 @@ export async function prepareDex(
 ): Promise<Dex> {
   const folder = await mkdtemp(join(tmpdir(), "klutch-dex-"));
   stack.defer(() => rm(folder, { recursive: true }));
-  const issuer = `http://127.0.0.1:${port}/dex`;
-  const config = join(folder, "config.yaml");
-  await writeFile(
-    config,
-    formatYaml({
-      issuer,
-      storage: { type: "memory" },
-      web: { http: `127.0.0.1:${port}` },
-      oauth2: { skipApprovalScreen: true },
-      enablePasswordDB: true,
-      staticClients: [
-        {
-          id: client.id,
-          name: "Klutch",
-          secret: client.secret,
-          redirectURIs: [client.callbackUrl],
-        },
-        { id: dexDeviceClient, name: "Klutch on another device", public: true },
-      ],
-      staticPasswords: dexPeople.map((username) => ({
-        email: addressOf(username),
-        hash: "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W",
-        username,
-        userID: `the-id-of-${username}`,
-      })),
-    }),
-  );
-  const command = await resolveEngine("dex");
-  const start = async (): Promise<RunningProcess> =>
-    stack.use(
-      await startProcess({
-        name: "dex",
-        command,
-        args: ["serve", config],
-        logFile: join(folder, "dex.log"),
-        ready: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok,
-      }),
-    );
-  return { issuer, start };
+  const people = dexPeople.map((username) => ({
+    email: addressOf(username),
+    username,
+    userID: `the-id-of-${username}`,
+  }));
+  const settings = { client, deviceClient: dexDeviceClient, people };
+  const start = async (): Promise<RunningProcess> => stack.use(await startDex(port, folder, settings));
+  return { issuer: dexIssuer(port), start };
 }
 
 /** The verified address of a person. */

@@ -1,7 +1,5 @@
 /** `kubectl bind --device` from its command line to a bound API: a real Dex, the real backend and two API servers. */
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import {
   type APIServiceBinding,
@@ -13,7 +11,7 @@ import {
   consumerNamespace,
   identityAnnotation,
 } from "@klutch/api";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { dexIssuer, reservePorts, startDex } from "@klutch/engines";
 import {
   clusterRoles,
   customResourceDefinitions,
@@ -23,7 +21,7 @@ import {
   secretText,
   secrets,
 } from "@klutch/kube-core";
-import { formatYaml, parseForeignKubeconfig } from "@klutch/kube";
+import { parseForeignKubeconfig } from "@klutch/kube";
 import {
   anyObject,
   crdObject,
@@ -61,7 +59,21 @@ await write("config", consumer.kubeconfig);
 
 const address = "developer@example.com";
 const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
-const issuer = await startDex();
+const [port = 0] = stack.use(await reservePorts(1)).ports;
+const issuer = dexIssuer(port);
+const oidc = {
+  id: "klutch",
+  secret: "a-client-secret-of-the-tests",
+  callbackUrl: `${service.url}/callback`,
+};
+const developer = { email: address, username: "developer", userID: "the-id-of-developer" };
+stack.use(
+  await startDex(port, provider.dataDir, {
+    client: oidc,
+    deviceClient: "klutch-device",
+    people: [developer],
+  }),
+);
 const backend = stack.use(
   await startBackendProcess(provider, {
     servesLogin: false,
@@ -69,57 +81,15 @@ const backend = stack.use(
       "--lease-namespace=default",
       `--external-address=${new URL(provider.config.server).origin}`,
       `--oidc-issuer-url=${issuer}`,
-      "--oidc-issuer-client-id=klutch",
-      "--oidc-issuer-client-secret=a-client-secret-of-the-tests",
+      `--oidc-issuer-client-id=${oidc.id}`,
+      `--oidc-issuer-client-secret=${oidc.secret}`,
       "--oidc-device-client-id=klutch-device",
-      `--oidc-callback-url=${service.url}/callback`,
+      `--oidc-callback-url=${oidc.callbackUrl}`,
       `--cookie-signing-key=${Buffer.alloc(32, 9).toString("base64")}`,
     ],
   }),
 );
 service.route(backend.url);
-
-async function startDex(): Promise<string> {
-  const [port = 0] = stack.use(await reservePorts(1)).ports;
-  const url = `http://127.0.0.1:${port}/dex`;
-  const folder = path("dex");
-  await mkdir(folder);
-  const config = {
-    issuer: url,
-    storage: { type: "memory" },
-    web: { http: `127.0.0.1:${port}` },
-    oauth2: { skipApprovalScreen: true },
-    enablePasswordDB: true,
-    staticClients: [
-      {
-        id: "klutch",
-        name: "Klutch",
-        secret: "a-client-secret-of-the-tests",
-        redirectURIs: [`${service.url}/callback`],
-      },
-      { id: "klutch-device", name: "Klutch on another device", public: true },
-    ],
-    staticPasswords: [
-      {
-        email: address,
-        hash: "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W",
-        username: "developer",
-        userID: "the-id-of-developer",
-      },
-    ],
-  };
-  await writeFile(join(folder, "config.yaml"), formatYaml(config));
-  stack.use(
-    await startProcess({
-      name: "dex",
-      command: await resolveEngine("dex"),
-      args: ["serve", join(folder, "config.yaml")],
-      logFile: join(folder, "dex.log"),
-      ready: async () => (await fetch(`${url}/.well-known/openid-configuration`)).ok,
-    }),
-  );
-  return url;
-}
 
 function bind(...more: readonly string[]): Started {
   const args = [`${service.url}/export`, "--device", "--skip-konnector", "--accept-permissions", ...more];

@@ -1,8 +1,5 @@
 /** The shipped backend as a process, with a real Dex, at a control plane that offers data services by the shipped templates. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { apiServiceExportTemplates, binderName, binderRules } from "@klutch/api";
-import { formatYaml } from "@klutch/kube";
 import {
   clusterRoles,
   customResourceDefinitions,
@@ -10,7 +7,7 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { dexIssuer, dexPassword, reservePorts, startDex } from "@klutch/engines";
 import {
   anyObject,
   crdObject,
@@ -23,10 +20,11 @@ import {
 } from "@klutch/kube-testing";
 import { exportTemplatesOf, legacy } from "@klutch/services";
 
-/** The person whom Dex knows; the hash is that of `password`. */
+/** The person whom Dex knows. */
 const person = {
   email: "ann@example.com",
-  hash: "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W",
+  username: "ann",
+  userID: "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10",
 };
 
 /** A backend with its login. */
@@ -46,11 +44,13 @@ export async function startRealBackend(
   await offer(provider, kinds);
   const service = stack.use(await TcpProxy.start("http://127.0.0.1:1"));
   const callbackUrl = `${service.url}/callback`;
-  const issuer = await startDex(stack, provider.dataDir, callbackUrl);
+  const [port = 0] = stack.use(await reservePorts(1)).ports;
+  const client = { id: "klutch", secret: "a-client-secret-of-the-tests", callbackUrl };
+  stack.use(await startDex(port, provider.dataDir, { client, people: [person] }));
   const flags = [
-    `--oidc-issuer-url=${issuer}`,
-    "--oidc-issuer-client-id=klutch",
-    "--oidc-issuer-client-secret=a-client-secret-of-the-tests",
+    `--oidc-issuer-url=${dexIssuer(port)}`,
+    `--oidc-issuer-client-id=${client.id}`,
+    `--oidc-issuer-client-secret=${client.secret}`,
     `--oidc-callback-url=${callbackUrl}`,
     `--cookie-signing-key=${Buffer.alloc(32, 7).toString("base64")}`,
     "--lease-namespace=default",
@@ -80,33 +80,6 @@ async function offer({ client }: TestCluster, kinds: readonly string[]): Promise
   }
 }
 
-async function startDex(stack: AsyncDisposableStack, folder: string, callbackUrl: string): Promise<string> {
-  const [port = 0] = stack.use(await reservePorts(1)).ports;
-  const issuer = `http://127.0.0.1:${port}/dex`;
-  const config = join(folder, "dex.yaml");
-  const text = formatYaml({
-    issuer,
-    storage: { type: "memory" },
-    web: { http: `127.0.0.1:${port}` },
-    oauth2: { skipApprovalScreen: true },
-    enablePasswordDB: true,
-    staticClients: [
-      { id: "klutch", name: "Klutch", secret: "a-client-secret-of-the-tests", redirectURIs: [callbackUrl] },
-    ],
-    staticPasswords: [{ ...person, username: "ann", userID: "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10" }],
-  });
-  await writeFile(config, text);
-  const dex = await startProcess({
-    name: "dex",
-    command: await resolveEngine("dex"),
-    args: ["serve", config],
-    logFile: join(folder, "dex.log"),
-    ready: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok,
-  });
-  stack.use(dex);
-  return issuer;
-}
-
 /** A page with its form, as the person sees it before pressing Bind. */
 export interface BindPage {
   readonly html: string;
@@ -130,7 +103,7 @@ export function personAt(
       const action = /<form[^>]* action="([^"]*)"/.exec(form.html)?.[1]?.replaceAll("&amp;", "&") ?? "";
       const { html, url: at } = await follow(jar, new URL(action, form.url).href, [
         ["login", login],
-        ["password", "password"],
+        ["password", dexPassword],
       ]);
       const boxes = [...html.matchAll(/name="api" value="([^"]*)" checked/g)];
       const page = { html, selected: boxes.map(([, name = ""]) => name) };

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { KeyPair } from "@klutch/certificates";
-import { resolveEngine } from "@klutch/engines";
+import { dexConfig, dexIssuer, dexPassword, resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import { deployments } from "@klutch/kube-core";
 import { namespaceObject, secretObject } from "@klutch/kube-testing";
@@ -12,37 +12,30 @@ import { applyAll, shippedManifests, waitForConditions } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 
 /** The sandbox's only user. The password guards nothing but this machine's loopback. */
-export const sandboxUser = { email: "developer@example.com", password: "password" } as const;
-/** bcrypt of the password above. */
-const passwordHash = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W";
+export const sandboxUser: { readonly email: string; readonly password: string } = {
+  email: "developer@example.com",
+  password: dexPassword,
+};
 const userID = "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10";
 
 /** Client id of the backend. */
 export const oidcClientId = "klutch-backend";
 
 /** Returns Dex's configuration, with the sandbox's user and the backend as its client. `web`: its listen options, in Dex' own words. */
-function dexConfig(issuer: string, web: object, clientSecret: string, backendUrl: string): string {
-  return formatYaml({
-    issuer,
-    storage: { type: "memory" },
-    web,
-    oauth2: { skipApprovalScreen: true },
-    enablePasswordDB: true,
-    staticClients: [
-      { id: oidcClientId, name: "Klutch", secret: clientSecret, redirectURIs: [`${backendUrl}/callback`] },
-    ],
-    staticPasswords: [{ email: sandboxUser.email, hash: passwordHash, username: "developer", userID }],
-  });
+function configText(issuer: string, web: object, secret: string, backendUrl: string): string {
+  const client = { id: oidcClientId, secret, callbackUrl: `${backendUrl}/callback` };
+  const people = [{ email: sandboxUser.email, username: "developer", userID }];
+  return formatYaml(dexConfig(issuer, web, { client, people }));
 }
 
 /** Starts Dex, and returns its issuer. */
 export async function startDex(context: SandboxBase): Promise<string> {
   const { ports, secrets, folder } = context.state;
   const file = join(folder, "dex", "config.yaml");
-  const issuer = `http://127.0.0.1:${ports.dex}/dex`;
+  const issuer = dexIssuer(ports.dex);
   const backendUrl = `http://127.0.0.1:${ports.backend}`;
   const web = { http: `127.0.0.1:${ports.dex}` };
-  const config = dexConfig(issuer, web, secrets.oidcClientSecret, backendUrl);
+  const config = configText(issuer, web, secrets.oidcClientSecret, backendUrl);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, config, { mode: 0o600 });
   await keepProcess(context, {
@@ -67,7 +60,7 @@ export async function startDexPod(
   const issuer = `https://${node.address}:${port}/dex`;
   const web = { https: `0.0.0.0:${port}`, tlsCert: "/etc/dex/tls.crt", tlsKey: "/etc/dex/tls.key" };
   const files = {
-    "config.yaml": dexConfig(issuer, web, clientSecret, backendUrl),
+    "config.yaml": configText(issuer, web, clientSecret, backendUrl),
     "tls.crt": certificate.certificate,
     "tls.key": certificate.key.reveal(),
   };
