@@ -1,7 +1,6 @@
 /** A backend that needs no login: it sends the browser straight back with a prepared answer. */
-import { once } from "node:events";
-import { createServer } from "node:http";
 import { type BindingResponse, encodeBindingResponse } from "@klutch/api";
+import { providerDescription, serveLoopback } from "./loopback.ts";
 
 /** A running fake backend. */
 export interface FakeBackend extends AsyncDisposable {
@@ -22,10 +21,9 @@ export async function startBackend(
 ): Promise<FakeBackend> {
   const clusterIds: string[] = [];
   const clusterNames: (string | null)[] = [];
-  let base = "";
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? "/", base);
-    if (pathname === "/export") response.end(JSON.stringify({ ...descriptionOf(base), ...more }));
+  const server = await serveLoopback((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", server.url);
+    if (pathname === "/export") response.end(JSON.stringify(providerDescription(server.url, more)));
     else if (pathname !== "/authorize") response.writeHead(404).end();
     else {
       clusterIds.push(searchParams.get("c") ?? "");
@@ -42,31 +40,10 @@ export async function startBackend(
       response.writeHead(302, { location }).end();
     }
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  base = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
   return {
-    url: `${base}/export`,
+    url: `${server.url}/export`,
     clusterIds,
     clusterNames,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-}
-
-function descriptionOf(base: string): object {
-  return {
-    kind: "BindingProvider",
-    apiVersion: "v1alpha1",
-    providerPrettyName: "Example",
-    version: "v1.6.0",
-    authenticationMethods: [
-      { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${base}/authorize` } },
-    ],
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

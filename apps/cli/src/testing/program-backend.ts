@@ -1,8 +1,7 @@
 /** A backend that binds programs: it answers `POST /bind-noninteractive` as a test says, and remembers what came. */
-import { once } from "node:events";
-import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import type { BindingResponse } from "@klutch/api";
+import { providerDescription, serveLoopback } from "./loopback.ts";
 
 /** Status and body of one answer; a redirect has a location as its body. */
 export type ProgramAnswer = readonly [status: number, body: unknown];
@@ -22,11 +21,12 @@ export interface ProgramBackend extends AsyncDisposable {
 /** Starts it on loopback. Each POST takes the next of the answers; the last one stays. */
 export async function startProgramBackend(answers: readonly ProgramAnswer[]): Promise<ProgramBackend> {
   const asked: { path: string; authorization: string | undefined; body: unknown }[] = [];
-  let base = "";
-  const server = createServer((request, response) => {
+  const server = await serveLoopback((request, response) => {
     void (async () => {
       const path = request.url ?? "";
-      if (request.method !== "POST") return response.end(JSON.stringify(descriptionOf(base)));
+      const confirmUrl = `${server.url}/confirm`;
+      if (request.method !== "POST")
+        return response.end(JSON.stringify(providerDescription(server.url, { confirmUrl })));
       const body: unknown = JSON.parse(await text(request));
       asked.push({ path, authorization: request.headers.authorization, body });
       const [status, answer] = answers[Math.min(asked.length, answers.length) - 1] ?? [500, ""];
@@ -36,19 +36,10 @@ export async function startProgramBackend(answers: readonly ProgramAnswer[]): Pr
       return response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  base = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
   return {
-    url: `${base}/export`,
+    url: `${server.url}/export`,
     asked,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -62,16 +53,4 @@ export function boundAnswer(kubeconfig: string, requests: BindingResponse["reque
     requests,
   };
   return [200, response];
-}
-
-function descriptionOf(base: string): object {
-  const oauth2CodeGrant = { authenticatedURL: `${base}/authorize` };
-  return {
-    kind: "BindingProvider",
-    apiVersion: "v1alpha1",
-    providerPrettyName: "Example",
-    version: "v1.6.0",
-    authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant }],
-    confirmUrl: `${base}/confirm`,
-  };
 }
