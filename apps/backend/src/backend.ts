@@ -1,6 +1,5 @@
 /** Wires the whole backend: caches, controllers, login, pages. */
 import {
-  appClusterBindingAnnotation,
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   clusterIdentityNamespace,
@@ -24,7 +23,7 @@ import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
 import { createCaches, informersOf } from "./caches.ts";
 import { createControllers } from "./controllers.ts";
-import { byNamespace, type Caches, type ControllerContext } from "./controller-context.ts";
+import { byNamespace, type Caches, type ControllerContext, isOperators } from "./controller-context.ts";
 import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
@@ -135,8 +134,7 @@ export function createBackend(options: BackendOptions): Backend {
 function isGrantedIn({ grants, namespaces: namespaceCache }: Caches, mayBind: MayBind): IsGranted {
   return createIsGranted({
     recordsIn: (namespace) => grants.byIndex(byNamespace, namespace),
-    isOperators: (namespace) =>
-      namespaceCache.get(namespace)?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined,
+    isOperators: (namespace) => isOperators(namespaceCache.get(namespace)),
     mayBind,
   });
 }

@@ -1,13 +1,14 @@
 /** Context of every controller. */
-import type {
-  APIServiceExport,
-  APIServiceExportRequest,
-  APIServiceNamespace,
-  ClusterBinding,
-  ClusterScopedIsolation,
-  Grant,
-  InformerScope,
-  Tenant,
+import {
+  appClusterBindingAnnotation,
+  type APIServiceExport,
+  type APIServiceExportRequest,
+  type APIServiceNamespace,
+  type ClusterBinding,
+  type ClusterScopedIsolation,
+  type Grant,
+  type InformerScope,
+  type Tenant,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
@@ -65,4 +66,9 @@ export function namespaceOf({
   readonly metadata: { readonly namespace?: string | undefined };
 }): readonly string[] {
   return metadata.namespace === undefined ? [] : [metadata.namespace];
+}
+
+/** Returns true for the namespace of an AppClusterBinding: an operator made it, and it has no people. */
+export function isOperators(place: KubeObject | undefined): boolean {
+  return place?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined;
 }

@@ -41,6 +41,15 @@ export function clusterIdOf(namespaceUid: string): string {
   return base62Hash(namespaceUid).slice(0, 6);
 }
 
+/**
+ * Splits the value of the identity annotation, `<subject>#<cluster id>`. A cluster id has no `#`, a subject may have several. Without any, there is
+ * no subject.
+ */
+export function splitIdentity(identity: string): { readonly subject: string; readonly clusterId: string } {
+  const end = identity.lastIndexOf("#");
+  return { subject: identity.slice(0, Math.max(0, end)), clusterId: identity.slice(end + 1) };
+}
+
 /** Name of the role and role binding of one bound API in the app cluster. */
 export function bindingRoleName(bindingName: string): string {
   return `klutch-bind-konnector:${bindingName}`;

@@ -1,6 +1,5 @@
 /** Records what an app cluster got by a request: APIs, and the permission claims that its side accepted. */
 import {
-  appClusterBindingAnnotation,
   type APIServiceExportRequest,
   crdNameOf,
   type Grant,
@@ -10,7 +9,7 @@ import {
 import { findCondition, jsonEqual, keyOf, type NewCondition } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { grantsFor } from "../authorization/grants.ts";
-import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { byNamespace, type ControllerContext, isOperators } from "../controller-context.ts";
 
 /** Reasons that refuse access. Others say that something is missing, and are no decision about it. */
 const refusals: readonly string[] = ["NotAllowed", "Revoked", "TooManyRequests"];
@@ -35,12 +34,10 @@ export function recordAnswer(
   const before = findCondition(status?.conditions, answer.type);
   if (before?.status === answer.status && before.reason === (answer.reason ?? "")) return;
   const tenant = metadata.namespace ?? "";
-  const isOperators =
-    caches.namespaces.get(tenant)?.metadata.annotations?.[appClusterBindingAnnotation] !== undefined;
   const subject = {
     tenant,
     apis: spec.resources,
-    way: isOperators ? "operator" : "controller",
+    way: isOperators(caches.namespaces.get(tenant)) ? "operator" : "controller",
   } as const;
   if (answer.status === "True") {
     audit.record({ ...subject, decision: "export", allowed: true, outcome: "Exported" });

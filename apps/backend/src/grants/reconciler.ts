@@ -9,7 +9,6 @@
  * | none, and none for others | none | and the account is deleted, with its tokens |
  */
 import {
-  appClusterBindingAnnotation,
   type APIServiceExport,
   apiServiceExports,
   binderName,
@@ -21,7 +20,7 @@ import {
 import { type KubeObject, namespaces, refOf, serviceAccounts, wholeSeconds } from "@klutch/kube-core";
 import { isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
-import type { ControllerContext } from "../controller-context.ts";
+import { type ControllerContext, isOperators } from "../controller-context.ts";
 import { grantsFor } from "../authorization/grants.ts";
 import { isRevokedExport, markRevoked } from "../authorization/revoked-exports.ts";
 
@@ -96,8 +95,7 @@ async function revoke(
   const exported = await client.find<APIServiceExport>(apiServiceExports, ref, options);
   if (exported !== undefined && !isRevokedExport(exported))
     await markRevoked(client, exported, wholeSeconds(clock.now()), options);
-  const isOperators = own.metadata.annotations?.[appClusterBindingAnnotation] !== undefined;
-  if (isOperators || records.some((record) => !isGoing(record))) return "ApiRevoked";
+  if (isOperators(own) || records.some((record) => !isGoing(record))) return "ApiRevoked";
   const all = await Array.fromAsync(
     client.listAll<APIServiceExport>(apiServiceExports, { namespace, ...options }),
   );

@@ -6,6 +6,7 @@ import {
   isPublicKey,
   issuerAnnotation,
   membersAnnotation,
+  splitIdentity,
 } from "@klutch/api";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
 import type { Identity } from "../identity.ts";
@@ -65,8 +66,7 @@ export function isMember(tenant: Tenant, { issuer, subject, client }: Identity):
 export function identitiesOf(tenant: Tenant): readonly string[] {
   const identity = tenant.metadata.annotations?.[identityAnnotation];
   if (identity === undefined) return [];
-  // A cluster id has no `#`, a subject may have several.
-  const clusterId = identity.slice(identity.lastIndexOf("#") + 1);
+  const { clusterId } = splitIdentity(identity);
   return [...new Set([identity, ...membersOf(tenant).map(({ subject }) => `${subject}#${clusterId}`)])];
 }
 

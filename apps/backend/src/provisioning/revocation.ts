@@ -3,7 +3,7 @@
  * shuts out the konnector's key decides. It also keeps the tenant's people from founding or joining another tenant: a cluster id is chosen by
  * the person who logs in, so that a new one would otherwise undo the revocation.
  */
-import { identityAnnotation, isPublicKey, renewalKeyAnnotation } from "@klutch/api";
+import { identityAnnotation, isPublicKey, renewalKeyAnnotation, splitIdentity } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
 import type { Identity } from "../identity.ts";
@@ -19,8 +19,7 @@ export function isRevoked({ metadata }: Tenant): boolean {
 
 /** Returns true if the person founded or joined the tenant, from whichever app cluster. */
 export function isPersonOf(tenant: Tenant, person: Identity): boolean {
-  const identity = tenant.metadata.annotations?.[identityAnnotation] ?? "";
-  const clusterId = identity.slice(identity.lastIndexOf("#") + 1);
+  const { clusterId } = splitIdentity(tenant.metadata.annotations?.[identityAnnotation] ?? "");
   return isFounder(tenant, `${person.subject}#${clusterId}`, person) || isMember(tenant, person);
 }
 

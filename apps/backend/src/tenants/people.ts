@@ -9,6 +9,7 @@ import {
   identityAnnotation,
   issuerAnnotation,
   mostMembersShown,
+  splitIdentity,
   type TenantMember,
   type TenantSpec,
 } from "@klutch/api";
@@ -39,14 +40,8 @@ function founderOf({ metadata }: KubeObject): readonly TenantMember[] {
   const identity = annotations[identityAnnotation];
   if (identity === undefined) return [];
   const issuer = annotations[issuerAnnotation];
-  const { subject } = partsOf(identity);
+  const { subject } = splitIdentity(identity);
   return [{ ...(issuer === undefined ? {} : { issuer }), subject, since: creationTimestamp }];
-}
-
-/** Splits `<subject>#<cluster id>`. A cluster id has no `#`, a subject may have several. */
-function partsOf(identity: string): { readonly subject: string; readonly clusterId: string } {
-  const end = identity.lastIndexOf("#");
-  return { subject: identity.slice(0, Math.max(0, end)), clusterId: identity.slice(end + 1) };
 }
 
 /** The existing backend records no issuer: then the subject decides. */
@@ -61,7 +56,7 @@ function lastGrantOf({ issuer, subject }: TenantMember, grants: readonly Grant[]
 export function firstSpecOf(namespace: KubeObject, binding: ClusterBinding): TenantSpec {
   const { annotations = {} } = namespace.metadata;
   const identity = annotations[identityAnnotation];
-  const { subject, clusterId } = partsOf(identity ?? "");
+  const { subject, clusterId } = splitIdentity(identity ?? "");
   const names = binding.metadata.annotations ?? {};
   const name =
     displayName(names[clusterNameAnnotation]) ??

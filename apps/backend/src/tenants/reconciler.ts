@@ -1,6 +1,5 @@
 /** Makes the Tenant of each app cluster, says in its status who uses it, and keeps its limits. */
 import {
-  appClusterBindingAnnotation,
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
@@ -16,7 +15,7 @@ import { type KubeObject, keyOfRef, plainText, refOf } from "@klutch/kube-core";
 import { ApiError, isAlreadyExists, isForbidden, isNotFound } from "@klutch/kube";
 import type { Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { byNamespace, type ControllerContext, isOperators } from "../controller-context.ts";
 import { conditionsOfTenant, conditionsWithoutCluster } from "./conditions.ts";
 import type { LimitPlan } from "./limit-plan.ts";
 import { limitsOf, planOf, removeQuota, writeQuota } from "./limits.ts";
@@ -57,9 +56,7 @@ async function createTenant(
   { signal, logger }: ReconcileContext,
 ): Promise<ReconcileResult | undefined> {
   const namespace = place.metadata.name ?? "";
-  const isNamed =
-    binding.metadata.annotations?.[loginWayAnnotation] !== undefined ||
-    place.metadata.annotations?.[appClusterBindingAnnotation] !== undefined;
+  const isNamed = binding.metadata.annotations?.[loginWayAnnotation] !== undefined || isOperators(place);
   const ageMs = clock.now() - Date.parse(binding.metadata.creationTimestamp ?? "");
   if (!isNamed && ageMs >= 0 && ageMs < namesMs) return { requeueAfterMs: namesMs - ageMs };
   const tenant: Tenant = {

@@ -5,6 +5,7 @@ import {
   type ClusterProof,
   crdNameOf,
   displayName,
+  type LoginWish,
   printable,
 } from "@klutch/api";
 import { bindApis } from "./apis.ts";
@@ -12,15 +13,15 @@ import { clusterSigner, proveCluster } from "./cluster-proof.ts";
 import { confirmedLogin } from "./confirm.ts";
 import { requireBindable } from "../app-cluster/bindable.ts";
 import { rememberLoginWay } from "../app-cluster/login-way.ts";
-import { connectConsumer, connectProvider } from "../clusters.ts";
+import { connectConsumer, connectProvider, type Consumer } from "../clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
-import { deviceLogin, requireDevice } from "./device.ts";
+import { deviceLogin, type DeviceProvider, requireDevice } from "./device.ts";
 import type { CliContext } from "../context.ts";
 import { plannedBase, secretAfterLogin } from "./dry-run.ts";
 import { login } from "./login.ts";
 import type { BindOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
-import { fetchProvider } from "./provider.ts";
+import { fetchProvider, type ProviderDescription } from "./provider.ts";
 import { refuseControlPlane } from "./refuse-control-plane.ts";
 import { checkRequests, requireAll } from "./requested.ts";
 import { showBindings } from "./show-bindings.ts";
@@ -57,33 +58,15 @@ export async function bind(context: CliContext, url: string, options: BindOption
   }
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
   const who = printable(provider.prettyName || url);
-  const { timeoutMs, browser, requestTimeoutMs, loginAs } = options;
-  const { severalApis = false } = provider;
+  const { requestTimeoutMs } = options;
+  const { confirmUrl, severalApis = false } = provider;
   const wish = severalApis ? options.wish : undefined;
   if (!severalApis && options.wish.kind !== "none")
     terminal.say(
       `${who} binds one API of a login, because its backend is of an earlier release. Choose one on the page; run the command again for each other one.`,
     );
-  const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
-  const { confirmUrl } = provider;
-  let response: BindingResponse;
-  if (tokenFile !== undefined) {
-    const apis = options.wish.kind === "apis" ? options.wish.names : [];
-    response = await bindWithToken(context, provider, { tokenFile, clusterId, clusterName, apis });
-  } else if (device !== undefined) {
-    const signer = await clusterSigner(consumer, context.signal);
-    response = await deviceLogin(context, device, { ...plugin, wish: options.wish, signer, loginAs });
-  } else if (confirmUrl === undefined) {
-    terminal.say(
-      `${who} cannot confirm logins, because its backend is of an earlier release. A person who sees the address below can log in at it in your place, so do not show it, and the credential passes through your browser.`,
-    );
-    const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
-      proveCluster(context, consumer, provider, { sessionId, clusterId });
-    response = await login(context, provider, { ...plugin, prove });
-  } else {
-    const signer = await clusterSigner(consumer, context.signal);
-    response = await confirmedLogin(context, { ...provider, confirmUrl }, { ...plugin, signer, loginAs });
-  }
+  const names = { clusterId, clusterName, who };
+  const response = await answerOf(context, provider, consumer, { ...names, device, wish, options });
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
   const backendOrigin = new URL(provider.url).origin;
@@ -93,6 +76,49 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const loginWay = confirmUrl === undefined ? "redirect" : "confirmed";
   await rememberLoginWay(context, consumer, bindings, tokenFile === undefined ? loginWay : "ci");
   await showBindings(context, consumer, bindings, options);
-  const names = response.requests.flatMap(({ spec }) => spec.resources.map(crdNameOf));
-  requireAll(options.wish, names, { url, who, severalApis });
+  const bound = response.requests.flatMap(({ spec }) => spec.resources.map(crdNameOf));
+  requireAll(options.wish, bound, { url, who, severalApis });
+}
+
+/** A bind at a provider that was checked. */
+interface Login {
+  /** The provider, if the person logs in on another device. */
+  readonly device: DeviceProvider | undefined;
+  readonly clusterId: string;
+  readonly clusterName: string | undefined;
+  /** Undefined for a provider that binds one API of a login. */
+  readonly wish: LoginWish | undefined;
+  /** The provider as messages name it. */
+  readonly who: string;
+  readonly options: BindOptions;
+}
+
+/** Returns the provider's answer to an access token, or to a login in the way that the person wants and the provider takes. */
+async function answerOf(
+  context: CliContext,
+  provider: ProviderDescription,
+  consumer: Consumer,
+  { device, clusterId, clusterName, wish, who, options }: Login,
+): Promise<BindingResponse> {
+  const { timeoutMs, browser, loginAs, tokenFile } = options;
+  const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
+  const { confirmUrl } = provider;
+  if (tokenFile !== undefined) {
+    const apis = options.wish.kind === "apis" ? options.wish.names : [];
+    return bindWithToken(context, provider, { tokenFile, clusterId, clusterName, apis });
+  }
+  if (device !== undefined) {
+    const signer = await clusterSigner(consumer, context.signal);
+    return deviceLogin(context, device, { ...plugin, wish: options.wish, signer, loginAs });
+  }
+  if (confirmUrl !== undefined) {
+    const signer = await clusterSigner(consumer, context.signal);
+    return confirmedLogin(context, { ...provider, confirmUrl }, { ...plugin, signer, loginAs });
+  }
+  context.terminal.say(
+    `${who} cannot confirm logins, because its backend is of an earlier release. A person who sees the address below can log in at it in your place, so do not show it, and the credential passes through your browser.`,
+  );
+  const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
+    proveCluster(context, consumer, provider, { sessionId, clusterId });
+  return login(context, provider, { ...plugin, prove });
 }

@@ -21,7 +21,7 @@ import { CliError, nothingChanged } from "../errors.ts";
 import { postJson } from "../http.ts";
 import { type AnswerReader, startCallbackServer } from "./callback-server.ts";
 import type { ClusterSigner } from "./cluster-proof.ts";
-import { answerFromBrowser, type LoginOptions, loginUrlOf, newSessionId, unusable } from "./login.ts";
+import { answerFromBrowser, type LoginOptions, loginUrlOf, newSessionId, refused, usable } from "./login.ts";
 import { ask } from "../app-cluster/permission-claims.ts";
 import type { ProviderDescription } from "./provider.ts";
 
@@ -161,29 +161,23 @@ async function sendConfirmation(
   { confirmUrl }: ConfirmingProvider,
   confirmation: object,
 ): Promise<string> {
-  const { status, body } = await postJson(context, confirmUrl, confirmation);
-  const { answer, error, advice } = isRecord(body) ? body : {};
-  if (status === 200 && typeof answer === "string") return answer;
-  const said = [error, advice].filter((one) => typeof one === "string").join(" ");
-  throw new CliError(
-    "Login",
-    `The provider did not accept the confirmation (HTTP ${status}${said === "" ? "" : `: ${printable(said)}`}). ${nothingChanged}`,
-  );
+  const given = await postJson(context, confirmUrl, confirmation);
+  const answer = isRecord(given.body) ? given.body["answer"] : undefined;
+  if (given.status === 200 && typeof answer === "string") return answer;
+  throw refused("did not accept the confirmation", given);
 }
 
 /** Opens the answer. Rejects with `CliError` if it is not for this login and this person. */
-async function checkedResponse(
+function checkedResponse(
   key: AnswerKey,
   sealed: string,
   login: { readonly sessionId: string; readonly id: string },
 ): Promise<BindingResponse> {
-  try {
+  return usable(async () => {
     const response = await openBinding(key, sealed);
     const { sid, id } = response.authentication.oauth2CodeGrant;
     if (sid !== login.sessionId) throw new WireError("sid", "is that of another login");
     if (id !== login.id) throw new WireError("id", "is that of another person");
     return response;
-  } catch (error) {
-    throw error instanceof WireError ? unusable(error) : error;
-  }
+  });
 }

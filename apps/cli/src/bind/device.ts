@@ -26,7 +26,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { type JsonAnswer, postJson } from "../http.ts";
 import { type ConfirmingProvider, type ConfirmOptions, finishLogin } from "./confirm.ts";
-import { newSessionId, unusable } from "./login.ts";
+import { newSessionId, refused, usable } from "./login.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 /** A provider with logins on another device. */
@@ -82,7 +82,7 @@ async function start(
   const name = clusterName === undefined ? {} : { clusterName };
   const answer = await postJson(context, deviceUrl, { ...request, ...name, wish: wishText(wish) });
   if (answer.status !== 200) throw refused("gave no code for a login on another device", answer);
-  return read(() => decodeDeviceLoginStart(answer.body));
+  return usable(() => decodeDeviceLoginStart(answer.body));
 }
 
 function showCode(context: CliContext, provider: DeviceProvider, code: DeviceLoginStart): void {
@@ -160,7 +160,7 @@ async function poll(
     return { kind: "away", problem: error.message };
   }
   const { status, body } = answer;
-  if (status === 200 || status === 202) return read(() => decodeDevicePoll(status, body));
+  if (status === 200 || status === 202) return usable(() => decodeDevicePoll(status, body));
   // A page in the place of JSON is of a proxy, or of a replica of an earlier release.
   if (status === 429 || status === 503 || !isRecord(body))
     return { kind: "away", problem: `${url} answered HTTP ${status}.` };
@@ -168,27 +168,10 @@ async function poll(
 }
 
 /** Opens the offer. Throws `CliError` if it is not for this run. */
-async function openedOffer(key: AnswerKey, sealed: string, sessionId: string): Promise<LoginOffer> {
-  try {
+function openedOffer(key: AnswerKey, sealed: string, sessionId: string): Promise<LoginOffer> {
+  return usable(async () => {
     const offer = await openOffer(key, sealed);
     if (offer.sessionId !== sessionId) throw new WireError("offer.sessionId", "is that of another login");
     return offer;
-  } catch (error) {
-    throw error instanceof WireError ? unusable(error) : error;
-  }
-}
-
-function read<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    throw error instanceof WireError ? unusable(error) : error;
-  }
-}
-
-function refused(what: string, { status, body }: JsonAnswer): CliError {
-  const { error, advice } = isRecord(body) ? body : {};
-  const said = [error, advice].filter((one) => typeof one === "string").join(" ");
-  const why = said === "" ? "" : `: ${printable(said)}`;
-  return new CliError("Login", `The provider ${what} (HTTP ${status}${why}). ${nothingChanged}`);
+  });
 }

@@ -13,8 +13,10 @@ import {
   WireError,
   wishText,
 } from "@klutch/api";
+import { isRecord } from "@klutch/kube-core";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import type { JsonAnswer } from "../http.ts";
 import { type AnswerReader, type CallbackServer, startCallbackServer } from "./callback-server.ts";
 import type { ProviderDescription } from "./provider.ts";
 
@@ -158,6 +160,23 @@ export function responseReader(sessionId: string): AnswerReader<BindingResponse>
 /** Words an answer that is not what it should be. */
 export function unusable(cause: WireError): CliError {
   return new CliError("Login", `The provider's answer cannot be used: ${cause.message}.`, { cause });
+}
+
+/** Reads an answer. Rejects with `CliError` if it is not what it should be. */
+export async function usable<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw error instanceof WireError ? unusable(error) : error;
+  }
+}
+
+/** Words a refusal with the provider's own words. `what` says what it did not do, after "The provider". */
+export function refused(what: string, { status, body }: JsonAnswer): CliError {
+  const { error, advice } = isRecord(body) ? body : {};
+  const said = [error, advice].filter((one) => typeof one === "string").join(" ");
+  const why = said === "" ? "" : `: ${printable(said)}`;
+  return new CliError("Login", `The provider ${what} (HTTP ${status}${why}). ${nothingChanged}`);
 }
 
 /** Names of the APIs in an answer: `databases.example.org, backups.example.org`. */

@@ -3,13 +3,13 @@
  * client of the token (docs/operating.md, Bind from CI). The token goes to the typed address only.
  */
 import { readFile } from "node:fs/promises";
-import { type BindingResponse, crdNameOf, printable, readBindingResponse, WireError } from "@klutch/api";
+import { type BindingResponse, crdNameOf, printable, readBindingResponse, resourceNamed } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { type JsonAnswer, postJson } from "../http.ts";
-import { unusable } from "./login.ts";
+import { usable } from "./login.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 /** A wish that the provider is sent. */
@@ -34,15 +34,12 @@ export async function bindWithToken(
 ): Promise<BindingResponse> {
   const token = await readToken(context, wish.tokenFile);
   const url = new URL("bind-noninteractive", provider.url).href;
-  const apis = wish.apis.map((name) => {
-    const dot = name.indexOf(".");
-    return { group: name.slice(dot + 1), resource: name.slice(0, dot) };
-  });
+  const apis = wish.apis.map(resourceNamed);
   const body = { clusterID: wish.clusterId, clusterName: wish.clusterName, apis };
   const stop = context.terminal.waiting(`Binding ${wish.apis.join(", ")}`);
   try {
     const answer = await postPatiently(context, url, body, token);
-    return checkedAnswer(answer, provider, wish.apis);
+    return await checkedAnswer(answer, provider, wish.apis);
   } finally {
     stop();
   }
@@ -84,11 +81,11 @@ async function postPatiently(
   }
 }
 
-function checkedAnswer(
+async function checkedAnswer(
   { status, body }: JsonAnswer,
   { prettyName, url }: ProviderDescription,
   wanted: readonly string[],
-): BindingResponse {
+): Promise<BindingResponse> {
   const who = printable(prettyName || url);
   if (status !== 200) {
     const said = textAt(body, "error");
@@ -96,12 +93,7 @@ function checkedAnswer(
     const words = [said ?? `${who} takes no binds with a token: it answered HTTP ${status}.`, advice ?? ""];
     throw new CliError("Login", `${printable(words.join(" ").trim())} ${nothingChanged}`);
   }
-  let response: BindingResponse;
-  try {
-    response = readBindingResponse(body);
-  } catch (cause) {
-    throw cause instanceof WireError ? unusable(cause) : cause;
-  }
+  const response = await usable(() => readBindingResponse(body));
   const named = response.requests.flatMap(({ spec }) => spec.resources.map((one) => crdNameOf(one)));
   if (named.toSorted().join() === wanted.toSorted().join()) return response;
   throw new CliError(

@@ -4,6 +4,7 @@ import {
   identityAnnotation,
   issuerAnnotation,
   membersAnnotation,
+  splitIdentity,
 } from "@klutch/api";
 import { isRecord, type KubeObject, textAt } from "@klutch/kube-core";
 import { parseJson } from "@klutch/kube";
@@ -25,22 +26,12 @@ export function isTenant({ metadata: { annotations = {} } }: Tenant): boolean {
   );
 }
 
-/** Splits `<subject>#<cluster id>`: a cluster id has no `#`, a subject may have several. */
-export function identityOf({ metadata: { annotations = {} } }: Tenant): {
-  readonly subject: string;
-  readonly clusterId: string;
-} {
-  const identity = annotations[identityAnnotation] ?? "";
-  const split = identity.lastIndexOf("#");
-  return { subject: identity.slice(0, Math.max(0, split)), clusterId: identity.slice(split + 1) };
-}
-
 /** Returns the founder, then the members. A founder who was removed has no subject, and is left out. */
 export function peopleIn(tenant: Tenant): readonly TenantPerson[] {
   const { annotations = {} } = tenant.metadata;
   const founder = {
     issuer: annotations[issuerAnnotation],
-    subject: identityOf(tenant).subject,
+    subject: splitIdentity(annotations[identityAnnotation] ?? "").subject,
     since: undefined,
   };
   return [founder, ...membersIn(annotations[membersAnnotation])].filter(({ subject }) => subject !== "");
@@ -69,7 +60,7 @@ export function withoutPerson(
   isMeant: (person: TenantPerson) => boolean,
 ): Readonly<Record<string, string>> | undefined {
   const { annotations = {} } = tenant.metadata;
-  const { subject, clusterId } = identityOf(tenant);
+  const { subject, clusterId } = splitIdentity(annotations[identityAnnotation] ?? "");
   const members = membersIn(annotations[membersAnnotation]);
   const kept = members.filter((member) => !isMeant(member));
   const isFounder =
