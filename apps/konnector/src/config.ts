@@ -20,7 +20,6 @@ import {
 } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { Timing } from "./clusters.ts";
-import type { OwnBind } from "./controllers/own-bind/control-plane.ts";
 
 /** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
 export interface ControlPlaneMode {
@@ -30,6 +29,16 @@ export interface ControlPlaneMode {
   readonly secretKey: string;
   /** Namespace of the bindings, and the cluster namespace. */
   readonly rootNamespace: string;
+}
+
+/** Names the backend at which this konnector binds by itself. */
+export interface OwnBind {
+  /** URL of the backend's route; it ends in `/bind-app-cluster` and is the audience of the token. */
+  readonly url: string;
+  /** Name of the AppCluster in the control plane. */
+  readonly appCluster: string;
+  /** File of a projected service account token, which the kubelet renews. */
+  readonly tokenFile: string;
 }
 
 /** Configuration of a konnector process. */

@@ -68,5 +68,6 @@ function boundCondition(
     namespace === undefined
       ? `The konnector of the app cluster has not called yet. Its chart needs provider.appCluster: ${name}, provider.url and bindings`
       : "The konnector of the app cluster has called, and has no API yet: its APIServiceBindings say why";
-  return falseCondition("Bound", namespace === undefined ? "NotSeen" : "NoAPI", "Info", waits);
+  const reason = namespace === undefined ? "NotSeen" : "NoAPI";
+  return falseCondition("Bound", reason, "Info", waits);
 }

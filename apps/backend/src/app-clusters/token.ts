@@ -4,7 +4,7 @@
  * backend sends requests.
  */
 import { type AppCluster, displayName, konnectorSubject } from "@klutch/api";
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK, type JWTPayload, jwtVerify } from "jose";
 import { isRecord } from "@klutch/kube-core";
 import { appClusterUserOf } from "../authorization/user-claims.ts";
 import type { Person } from "../identity.ts";
@@ -31,19 +31,21 @@ const mostKeys = 32;
 /** Clocks of two clusters differ. */
 const clockTolerance = 30;
 
-/** Returns the public keys of the text. Throws an `Error` whose message says what is wrong with it. */
+/** Returns the public keys of the text. Throws an `Error` that names the field and the rule. */
 export function keysOf(jwks: string): JSONWebKeySet {
   const set = parsed(jwks);
   const keys: unknown = isRecord(set) ? set["keys"] : undefined;
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > mostKeys)
     throw new Error(`spec.identity.jwks must be {"keys": […]} with 1 to ${mostKeys} keys`);
-  for (const [index, key] of keys.entries()) {
-    const at = `spec.identity.jwks, keys[${index}]`;
-    if (!isRecord(key)) throw new Error(`${at} must be an object`);
-    if (key["kty"] !== "RSA" && key["kty"] !== "EC") throw new Error(`${at} must have the kty RSA or EC`);
-    if (key["d"] !== undefined) throw new Error(`${at} is a private key; give the public one`);
-  }
-  return { keys };
+  return { keys: keys.map((key: unknown, index) => publicKey(key, `spec.identity.jwks, keys[${index}]`)) };
+}
+
+function publicKey(key: unknown, at: string): JWK {
+  if (!isRecord(key)) throw new Error(`${at} must be an object`);
+  const { kty } = key;
+  if (kty !== "RSA" && kty !== "EC") throw new Error(`${at} must have the kty RSA or EC`);
+  if (key["d"] !== undefined) throw new Error(`${at} is a private key; give the public one`);
+  return { ...key, kty };
 }
 
 function parsed(text: string): unknown {

@@ -88,7 +88,7 @@ async function knownBy(
   }
 }
 
-/** What jose says of a signature does not help the person who pasted other keys. */
+/** Says of a signature that does not fit which field to look at. */
 function wordsOf(error: Error): string {
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
     return "no key of spec.identity.jwks has signed it";

@@ -34,7 +34,7 @@ import {
 } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Logger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
-import type { OwnBind } from "../controllers/own-bind/control-plane.ts";
+import type { OwnBind } from "../config.ts";
 import { runAgent } from "../agent.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 

@@ -156,7 +156,7 @@ async function post(
     body: JSON.stringify(body),
   });
   const text = await answer.text();
-  assert.ok(!text.includes(token), "the token came back");
+  assert.ok(token === "" || !text.includes(token), "the token came back");
   return { status: answer.status, text };
 }
 const wish = (...resources: readonly string[]): object => ({
@@ -215,7 +215,7 @@ test("with the AppCluster first, a binding that comes later is bound at once; on
   await untilSynced(gadgets, "later");
 });
 
-test("a Secret that is lost comes back, and what is bound needs no backend", async () => {
+test("a Secret that is lost comes back, and a bound API needs no backend", async () => {
   const ref = { namespace: consumerNamespace, name: ownBindSecret };
   await consumer.client.delete(secrets, ref);
   {

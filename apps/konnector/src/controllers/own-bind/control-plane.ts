@@ -22,25 +22,18 @@ import {
   parseForeignKubeconfig,
 } from "@klutch/kube";
 import { type DynamicObject, textAt } from "@klutch/kube-core";
+import type { OwnBind } from "../../config.ts";
 import { postJson } from "../../provider-connection/post-json.ts";
 
-/** Where this konnector binds by itself. */
-export interface OwnBind {
-  /** URL of the backend's route; it ends in `/bind-app-cluster` and is the audience of the token. */
-  readonly url: string;
-  /** Name of the AppCluster in the control plane. */
-  readonly appCluster: string;
-  /** File of a projected service account token, which the kubelet renews. */
-  readonly tokenFile: string;
-}
+/** Reason of the condition `Requested`. */
+type OwnBindReason = "BindRefused" | "BackendUnreachable" | "AnswerNotUsable" | "TokenNotReadable";
 
 /** An API was not bound. The message says why, and may quote the backend. */
 export class OwnBindError extends Error {
   readonly code = "OwnBind";
-  /** Reason of the condition. */
-  readonly reason: "BindRefused" | "BackendUnreachable" | "AnswerNotUsable" | "TokenNotReadable";
+  readonly reason: OwnBindReason;
 
-  constructor(reason: OwnBindError["reason"], message: string, options?: { readonly cause?: unknown }) {
+  constructor(reason: OwnBindReason, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.name = "OwnBindError";
     this.reason = reason;
@@ -108,7 +101,7 @@ function usable({ kubeconfig: encoded, requests }: BindingResponse, api: string)
 /** Result of a look at the control plane. */
 export interface Exported {
   readonly isExported: boolean;
-  /** What is waited for. */
+  /** Names the thing that has to happen first. */
   readonly waitsFor?: string | undefined;
 }
 

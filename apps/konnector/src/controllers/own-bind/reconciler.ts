@@ -6,12 +6,13 @@ import { consumerNamespace, kubeconfigKey, ownBindSecret, type PermissionClaim }
 import { type ClusterConfig, isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, falseCondition, isTrue, refOf, secrets, trueCondition } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
+import type { OwnBind } from "../../config.ts";
 import type { ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
-import { askBackend, type BackendAnswer, ensureExport, type OwnBind, OwnBindError } from "./control-plane.ts";
+import { askBackend, type BackendAnswer, ensureExport, OwnBindError } from "./control-plane.ts";
 
 /** Options of `OwnBindReconciler`. */
 export interface OwnBindOptions {
@@ -73,7 +74,7 @@ export class OwnBindReconciler implements Startable {
     }
   }
 
-  /** Returns what is waited for; undefined when the API is exported and the Secret is there. */
+  /** Returns the thing that has to happen first; undefined when the API is exported and the Secret is there. */
   async #bind(
     api: string,
     accepted: readonly PermissionClaim[],
@@ -113,7 +114,6 @@ export class OwnBindReconciler implements Startable {
 }
 
 function acceptedOf(object: DynamicObject): readonly PermissionClaim[] {
-  return (asBinding(object).spec.permissionClaims ?? [])
-    .filter(({ state }) => state === "Accepted")
-    .map(({ state: _, ...claim }) => claim);
+  const claims = asBinding(object).spec.permissionClaims ?? [];
+  return claims.flatMap(({ state, ...claim }) => (state === "Accepted" ? [claim] : []));
 }

@@ -10,7 +10,7 @@ import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kub
 import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
-import type { OwnBind } from "../own-bind/control-plane.ts";
+import type { OwnBind } from "../../config.ts";
 import { OwnBindReconciler } from "../own-bind/reconciler.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
