@@ -258,8 +258,8 @@ test("a token of another cluster, account, audience or lifetime, a changed one a
   assert.equal((await post("", wish("widgets"))).status, 401);
   for (const [body, words] of [
     [{ ...wish("widgets"), clusterID: "staging" }, /no AppCluster staging/],
-    [{ ...wish("widgets"), clusterID: " " }, /clusterID is blank/],
-    [wish(), /apis has 0 entries/],
+    [{ ...wish("widgets"), clusterID: " " }, /clusterID: is blank/],
+    [wish(), /apis: has 0 entries/],
   ] as const)
     assert.match((await post(good, body)).text, words);
   assert.equal((await provider.client.list(namespaces)).items.length, before);
