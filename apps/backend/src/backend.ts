@@ -28,6 +28,7 @@ import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
 import { createClientAddress } from "./login/client-address.ts";
+import { addAppClusterRoute } from "./login/app-cluster-route.ts";
 import { addConfirmRoute } from "./login/confirm-route.ts";
 import { addDeviceRoutes } from "./login/device-routes.ts";
 import { addNoninteractiveRoute } from "./login/noninteractive-route.ts";
@@ -223,6 +224,11 @@ function createWeb(
   const device = { identityProvider, offers, confirmation, admit, knownGroups, handles, clock, audit };
   const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
   const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
+  const appClusters = {
+    client,
+    audience: besideCallback(config, "bind-app-cluster"),
+    respond: counted(createRespond(binding), count.labels({ way: "token" })),
+  };
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const app = createApp({
     prettyName,
@@ -249,6 +255,7 @@ function createWeb(
       addConfirmRoute(routes, { confirmation, gate, logger });
       addDeviceRoutes(routes, { ...device, gate, logger });
       addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
+      addAppClusterRoute(routes, { ...appClusters, gate, logger, audit, signal });
     },
   });
   return { app, identityProvider };

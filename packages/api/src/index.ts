@@ -64,6 +64,13 @@ export type {
   SecretReference,
 } from "./kinds/managed-common.ts";
 export * from "./kinds/managed-service-binding.ts";
+export {
+  type AppCluster,
+  type AppClusterIdentity,
+  type AppClusterSpec,
+  type AppClusterStatus,
+  konnectorSubject,
+} from "./kinds/app-cluster.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
 export {

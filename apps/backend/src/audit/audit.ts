@@ -10,7 +10,15 @@ import { auditDecisions } from "../metrics.ts";
 export type Decision = "bind" | "addMember" | "renew" | "export" | "acceptClaims" | "revoke";
 
 /** Ways in which a decision was asked for. */
-export type Way = "confirmed" | "device" | "redirect" | "ci" | "renewal" | "controller" | "operator";
+export type Way =
+  | "confirmed"
+  | "device"
+  | "redirect"
+  | "ci"
+  | "token"
+  | "renewal"
+  | "controller"
+  | "operator";
 
 /** An API by its group and resource. */
 interface Api {

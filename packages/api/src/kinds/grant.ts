@@ -88,7 +88,7 @@ const spec: Schema<GrantSpec> = object(
   {
     way: string({
       description:
-        "Way in which the person got the credentials: `confirmed`, `device`, `redirect` or `ci`, as in docs/reference/audit.md.",
+        "Way in which the person got the credentials: `confirmed`, `device`, `redirect`, `ci` or `token`, as in docs/reference/audit.md.",
     }),
     address: string({ description: "Address of the client when the API was bound." }),
     clusterName: string({ description: "Name of the app cluster for people when the API was bound." }),
