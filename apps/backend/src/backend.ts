@@ -41,6 +41,7 @@ import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -224,6 +225,22 @@ function createWeb(
   const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
   const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
+  const clusterKeyOf = createClusterKeyOf({ sealer, url });
+  const sessions = createSessionWeb({
+    config,
+    client,
+    identityProvider,
+    offers,
+    respond: counted(createRespond(binding), count.labels({ way: "session" })),
+    clusterKeyOf,
+    knownGroups,
+    url: besideCallback(config, "session"),
+    secure,
+    gate,
+    audit,
+    logger,
+    clock,
+  });
   const app = createApp({
     prettyName,
     login,
@@ -243,12 +260,14 @@ function createWeb(
     authorizeUrl: config.oidc.authorizeUrl,
     callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
-    clusterKeyOf: createClusterKeyOf({ sealer, url }),
+    clusterKeyOf,
+    sessions,
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
       addDeviceRoutes(routes, { ...device, gate, logger });
-      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
+      addNoninteractiveRoute(routes, { program, respond: respondToProgram, withSession: sessions?.bind, gate, logger });
+      sessions?.addRoutes(routes);
     },
   });
   return { app, identityProvider };

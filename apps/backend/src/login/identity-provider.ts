@@ -89,6 +89,7 @@ export class IdentityProvider {
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
   #offersDevice = false;
+  #endSessionUrl: string | undefined;
 
   constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
@@ -104,6 +105,14 @@ export class IdentityProvider {
   /** True if this backend has a client for logins on another device, and the metadata, as far as they are known, have that flow. */
   get offersDevice(): boolean {
     return this.#offersDevice;
+  }
+
+  /**
+   * URL at which a browser ends its login at the identity provider (OpenID Connect RP-Initiated Logout 1.0), with the client's id and no token;
+   * undefined if the metadata, as far as they are known, name none that may be used.
+   */
+  get endSessionUrl(): string | undefined {
+    return this.#endSessionUrl;
   }
 
   /**
@@ -232,6 +241,7 @@ export class IdentityProvider {
             };
       this.#problem = undefined;
       this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
+      this.#endSessionUrl = endSessionUrlOf(metadata, clientId);
       return { configuration, verifyIdToken, verifyAccessToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
@@ -249,6 +259,16 @@ export class IdentityProvider {
       { cause },
     );
   }
+}
+
+function endSessionUrlOf(
+  { end_session_endpoint: endpoint }: Readonly<Record<string, unknown>>,
+  clientId: string,
+): string | undefined {
+  if (typeof endpoint !== "string" || urlFault(endpoint) !== undefined) return undefined;
+  const url = new URL(endpoint);
+  url.searchParams.set("client_id", clientId);
+  return url.href;
 }
 
 /** Gives back the URL of the keys. Throws when one of the endpoints that a login uses is missing, or could be listened to. */

@@ -1,0 +1,380 @@
+/** Sessions whose other side lies: forged, changed, expired, of another backend, replayed after the logout, or of another person. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  decodeSessionTemplates,
+  type IssuedSession,
+  newAnswerKey,
+  newClusterKey,
+  openSession,
+  openSessionOffer,
+  publicKeyOf,
+  sessionPrefix,
+  type SessionOffer,
+  signText,
+} from "@klutch/api";
+import { type Clock, systemClock } from "@klutch/kube";
+import { createLogger, Secret } from "@klutch/telemetry";
+import { Hono } from "hono";
+import type { AuditRecord } from "../audit/audit.ts";
+import { UserError } from "../errors.ts";
+import type { Person } from "../identity.ts";
+import { createAdmission } from "../login/admission.ts";
+import { addNoninteractiveRoute } from "../login/noninteractive-route.ts";
+import type { BindSession } from "../provisioning/bind.ts";
+import { createClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import { createSealer } from "../sealed-cookie.ts";
+import { mariadb, postgresql } from "../testing/service-offers.ts";
+import { type EndedSessions, withEntry } from "./ended-sessions.ts";
+import { createSessionBind } from "./session-bind.ts";
+import { addSessionRoutes } from "./session-routes.ts";
+import { createSessions } from "./sessions.ts";
+
+const key = await newAnswerKey();
+const ann: Person = {
+  issuer: "https://idp.example.org",
+  subject: "ann",
+  user: "oidc:ann",
+  groups: ["oidc:team-a"],
+  displayName: "Ann",
+  verifiedEmail: "ann@example.org",
+};
+const mallory: Person = { ...ann, subject: "mallory", user: "oidc:mallory", displayName: undefined };
+
+/** One backend in a time that the test turns; `ended` plays the control plane, which all replicas share. */
+interface Stage {
+  readonly app: Hono;
+  readonly sessions: ReturnType<typeof createSessions>;
+  readonly lines: string[];
+  readonly audited: AuditRecord[];
+  readonly bound: BindSession[];
+  readonly pass: (seconds: number) => void;
+  readonly clock: Clock;
+}
+
+interface Change {
+  readonly keys?: number;
+  readonly ended?: EndedSessions;
+  /** Returns true for people who may bind. */
+  readonly mayBind?: (person: Person) => boolean;
+  readonly lifetimeSeconds?: number;
+}
+
+function endedInMemory(): EndedSessions {
+  const ended = new Set<string>();
+  return {
+    has: async ({ id }) => ended.has(id),
+    end: async ({ id }) => void ended.add(id),
+    endAll: async () => undefined,
+  };
+}
+
+function stage({ keys: byte = 7, ended = endedInMemory(), mayBind, lifetimeSeconds = 3600 }: Change = {}): Stage {
+  const keys = { signing: new Secret(Buffer.alloc(32, byte)), encryption: undefined };
+  const [lines, audited, bound]: [string[], AuditRecord[], BindSession[]] = [[], [], []];
+  const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
+  const audit = { record: (record: AuditRecord) => void audited.push(record) };
+  let passed = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed };
+  const isAllowed = (person: Person): boolean => mayBind?.(person) ?? true;
+  const offers = {
+    visible: async (person: Person) => (isAllowed(person) ? [...postgresql, mariadb] : []),
+    unavailable: async (person: Person) =>
+      isAllowed(person)
+        ? [{ group: "x.org", resource: "queues", reason: "no kind", template: { namespace: "n", name: "q" } }]
+        : [],
+  };
+  const sessions = createSessions({
+    lifetimeSeconds,
+    tickets: createSealer("session ticket", keys),
+    sealer: createSealer("bearer session", keys),
+    ended,
+    knownGroups: async () => [],
+    clock,
+    audit,
+  });
+  const renewal = createSealer("renewal", keys);
+  const app = new Hono();
+  const gate = { admit: createAdmission(systemClock), addressOf: () => "192.0.2.7" };
+  addSessionRoutes(app, {
+    sessions,
+    offers,
+    identityProvider: {
+      beginDevice: () => Promise.reject(new Error("not asked")),
+      pollDevice: () => Promise.reject(new Error("not asked")),
+    },
+    endSessionUrl: () => "https://idp.example.org/logout?client_id=klutch",
+    handles: createSealer("session device", keys),
+    clock,
+    gate,
+    logger,
+  });
+  const respond = async (session: BindSession): Promise<never> => {
+    bound.push(session);
+    return {
+      kind: "BindingResponse",
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      authentication: { oauth2CodeGrant: { sid: session.sessionId, id: "x" } },
+      kubeconfig: "a3ViZWNvbmZpZw==",
+      requests: [],
+    } as never;
+  };
+  const withSession = createSessionBind({
+    sessions,
+    offers,
+    respond,
+    clusterKeyOf: createClusterKeyOf({ sealer: renewal, url: "https://klutch.example.org/renew" }),
+    addressOf: gate.addressOf,
+    logger,
+    audit,
+  });
+  const program = async (): Promise<undefined> => {
+    throw new UserError(401, "The access token is not accepted.", "Request a new one.");
+  };
+  addNoninteractiveRoute(app, { program, respond, withSession, gate, logger });
+  return { app, sessions, lines, audited, bound, clock, pass: (seconds) => void (passed += seconds * 1000) };
+}
+
+async function offerTo(at: Stage, person: Person): Promise<SessionOffer> {
+  const login = { loginId: "login1", answerKey: key.publicKey };
+  return openSessionOffer(key, await at.sessions.offer(person, login));
+}
+
+async function issued(at: Stage, { ticket }: Pick<SessionOffer, "ticket">): Promise<IssuedSession> {
+  const { answer } = (await (await at.app.request("/session", post({ ticket }))).json()) as { answer: string };
+  return openSession(key, answer);
+}
+
+async function logIn(at: Stage, person = ann): Promise<IssuedSession> {
+  return issued(at, await offerTo(at, person));
+}
+
+function post(body: unknown, session?: string): RequestInit {
+  const headers = { "content-type": "application/json", ...bearer(session) };
+  return { method: "POST", headers, body: JSON.stringify(body) };
+}
+
+function bearer(session: string | undefined): Readonly<Record<string, string>> {
+  return session === undefined ? {} : { authorization: `Bearer ${session}` };
+}
+
+interface Said {
+  readonly status: number;
+  readonly error: string;
+}
+
+async function said(answer: Response | Promise<Response>): Promise<Said> {
+  const response = await answer;
+  const body = (await response.json()) as { readonly error?: string };
+  return { status: response.status, error: body.error ?? "" };
+}
+
+const list = (at: Stage, session: string): Promise<Said> =>
+  said(at.app.request("/api/templates", { headers: bearer(session) }));
+const apis = [{ group: "anynines.com", resource: "postgresqlinstances" }];
+const bind = (at: Stage, session: string, more: object = { apis }): Promise<Said> =>
+  said(at.app.request("/bind-noninteractive", post({ clusterID: "abc", ...more }, session)));
+
+test("a person's session lists the APIs that they may bind, with services, fields and state, and says when it ends", async () => {
+  const at = stage();
+  const { session, endsAt, id, loginId, subject } = await logIn(at);
+  assert.deepEqual([loginId, subject], ["login1", "ann"]);
+  assert.match(id, /^[\w-]{43}$/);
+  const answer = await at.app.request("/api/templates", { headers: bearer(session) });
+  assert.equal(answer.headers.get("cache-control"), "no-store");
+  const { templates, endsAt: alsoEndsAt } = decodeSessionTemplates(await answer.json());
+  assert.equal(alsoEndsAt, endsAt);
+  assert.ok(Math.abs(Date.parse(endsAt) - systemClock.now() - 3_600_000) < 60_000);
+  const found = templates.find(({ resource }) => resource === "postgresqlinstances");
+  assert.deepEqual([found?.state, found?.services], ["Available", ["postgresql"]]);
+  const queues = templates.find(({ resource }) => resource === "queues");
+  assert.deepEqual([queues?.state, queues?.reason], ["Unavailable", "no kind"]);
+});
+
+test("the stated end is true: a minute before it the session counts, and after it no more", async () => {
+  const at = stage({ lifetimeSeconds: 600 });
+  const { session, endsAt } = await logIn(at);
+  at.pass(540);
+  assert.equal((await list(at, session)).status, 200);
+  at.pass(61);
+  const over = await list(at, session);
+  assert.deepEqual([over.status, over.error], [401, `Your session ended at ${endsAt}.`]);
+  assert.equal((await bind(at, session)).status, 401);
+  assert.deepEqual(at.bound, []);
+});
+
+test("a forged, changed, foreign or empty session is refused with 401 and words, also where programs bind", async () => {
+  const at = stage();
+  const { session } = await logIn(at);
+  const foreign = await logIn(stage({ keys: 8 }));
+  const body = session.slice(sessionPrefix.length);
+  const ticketAsSession = sessionPrefix + (await offerTo(at, ann)).ticket;
+  const parts = body.split(".");
+  const changed = [...parts.slice(0, 4), parts[4]?.startsWith("A") === true ? `B${parts[4].slice(1)}` : `A${parts[4]?.slice(1)}`];
+  const lies = [
+    foreign.session,
+    sessionPrefix + changed.join("."),
+    ticketAsSession,
+    `${sessionPrefix}a.b.c.d.e`,
+    `${sessionPrefix}e30.e30.`,
+    sessionPrefix,
+    sessionPrefix + "a".repeat(9_000),
+  ];
+  for (const lie of lies) {
+    for (const answer of [await list(at, lie), await bind(at, lie)])
+      assert.deepEqual(
+        answer,
+        { status: 401, error: "The session was not issued by this backend, or it was changed." },
+        lie.slice(0, 60),
+      );
+  }
+  const bare = await list(at, body);
+  assert.equal(bare.status, 401);
+  // Without the prefix it is an access token, and none that counts.
+  assert.deepEqual(await bind(at, body), { status: 401, error: "The access token is not accepted." });
+  assert.equal((await said(at.app.request("/api/templates"))).error, "The request has no session.");
+  assert.deepEqual(at.bound, []);
+});
+
+test("after the logout no replica takes the session, and the ticket brings back nothing that counts", async () => {
+  const ended = endedInMemory();
+  const [one, other] = [stage({ ended }), stage({ ended })];
+  const offer = await offerTo(one, ann);
+  const { session, id } = await issued(one, offer);
+  assert.equal((await list(other, session)).status, 200);
+  const answer = await other.app.request("/logout", post({}, session));
+  assert.deepEqual(await answer.json(), {
+    message: "The session has ended.",
+    endSessionUrl: "https://idp.example.org/logout?client_id=klutch",
+  });
+  const again = await issued(one, offer);
+  assert.equal(again.id, id);
+  for (const replica of [one, other])
+    for (const text of [session, again.session]) {
+      assert.equal((await list(replica, text)).error, "Your session was ended by a logout.");
+      assert.equal((await bind(replica, text)).status, 401);
+    }
+  // Another session of the same person goes on.
+  assert.equal((await list(one, (await logIn(one)).session)).status, 200);
+  assert.deepEqual(
+    other.audited.map(({ decision, allowed, outcome, asker }) => [decision, allowed, outcome, asker?.user]),
+    [["logout", true, "SessionEnded", "oidc:ann"]],
+  );
+});
+
+test("while the control plane does not say which sessions ended, none counts", async () => {
+  const away = (): Promise<never> => Promise.reject(new UserError(503, "It does not say.", "Wait."));
+  const at = stage({ ended: { has: away, end: away, endAll: away } });
+  const { session } = await logIn(at);
+  for (const answer of [await list(at, session), await bind(at, session)]) assert.equal(answer.status, 503);
+  assert.deepEqual(at.bound, []);
+});
+
+test("a right that was withdrawn after the login ends what the session can do", async () => {
+  let may = true;
+  const at = stage({ mayBind: ({ subject }) => may && subject === "ann" });
+  const { session } = await logIn(at);
+  assert.equal((await list(at, session)).status, 200);
+  may = false;
+  assert.deepEqual(await list(at, session), { status: 403, error: "There is no API that you may bind here." });
+  const refused = await bind(at, session, { wish: "service=postgresql" });
+  assert.equal(refused.status, 403);
+  assert.match(refused.error, /Service postgresql is not among those that you may bind/);
+  assert.deepEqual(
+    at.audited.filter(({ decision }) => decision === "bind").map(({ allowed, asker }) => [allowed, asker?.way]),
+    [[false, "session"]],
+  );
+});
+
+test("a session binds as its person, with a way and an address, and nothing of the session gets into the record", async () => {
+  const at = stage();
+  const { session, id } = await logIn(at, mallory);
+  assert.equal((await bind(at, session, { wish: "apis=postgresqlinstances", clusterName: "prod" })).status, 200);
+  const [bound] = at.bound;
+  assert.deepEqual(
+    [bound?.subject, bound?.user, bound?.groups, bound?.way, bound?.address, bound?.sessionId, bound?.clusterName],
+    ["mallory", "oidc:mallory", ["oidc:team-a"], "session", "192.0.2.7", id, "prod"],
+  );
+  assert.deepEqual([bound?.client, bound?.clusterKey], [undefined, undefined]);
+  assert.ok(!JSON.stringify([at.lines, at.audited, at.bound]).includes(session.slice(sessionPrefix.length)));
+});
+
+test("a proof of the app cluster's key counts for the session that it names only", async () => {
+  const at = stage();
+  const [own, stolen] = [await logIn(at), await logIn(at, mallory)];
+  const pem = newClusterKey();
+  const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined });
+  const challenge = await sealer.seal({ nonce: "n1" }, 600);
+  const text = ["klutch.anynines.com/login/v1", "https://klutch.example.org/renew", own.id, "abc", challenge];
+  const publicKey = publicKeyOf(pem) ?? "";
+  const proof = { publicKey, challenge, signature: signText(pem, text.join("\n")) };
+  assert.deepEqual(await bind(at, stolen.session, { apis, proof }), {
+    status: 400,
+    error: "The proof that you hold this app cluster does not belong to this login.",
+  });
+  assert.equal((await bind(at, own.session, { apis, proof })).status, 200);
+  assert.deepEqual(
+    at.bound.map(({ clusterKey, proof: used }) => [clusterKey, used]),
+    [[publicKey, { id: "n1", confirms: false }]],
+  );
+});
+
+test("a body that is wrong is refused by field, value and rule", async () => {
+  const at = stage();
+  const { session } = await logIn(at);
+  for (const [body, words] of [
+    [{ wish: "1" }, /^wish: names no API; it must be all, service=/],
+    [{ wish: "drop table" }, /^m: is "drop table"; it must be 1, all/],
+    [{ wish: "all", clusterID: " " }, /^clusterID: is blank, but must be 1 to 64 letters/],
+    [{ apis: [] }, /^apis: has 0 entries, but must have 1 to 100/],
+    [{ apis, proof: "mine" }, /^proof: is not an object/],
+    [{ apis, proof: { publicKey: "x" } }, /^proof\.publicKey: is not an Ed25519 public key/],
+  ] as const) {
+    const { status, error } = await bind(at, session, body);
+    assert.equal(status, 400);
+    assert.match(error, words);
+  }
+});
+
+test("a ticket of another backend, a late one and a session in its place bring no session", async () => {
+  const at = stage();
+  const { ticket } = await offerTo(stage({ keys: 8 }), ann);
+  const { session } = await logIn(at);
+  for (const lie of [ticket, session, "x"]) {
+    const { status, error } = await said(at.app.request("/session", post({ ticket: lie })));
+    assert.equal(status, 400);
+    assert.match(error, /The ticket was not made at this backend/);
+  }
+  assert.match((await said(at.app.request("/session", post({})))).error, /^ticket: is missing/);
+  const late = await offerTo(at, ann);
+  at.pass(3_601);
+  assert.equal((await said(at.app.request("/session", post({ ticket: late.ticket })))).status, 401);
+});
+
+test("an offer and a session open for the key of the login only", async () => {
+  const at = stage();
+  const other = await newAnswerKey();
+  const login = { loginId: "login1", answerKey: key.publicKey };
+  const sealed = await at.sessions.offer(ann, login);
+  await assert.rejects(openSessionOffer(other, sealed), /was not sealed for this login/);
+  const { ticket } = await openSessionOffer(key, sealed);
+  const answer = await at.sessions.issue(ticket);
+  await assert.rejects(openSession(other, answer), /was not sealed for this login/);
+  await assert.rejects(openSessionOffer(key, answer), /was not sealed for this login/);
+});
+
+test("ended sessions are forgotten after their time, and one person cannot fill the list", () => {
+  const now = 1_000_000;
+  const entry = (by: string, id: string, until = now + 1_000): Parameters<typeof withEntry>[1] => ({ by, id, until });
+  const old = [entry("ann", "a", now - 1), entry("bob", "b")];
+  assert.deepEqual(withEntry(old, entry("ann", "c"), now), [entry("bob", "b"), entry("ann", "c")]);
+  assert.equal(withEntry(old, entry("bob", "b"), now), undefined, "twice is once");
+  assert.equal(withEntry(old, entry("ann", "d", now), now), undefined, "what is over needs no entry");
+  const many = ["1", "2", "3", "4", "5"].map((id) => entry("ann", id));
+  const all = withEntry([...many, entry("bob", "b")], entry("ann", "6", now + 9), now);
+  assert.deepEqual(all, [entry("bob", "b"), { by: "ann", before: now, until: now + 1_000 }]);
+  // A later end of one session keeps the earlier end of all.
+  assert.equal(withEntry(all ?? [], entry("ann", "7"), now)?.length, 3);
+  const full = Array.from({ length: 2_000 }, (_, index) => entry(`person-${index}`, "x"));
+  assert.throws(() => withEntry(full, entry("one more", "y"), now), /Too many sessions were ended/);
+});
