@@ -40,7 +40,7 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { ownTenant, refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
 import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 
@@ -227,12 +227,16 @@ function createWeb(
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const clusterKeyOf = createClusterKeyOf({ sealer, url });
   const sessions = createSessionWeb({
-    config,
+    lifetimeSeconds: config.sessionSeconds,
+    cookieKeys: config.cookieKeys,
+    namespace: config.leaseNamespace,
     client,
     identityProvider,
     offers,
     respond: counted(createRespond(binding), count.labels({ way: "session" })),
     clusterKeyOf,
+    ownTenant: (identity) => ownTenant(tenant, identity),
+    requireProof: config.requireConfirmedLogin,
     knownGroups,
     url: besideCallback(config, "session"),
     secure,

@@ -14,7 +14,6 @@ import { isLoopback } from "../secure-url.ts";
 import { firstChoice, isChoosing, searchedChoice, submittedChoice } from "./choice-routes.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { confirmationKeysOf } from "./confirmation-keys.ts";
-import type { BrowserLogin } from "../sessions/browser-login.ts";
 import { isSessionId, type LoginFlow, type Session } from "./login-flow.ts";
 import { largestBody, tooLarge } from "./open-routes.ts";
 import { errorPage } from "./pages/error-page.ts";
@@ -46,7 +45,7 @@ export interface AppOptions {
   /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
   readonly deviceUrl?: (() => string | undefined) | undefined;
   /** Logins that lead to a session, and the public URL of /session. Default: there are none. */
-  readonly sessions?: { readonly login: BrowserLogin; readonly url: string } | undefined;
+  readonly sessions?: { readonly login: SessionLogins; readonly url: string } | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -59,6 +58,14 @@ export interface AppOptions {
   readonly clusterKeyOf?: ClusterKeyOf | undefined;
   /** Further routes. */
   readonly extend?: ((app: Hono) => void) | undefined;
+}
+
+/** Logins in a browser that lead to a session. Both throw `UserError`. */
+export interface SessionLogins {
+  /** Binds the login to this browser; returns the identity provider's URL. */
+  begin(context: Context): Promise<string>;
+  /** Returns the URL of the plugin, with the offer; undefined if the callback is of a login that binds. */
+  finish(context: Context, address: string | undefined): Promise<string | undefined>;
 }
 
 /** The application; `fetch` serves it. */

@@ -6,19 +6,12 @@ import { getCookie, deleteCookie, setCookie } from "hono/cookie";
 import type { Context } from "hono";
 import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
+import type { SessionLogins } from "../login/app.ts";
 import type { IdentityProvider } from "../login/identity-provider.ts";
 import { redirectUrlOf } from "../login/redirect.ts";
 import { createUsedOnce } from "../login/used-once.ts";
 import type { Sealer } from "../sealed-cookie.ts";
 import { checkedLogin, type Sessions } from "./sessions.ts";
-
-/** Both throw `UserError`. */
-export interface BrowserLogin {
-  /** Binds the login to this browser; returns the identity provider's URL. */
-  begin(context: Context): Promise<string>;
-  /** Returns the URL of the plugin, with the offer; undefined if the callback is of a login that binds. */
-  finish(context: Context, address: string | undefined): Promise<string | undefined>;
-}
 
 /** Parts of the login. */
 export interface BrowserLoginParts {
@@ -35,7 +28,7 @@ const rememberedLogins = 10_000;
 const again = "Start again with klutch login.";
 
 /** Creates it for one replica. */
-export function createBrowserLogin(parts: BrowserLoginParts): BrowserLogin {
+export function createBrowserLogin(parts: BrowserLoginParts): SessionLogins {
   const { identityProvider, sessions, sealer, secure, clock } = parts;
   const finished = createUsedOnce({ clock, lifetimeMs: loginSeconds * 1000, capacity: rememberedLogins });
   const name = secure ? "__Host-klutch-session-login" : "klutch-session-login";

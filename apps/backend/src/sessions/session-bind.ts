@@ -9,11 +9,13 @@ import type { Context } from "hono";
 import { type Audit, recordRefusal, silentAudit } from "../audit/audit.ts";
 import type { AllowedOffers } from "../authorization/allowed-offers.ts";
 import type { ClientAddress } from "../login/client-address.ts";
+import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
 import { apisOfWish } from "../login/device-apis.ts";
 import { requestOf } from "../login/open-routes.ts";
 import type { Respond } from "../provisioning/bind.ts";
-import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import type { ClusterKeyOf, ProvenKey } from "../provisioning/cluster-proof.ts";
+import type { ownTenant, TenantIdentity } from "../provisioning/tenant.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 /** Parts of the bind. */
@@ -21,6 +23,10 @@ export interface SessionBindParts {
   readonly sessions: Pick<Sessions, "open">;
   readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
   readonly respond: Respond;
+  /** Returns the tenant that the person has from this app cluster, with the keys that were proven for it. */
+  readonly ownTenant: (identity: TenantIdentity) => ReturnType<typeof ownTenant>;
+  /** Refuses binds that prove no app cluster. */
+  readonly requireProof: boolean;
   /** Verifies the proof of an app cluster's key; the login that it names is the session. */
   readonly clusterKeyOf: ClusterKeyOf;
   readonly addressOf: ClientAddress;
@@ -45,8 +51,10 @@ export function createSessionBind(
     const asker = { ...personOf(session), ...place };
     const { apis, proven } = await recordRefusal(audit, { decision: "bind", asker }, async () => {
       const query = proof && { k: proof.publicKey, h: proof.challenge, g: proof.signature };
+      const proven = await clusterKeyOf(query ?? {}, { sessionId: session.id, clusterId });
+      requireKey(parts, asker, proven);
       return {
-        proven: await clusterKeyOf(query ?? {}, { sessionId: session.id, clusterId }),
+        proven,
         apis: "kind" in wanted ? await apisOfWish(offers, session, wanted) : wanted,
       };
     });
@@ -57,6 +65,25 @@ export function createSessionBind(
     logger.info("a person bound APIs with a session", { issuer, subject, clusterId, apis: apis.length });
     return response;
   };
+}
+
+/** A session alone, which others may have found, must not open a tenant whose app cluster has a key. */
+function requireKey(
+  { ownTenant: find, requireProof }: Pick<SessionBindParts, "ownTenant" | "requireProof">,
+  asker: TenantIdentity,
+  proven: ProvenKey | undefined,
+): void {
+  const { name, keys = [] } = find(asker) ?? {};
+  const isProven = proven !== undefined && (keys.length === 0 || keys.includes(proven.clusterKey));
+  if (isProven || (proven === undefined && keys.length === 0 && !requireProof)) return;
+  throw new UserError(
+    403,
+    name === undefined
+      ? "A session binds here only with a proof of the app cluster's key."
+      : `A session opens tenant ${name} only with the key of its app cluster.`,
+    "Use kubectl bind in that app cluster; with --login if its key is a new one.",
+    { outcome: "NotSigned" },
+  );
 }
 
 /** Leaves out the session, so that nothing of it gets into records. */

@@ -6,13 +6,13 @@ import type { Context, Hono } from "hono";
 import type { Audit } from "../audit/audit.ts";
 import type { AllowedOffers } from "../authorization/allowed-offers.ts";
 import type { KnownGroups } from "../authorization/fitting-groups.ts";
-import type { BackendConfig } from "../config.ts";
+import type { SessionLogins } from "../login/app.ts";
 import type { IdentityProvider } from "../login/identity-provider.ts";
 import type { Gate } from "../login/open-routes.ts";
 import type { Respond } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import { type BrowserLogin, createBrowserLogin } from "./browser-login.ts";
+import { createBrowserLogin } from "./browser-login.ts";
 import { createEndedSessions } from "./ended-sessions.ts";
 import { createSessionBind } from "./session-bind.ts";
 import { addSessionRoutes } from "./session-routes.ts";
@@ -20,21 +20,27 @@ import { createSessions } from "./sessions.ts";
 
 /** Sessions as the application needs them. */
 export interface SessionWeb {
-  readonly login: BrowserLogin;
+  readonly login: SessionLogins;
   /** Public URL of /session. */
   readonly url: string;
   readonly addRoutes: (app: Hono) => void;
   readonly bind: (context: Context, session: string) => Promise<BindingResponse>;
 }
 
-/** Creates it; undefined if the operator closed this way. */
+/** Creates it; undefined without a lifetime. */
 export function createSessionWeb(parts: {
-  readonly config: BackendConfig;
+  /** Undefined if the operator closed this way. */
+  readonly lifetimeSeconds: number | undefined;
+  readonly cookieKeys: Parameters<typeof createSealer>[1];
+  /** Namespace of the leader election, where ended sessions are remembered. */
+  readonly namespace: string;
   readonly client: KubeClient;
   readonly identityProvider: IdentityProvider;
   readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
   readonly respond: Respond;
   readonly clusterKeyOf: ClusterKeyOf;
+  readonly ownTenant: Parameters<typeof createSessionBind>[0]["ownTenant"];
+  readonly requireProof: boolean;
   readonly knownGroups: KnownGroups;
   readonly url: string;
   readonly secure: boolean;
@@ -43,8 +49,7 @@ export function createSessionWeb(parts: {
   readonly logger: Logger;
   readonly clock: Clock;
 }): SessionWeb | undefined {
-  const { config, client, identityProvider, url, clock, gate } = parts;
-  const { sessionSeconds: lifetimeSeconds, cookieKeys, leaseNamespace: namespace } = config;
+  const { client, identityProvider, url, clock, gate, lifetimeSeconds, cookieKeys, namespace } = parts;
   if (lifetimeSeconds === undefined) return undefined;
   const sessions = createSessions({
     ...parts,

@@ -155,6 +155,11 @@ test("login, list, bind without a browser, logout: then both replicas refuse the
     records.map(({ spec }) => [spec.identity.user, spec.api.resource, spec.way, spec.clusterName]),
     [[`oidc:${addressOf("developer")}`, "databases", "session", "prod"]],
   );
+  // Who finds the session alone does not get to the tenant of this app cluster.
+  await waitFor("the tenant to be known", async () => {
+    const { body } = await bind(session, { clusterID: "abc1", wish: "apis=databases" });
+    return String(body["error"]).includes(`opens tenant ${namespace} only with the key`);
+  });
   assert.equal((await send(urlsAt(second.url).logout, session, {})).status, 200);
   const third = await start("three", ...flags);
   for (const replica of [first, second, third]) {
@@ -232,8 +237,11 @@ test("a right that is withdrawn ends what a living session can do", async () => 
   await client.delete(clusterRoleBindings, { name: "binds" });
   // A replica remembers an answer of RBAC for ten seconds.
   await waitFor("the refusal", async () => (await list(session)).status === 403);
-  const body = { clusterID: "abc1", apis: [{ group: "example.org", resource: "databases" }] };
-  await waitFor("the refusal to bind", async () => (await bind(session, body, second)).status === 403);
+  const body = { clusterID: "abc9", apis: [{ group: "example.org", resource: "databases" }] };
+  await waitFor("the refusal to bind", async () => {
+    const { body: said } = await bind(session, body, second);
+    return String(said["error"]).includes("may not bind databases.example.org");
+  });
 });
 
 test("a login that binds still works beside one for a session in the same browser, and t must be known", async () => {

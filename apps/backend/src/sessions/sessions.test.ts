@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  clusterProofText,
   decodeSessionTemplates,
   type IssuedSession,
   newAnswerKey,
@@ -58,6 +59,9 @@ interface Change {
   /** Returns true for people who may bind. */
   readonly mayBind?: (person: Person) => boolean;
   readonly lifetimeSeconds?: number;
+  /** Keys of the tenant that everyone has. Default: they have none. */
+  readonly keysOfTenant?: readonly string[];
+  readonly requireProof?: boolean;
 }
 
 function endedInMemory(): EndedSessions {
@@ -69,7 +73,7 @@ function endedInMemory(): EndedSessions {
   };
 }
 
-function stage({ keys: byte = 7, ended = endedInMemory(), mayBind, lifetimeSeconds = 3600 }: Change = {}): Stage {
+function stage({ keys: byte = 7, ended = endedInMemory(), mayBind, lifetimeSeconds = 3600, ...change }: Change = {}): Stage {
   const keys = { signing: new Secret(Buffer.alloc(32, byte)), encryption: undefined };
   const [lines, audited, bound]: [string[], AuditRecord[], BindSession[]] = [[], [], []];
   const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
@@ -124,6 +128,8 @@ function stage({ keys: byte = 7, ended = endedInMemory(), mayBind, lifetimeSecon
     offers,
     respond,
     clusterKeyOf: createClusterKeyOf({ sealer: renewal, url: "https://klutch.example.org/renew" }),
+    ownTenant: () => change.keysOfTenant && { name: "cluster-one", keys: change.keysOfTenant },
+    requireProof: change.requireProof === true,
     addressOf: gate.addressOf,
     logger,
     audit,
@@ -299,15 +305,37 @@ test("a session binds as its person, with a way and an address, and nothing of t
   assert.ok(!JSON.stringify([at.lines, at.audited, at.bound]).includes(session.slice(sessionPrefix.length)));
 });
 
+async function proofFor({ id }: IssuedSession, pem: string): Promise<{ readonly publicKey: string }> {
+  const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined });
+  const challenge = await sealer.seal({ nonce: "n1" }, 600);
+  const login = { sessionId: id, clusterId: "abc" };
+  const text = clusterProofText("https://klutch.example.org/renew", login, challenge);
+  const proof = { publicKey: publicKeyOf(pem) ?? "", challenge, signature: signText(pem, text) };
+  return proof;
+}
+
+test("a session alone, or with another key, opens no tenant whose app cluster has a key", async () => {
+  const [pem, other] = [newClusterKey(), newClusterKey()];
+  const at = stage({ keysOfTenant: [publicKeyOf(pem) ?? ""] });
+  const own = await logIn(at);
+  const words = "A session opens tenant cluster-one only with the key of its app cluster.";
+  for (const more of [{}, { proof: await proofFor(own, other) }])
+    assert.deepEqual(await bind(at, own.session, { apis, ...more }), { status: 403, error: words });
+  assert.deepEqual(at.bound, []);
+  assert.equal(at.audited.at(-1)?.outcome, "NotSigned");
+  assert.equal((await bind(at, own.session, { apis, proof: await proofFor(own, pem) })).status, 200);
+  // Where logins must be confirmed, a session without a proof founds no tenant either.
+  const strict = stage({ requireProof: true });
+  const ours = await logIn(strict);
+  assert.match((await bind(strict, ours.session)).error, /only with a proof of the app cluster's key/);
+  assert.equal((await bind(strict, ours.session, { apis, proof: await proofFor(ours, pem) })).status, 200);
+});
+
 test("a proof of the app cluster's key counts for the session that it names only", async () => {
   const at = stage();
   const [own, stolen] = [await logIn(at), await logIn(at, mallory)];
-  const pem = newClusterKey();
-  const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined });
-  const challenge = await sealer.seal({ nonce: "n1" }, 600);
-  const text = ["klutch.anynines.com/login/v1", "https://klutch.example.org/renew", own.id, "abc", challenge];
-  const publicKey = publicKeyOf(pem) ?? "";
-  const proof = { publicKey, challenge, signature: signText(pem, text.join("\n")) };
+  const proof = await proofFor(own, newClusterKey());
+  const { publicKey } = proof;
   assert.deepEqual(await bind(at, stolen.session, { apis, proof }), {
     status: 400,
     error: "The proof that you hold this app cluster does not belong to this login.",
