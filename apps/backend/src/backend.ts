@@ -270,7 +270,13 @@ function createWeb(
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
       addDeviceRoutes(routes, { ...device, gate, logger });
-      addNoninteractiveRoute(routes, { program, respond: respondToProgram, withSession: sessions?.bind, gate, logger });
+      addNoninteractiveRoute(routes, {
+        program,
+        respond: respondToProgram,
+        withSession: sessions?.bind,
+        gate,
+        logger,
+      });
       sessions?.addRoutes(routes);
     },
   });

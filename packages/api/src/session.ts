@@ -129,7 +129,8 @@ export function heldOf(
   root: Readonly<Record<string, unknown>>,
 ): Pick<IssuedSession, "id" | "session" | "endsAt"> {
   const session = text(root["session"], "session");
-  if (!isSessionText(session)) throw new WireError("session", `is no session, which begins with ${sessionPrefix}`);
+  if (!isSessionText(session))
+    throw new WireError("session", `is no session, which begins with ${sessionPrefix}`);
   const id = text(root["id"], "id");
   if (!/^[\w-]{1,64}$/.test(id)) throw new WireError("id", "must be 1 to 64 letters, digits, _ and -");
   return { id, session, endsAt: timeAt(root, "endsAt") };
@@ -155,14 +156,13 @@ export function decodeSessionRequest(value: unknown): string {
 export function decodeSessionDeviceRequest(value: unknown): SessionDeviceRequest {
   const root = record(value, "body");
   const loginId = text(root["loginId"], "loginId");
-  if (!/^[\w-]{1,64}$/.test(loginId)) throw new WireError("loginId", "must be 1 to 64 letters, digits, _ and -");
+  if (!/^[\w-]{1,64}$/.test(loginId))
+    throw new WireError("loginId", "must be 1 to 64 letters, digits, _ and -");
   return { loginId, answerKey: bounded(root, "answerKey", 64) };
 }
 
 /** Reads the proof that the person of a session holds the app cluster; undefined if the body has none. Throws `WireError`. */
-export function decodeClusterProof({
-  proof,
-}: Readonly<Record<string, unknown>>): ClusterProof | undefined {
+export function decodeClusterProof({ proof }: Readonly<Record<string, unknown>>): ClusterProof | undefined {
   if (proof === undefined) return undefined;
   const root = record(proof, "proof");
   const { publicKey } = root;
@@ -197,7 +197,10 @@ function templateOf(value: unknown, field: string): SessionTemplate {
     services: texts("services"),
     fields: array(root["fields"] ?? [], `${field}.fields`).map((one, at) => {
       const entry = record(one, `${field}.fields[${at}]`);
-      return { name: text(entry["name"], `${field}.fields[${at}].name`), about: optional(entry, "about") ?? "" };
+      return {
+        name: text(entry["name"], `${field}.fields[${at}].name`),
+        about: optional(entry, "about") ?? "",
+      };
     }),
     state,
     reason: optional(root, "reason"),

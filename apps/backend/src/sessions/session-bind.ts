@@ -35,7 +35,8 @@ export interface SessionBindParts {
   readonly audit?: Audit | undefined;
 }
 
-const shape = 'Send {"clusterID": "…", "apis": [{"group": "…", "resource": "…"}]}, or a "wish" in the place of "apis".';
+const shape =
+  'Send {"clusterID": "…", "apis": [{"group": "…", "resource": "…"}]}, or a "wish" in the place of "apis".';
 
 /** Creates it. The returned function rejects with `UserError`. */
 export function createSessionBind(

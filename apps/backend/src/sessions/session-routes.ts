@@ -69,7 +69,12 @@ export function addSessionRoutes(app: Hono, parts: SessionRoutes): void {
         );
       context.header("Cache-Control", "no-store");
       const endsAt = new Date(session.endsAt).toISOString();
-      return context.json({ kind: "TemplateList", apiVersion: "klutch.anynines.com/v1alpha1", endsAt, items });
+      return context.json({
+        kind: "TemplateList",
+        apiVersion: "klutch.anynines.com/v1alpha1",
+        endsAt,
+        items,
+      });
     }),
   );
 }

@@ -208,7 +208,10 @@ test("a person without the right gets words, and nothing is made", async () => {
   const body = { clusterID: "mallorys", apis: [{ group: "example.org", resource: "databases" }] };
   const refused = await bind(session, body);
   assert.equal(refused.status, 403);
-  assert.match(String(refused.body["error"]), /oidc:mallory@example\.com may not bind databases\.example\.org/);
+  assert.match(
+    String(refused.body["error"]),
+    /oidc:mallory@example\.com may not bind databases\.example\.org/,
+  );
   const { items } = await client.list<KubeObject>(namespaces);
   assert.ok(!items.some(({ metadata }) => JSON.stringify(metadata.annotations ?? {}).includes("#mallorys")));
 });
@@ -271,7 +274,10 @@ test("an operator who closes this way has none of it", async () => {
   assert.equal(provider.sessionUrl, undefined);
   const { session } = await logIn();
   for (const path of ["api/templates", "session", "logout"])
-    assert.equal((await fetch(`${closed.url}/${path}`, { method: path === "api/templates" ? "GET" : "POST" })).status, 404);
+    assert.equal(
+      (await fetch(`${closed.url}/${path}`, { method: path === "api/templates" ? "GET" : "POST" })).status,
+      404,
+    );
   const body = { clusterID: "abc1", apis: [{ group: "example.org", resource: "databases" }] };
   assert.equal((await bind(session, body, closed)).status, 404);
   const start400 = await fetch(`${closed.url}/authorize?t=session&p=4321&s=x&ek=${key.publicKey}`);
@@ -280,9 +286,7 @@ test("an operator who closes this way has none of it", async () => {
 
 test("no log, audit line, metric, event, object or URL holds a session, a ticket or a handle", async () => {
   const names = ["one", "two", "three", "closed"];
-  const logs = await Promise.all(
-    names.map((name) => readFile(join(cluster.dataDir, `${name}.log`), "utf8")),
-  );
+  const logs = await Promise.all(names.map((name) => readFile(join(cluster.dataDir, `${name}.log`), "utf8")));
   const all = logs.join("");
   assert.match(all, /"decision":"login","allowed":true,"reason":"SessionIssued"/);
   assert.match(all, /"decision":"logout","allowed":true,"reason":"SessionEnded"/);
@@ -290,7 +294,12 @@ test("no log, audit line, metric, event, object or URL holds a session, a ticket
   const metrics = await (await fetch(`${second.probeUrl}/metrics`)).text();
   assert.match(metrics, /^klutch_logins_total\{way="session"\} 1$/m);
   const events = await client.request({ method: "GET", path: "/api/v1/events" });
-  const objects = [events, await client.list(namespaces), await client.list(leases), await client.list(grants)];
+  const objects = [
+    events,
+    await client.list(namespaces),
+    await client.list(leases),
+    await client.list(grants),
+  ];
   assert.ok(secret.length > 20);
   const texts = [all, metrics, JSON.stringify(objects), visited.join("\n")];
   for (const one of secret) for (const text of texts) assert.ok(!text.includes(one));

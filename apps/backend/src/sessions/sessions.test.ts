@@ -73,7 +73,13 @@ function endedInMemory(): EndedSessions {
   };
 }
 
-function stage({ keys: byte = 7, ended = endedInMemory(), mayBind, lifetimeSeconds = 3600, ...change }: Change = {}): Stage {
+function stage({
+  keys: byte = 7,
+  ended = endedInMemory(),
+  mayBind,
+  lifetimeSeconds = 3600,
+  ...change
+}: Change = {}): Stage {
   const keys = { signing: new Secret(Buffer.alloc(32, byte)), encryption: undefined };
   const [lines, audited, bound]: [string[], AuditRecord[], BindSession[]] = [[], [], []];
   const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
@@ -147,7 +153,9 @@ async function offerTo(at: Stage, person: Person): Promise<SessionOffer> {
 }
 
 async function issued(at: Stage, { ticket }: Pick<SessionOffer, "ticket">): Promise<IssuedSession> {
-  const { answer } = (await (await at.app.request("/session", post({ ticket }))).json()) as { answer: string };
+  const { answer } = (await (await at.app.request("/session", post({ ticket }))).json()) as {
+    answer: string;
+  };
   return openSession(key, answer);
 }
 
@@ -216,7 +224,10 @@ test("a forged, changed, foreign or empty session is refused with 401 and words,
   const body = session.slice(sessionPrefix.length);
   const ticketAsSession = sessionPrefix + (await offerTo(at, ann)).ticket;
   const parts = body.split(".");
-  const changed = [...parts.slice(0, 4), parts[4]?.startsWith("A") === true ? `B${parts[4].slice(1)}` : `A${parts[4]?.slice(1)}`];
+  const changed = [
+    ...parts.slice(0, 4),
+    parts[4]?.startsWith("A") === true ? `B${parts[4].slice(1)}` : `A${parts[4]?.slice(1)}`,
+  ];
   const lies = [
     foreign.session,
     sessionPrefix + changed.join("."),
@@ -282,12 +293,17 @@ test("a right that was withdrawn after the login ends what the session can do", 
   const { session } = await logIn(at);
   assert.equal((await list(at, session)).status, 200);
   may = false;
-  assert.deepEqual(await list(at, session), { status: 403, error: "There is no API that you may bind here." });
+  assert.deepEqual(await list(at, session), {
+    status: 403,
+    error: "There is no API that you may bind here.",
+  });
   const refused = await bind(at, session, { wish: "service=postgresql" });
   assert.equal(refused.status, 403);
   assert.match(refused.error, /Service postgresql is not among those that you may bind/);
   assert.deepEqual(
-    at.audited.filter(({ decision }) => decision === "bind").map(({ allowed, asker }) => [allowed, asker?.way]),
+    at.audited
+      .filter(({ decision }) => decision === "bind")
+      .map(({ allowed, asker }) => [allowed, asker?.way]),
     [[false, "session"]],
   );
 });
@@ -295,10 +311,21 @@ test("a right that was withdrawn after the login ends what the session can do", 
 test("a session binds as its person, with a way and an address, and nothing of the session gets into the record", async () => {
   const at = stage();
   const { session, id } = await logIn(at, mallory);
-  assert.equal((await bind(at, session, { wish: "apis=postgresqlinstances", clusterName: "prod" })).status, 200);
+  assert.equal(
+    (await bind(at, session, { wish: "apis=postgresqlinstances", clusterName: "prod" })).status,
+    200,
+  );
   const [bound] = at.bound;
   assert.deepEqual(
-    [bound?.subject, bound?.user, bound?.groups, bound?.way, bound?.address, bound?.sessionId, bound?.clusterName],
+    [
+      bound?.subject,
+      bound?.user,
+      bound?.groups,
+      bound?.way,
+      bound?.address,
+      bound?.sessionId,
+      bound?.clusterName,
+    ],
     ["mallory", "oidc:mallory", ["oidc:team-a"], "session", "192.0.2.7", id, "prod"],
   );
   assert.deepEqual([bound?.client, bound?.clusterKey], [undefined, undefined]);
@@ -393,7 +420,11 @@ test("an offer and a session open for the key of the login only", async () => {
 
 test("ended sessions are forgotten after their time, and one person cannot fill the list", () => {
   const now = 1_000_000;
-  const entry = (by: string, id: string, until = now + 1_000): Parameters<typeof withEntry>[1] => ({ by, id, until });
+  const entry = (by: string, id: string, until = now + 1_000): Parameters<typeof withEntry>[1] => ({
+    by,
+    id,
+    until,
+  });
   const old = [entry("ann", "a", now - 1), entry("bob", "b")];
   assert.deepEqual(withEntry(old, entry("ann", "c"), now), [entry("bob", "b"), entry("ann", "c")]);
   assert.equal(withEntry(old, entry("bob", "b"), now), undefined, "twice is once");

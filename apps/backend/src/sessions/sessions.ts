@@ -61,7 +61,12 @@ export function createSessions(parts: SessionParts): Sessions {
         withFittingGroups(person, knownGroups),
       );
       const startedAt = clock.now();
-      const session = { ...fitting, id: randomToken(), startedAt, endsAt: startedAt + lifetimeSeconds * 1000 };
+      const session = {
+        ...fitting,
+        id: randomToken(),
+        startedAt,
+        endsAt: startedAt + lifetimeSeconds * 1000,
+      };
       const lifetime = Math.min(ticketSeconds, lifetimeSeconds);
       const ticket = await tickets.seal({ ...textsOf(session), loginId, answerKey }, lifetime);
       return sealSessionOffer(answerKey, { ...namesOf(session), loginId, ticket });
@@ -91,9 +96,14 @@ export function createSessions(parts: SessionParts): Sessions {
       if (opened === "expired") throw new UserError(401, "Your session is over.", loginAgain);
       const session = opened && sessionOf(opened);
       if (session === undefined)
-        throw new UserError(401, "The session was not issued by this backend, or it was changed.", loginAgain);
+        throw new UserError(
+          401,
+          "The session was not issued by this backend, or it was changed.",
+          loginAgain,
+        );
       if (clock.now() >= session.endsAt) throw over(session);
-      if (await ended.has(session)) throw new UserError(401, "Your session was ended by a logout.", loginAgain);
+      if (await ended.has(session))
+        throw new UserError(401, "Your session was ended by a logout.", loginAgain);
       return session;
     },
     async end(session, address) {
@@ -114,7 +124,9 @@ function over({ endsAt }: Session): UserError {
   return new UserError(401, `Your session ended at ${new Date(endsAt).toISOString()}.`, loginAgain);
 }
 
-function namesOf(person: Person): Pick<Person, "issuer" | "subject" | "user" | "displayName" | "verifiedEmail"> {
+function namesOf(
+  person: Person,
+): Pick<Person, "issuer" | "subject" | "user" | "displayName" | "verifiedEmail"> {
   const { issuer, subject, user, displayName, verifiedEmail } = person;
   return { issuer, subject, user, displayName, verifiedEmail };
 }
