@@ -11,177 +11,28 @@ import {
   openSessionOffer,
   publicKeyOf,
   sessionPrefix,
-  type SessionOffer,
   signText,
 } from "@klutch/api";
-import { type Clock, systemClock } from "@klutch/kube";
-import { createLogger, Secret } from "@klutch/telemetry";
-import { Hono } from "hono";
-import type { AuditRecord } from "../audit/audit.ts";
+import { systemClock } from "@klutch/kube";
+import { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
-import type { Person } from "../identity.ts";
-import { createAdmission } from "../login/admission.ts";
-import { addNoninteractiveRoute } from "../login/noninteractive-route.ts";
-import type { BindSession } from "../provisioning/bind.ts";
-import { createClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import { mariadb, postgresql } from "../testing/service-offers.ts";
-import { type EndedSessions, withEntry } from "./ended-sessions.ts";
-import { createSessionBind } from "./session-bind.ts";
-import { addSessionRoutes } from "./session-routes.ts";
-import { createSessions } from "./sessions.ts";
-
-const key = await newAnswerKey();
-const ann: Person = {
-  issuer: "https://idp.example.org",
-  subject: "ann",
-  user: "oidc:ann",
-  groups: ["oidc:team-a"],
-  displayName: "Ann",
-  verifiedEmail: "ann@example.org",
-};
-const mallory: Person = { ...ann, subject: "mallory", user: "oidc:mallory", displayName: undefined };
-
-/** One backend in a time that the test turns; `ended` plays the control plane, which all replicas share. */
-interface Stage {
-  readonly app: Hono;
-  readonly sessions: ReturnType<typeof createSessions>;
-  readonly lines: string[];
-  readonly audited: AuditRecord[];
-  readonly bound: BindSession[];
-  readonly pass: (seconds: number) => void;
-  readonly clock: Clock;
-}
-
-interface Change {
-  readonly keys?: number;
-  readonly ended?: EndedSessions;
-  /** Returns true for people who may bind. */
-  readonly mayBind?: (person: Person) => boolean;
-  readonly lifetimeSeconds?: number;
-  /** Keys of the tenant that everyone has. Default: they have none. */
-  readonly keysOfTenant?: readonly string[];
-  readonly requireProof?: boolean;
-}
-
-function endedInMemory(): EndedSessions {
-  const ended = new Set<string>();
-  return {
-    has: async ({ id }) => ended.has(id),
-    end: async ({ id }) => void ended.add(id),
-    endAll: async () => undefined,
-  };
-}
-
-function stage({
-  keys: byte = 7,
-  ended = endedInMemory(),
-  mayBind,
-  lifetimeSeconds = 3600,
-  ...change
-}: Change = {}): Stage {
-  const keys = { signing: new Secret(Buffer.alloc(32, byte)), encryption: undefined };
-  const [lines, audited, bound]: [string[], AuditRecord[], BindSession[]] = [[], [], []];
-  const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
-  const audit = { record: (record: AuditRecord) => void audited.push(record) };
-  let passed = 0;
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed };
-  const isAllowed = (person: Person): boolean => mayBind?.(person) ?? true;
-  const offers = {
-    visible: async (person: Person) => (isAllowed(person) ? [...postgresql, mariadb] : []),
-    unavailable: async (person: Person) =>
-      isAllowed(person)
-        ? [{ group: "x.org", resource: "queues", reason: "no kind", template: { namespace: "n", name: "q" } }]
-        : [],
-  };
-  const sessions = createSessions({
-    lifetimeSeconds,
-    tickets: createSealer("session ticket", keys),
-    sealer: createSealer("bearer session", keys),
-    ended,
-    knownGroups: async () => [],
-    clock,
-    audit,
-  });
-  const renewal = createSealer("renewal", keys);
-  const app = new Hono();
-  const gate = { admit: createAdmission(systemClock), addressOf: () => "192.0.2.7" };
-  addSessionRoutes(app, {
-    sessions,
-    offers,
-    identityProvider: {
-      beginDevice: () => Promise.reject(new Error("not asked")),
-      pollDevice: () => Promise.reject(new Error("not asked")),
-    },
-    endSessionUrl: () => "https://idp.example.org/logout?client_id=klutch",
-    handles: createSealer("session device", keys),
-    clock,
-    gate,
-    logger,
-  });
-  const respond = async (session: BindSession): Promise<never> => {
-    bound.push(session);
-    return {
-      kind: "BindingResponse",
-      apiVersion: "klutch.anynines.com/v1alpha1",
-      authentication: { oauth2CodeGrant: { sid: session.sessionId, id: "x" } },
-      kubeconfig: "a3ViZWNvbmZpZw==",
-      requests: [],
-    } as never;
-  };
-  const withSession = createSessionBind({
-    sessions,
-    offers,
-    respond,
-    clusterKeyOf: createClusterKeyOf({ sealer: renewal, url: "https://klutch.example.org/renew" }),
-    ownTenant: () => change.keysOfTenant && { name: "cluster-one", keys: change.keysOfTenant },
-    requireProof: change.requireProof === true,
-    addressOf: gate.addressOf,
-    logger,
-    audit,
-  });
-  const program = async (): Promise<undefined> => {
-    throw new UserError(401, "The access token is not accepted.", "Request a new one.");
-  };
-  addNoninteractiveRoute(app, { program, respond, withSession, gate, logger });
-  return { app, sessions, lines, audited, bound, clock, pass: (seconds) => void (passed += seconds * 1000) };
-}
-
-async function offerTo(at: Stage, person: Person): Promise<SessionOffer> {
-  const login = { loginId: "login1", answerKey: key.publicKey };
-  return openSessionOffer(key, await at.sessions.offer(person, login));
-}
-
-async function issued(at: Stage, { ticket }: Pick<SessionOffer, "ticket">): Promise<IssuedSession> {
-  const { answer } = (await (await at.app.request("/session", post({ ticket }))).json()) as {
-    answer: string;
-  };
-  return openSession(key, answer);
-}
-
-async function logIn(at: Stage, person = ann): Promise<IssuedSession> {
-  return issued(at, await offerTo(at, person));
-}
-
-function post(body: unknown, session?: string): RequestInit {
-  const headers = { "content-type": "application/json", ...bearer(session) };
-  return { method: "POST", headers, body: JSON.stringify(body) };
-}
-
-function bearer(session: string | undefined): Readonly<Record<string, string>> {
-  return session === undefined ? {} : { authorization: `Bearer ${session}` };
-}
-
-interface Said {
-  readonly status: number;
-  readonly error: string;
-}
-
-async function said(answer: Response | Promise<Response>): Promise<Said> {
-  const response = await answer;
-  const body = (await response.json()) as { readonly error?: string };
-  return { status: response.status, error: body.error ?? "" };
-}
+import {
+  ann,
+  bearer,
+  endedInMemory,
+  issued,
+  key,
+  logIn,
+  mallory,
+  offerTo,
+  post,
+  type Said,
+  said,
+  type Stage,
+  stage,
+} from "../testing/session-stage.ts";
+import { withEntry } from "./ended-sessions.ts";
 
 const list = (at: Stage, session: string): Promise<Said> =>
   said(at.app.request("/api/templates", { headers: bearer(session) }));
