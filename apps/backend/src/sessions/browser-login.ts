@@ -3,7 +3,6 @@
  * take it for a login that binds, refuses it. The browser brings the sealed offer to a server on the person's own machine and nowhere else.
  */
 import { getCookie, deleteCookie, setCookie } from "hono/cookie";
-import type { Context } from "hono";
 import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
 import type { SessionLogins } from "../login/app.ts";

@@ -40,7 +40,6 @@ import {
 import { roleObject, waitFor } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, approveAtDex, dexDeviceClient, type DexPerson, prepareDex } from "../testing/dex.ts";
-import { oidcClient } from "../testing/login-fixture.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { endedSessionsLease } from "./ended-sessions.ts";
 

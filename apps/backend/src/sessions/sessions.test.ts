@@ -279,7 +279,11 @@ test("ended sessions are forgotten after their time, and one person cannot fill 
   const old = [entry("ann", "a", now - 1), entry("bob", "b")];
   assert.deepEqual(withEntry(old, entry("ann", "c"), now), [entry("bob", "b"), entry("ann", "c")]);
   assert.equal(withEntry(old, entry("bob", "b"), now), undefined, "twice is once");
-  assert.equal(withEntry(old, entry("ann", "d", now), now), undefined, "what is over needs no entry");
+  assert.equal(
+    withEntry(old, entry("ann", "d", now), now),
+    undefined,
+    "a session that is over needs no entry",
+  );
   const many = ["1", "2", "3", "4", "5"].map((id) => entry("ann", id));
   const all = withEntry([...many, entry("bob", "b")], entry("ann", "6", now + 9), now);
   assert.deepEqual(all, [entry("bob", "b"), { by: "ann", before: now, until: now + 1_000 }]);

@@ -160,7 +160,7 @@ export async function issued(at: Stage, { ticket }: Pick<SessionOffer, "ticket">
 }
 
 /** Both. */
-export async function logIn(at: Stage, person = ann): Promise<IssuedSession> {
+export async function logIn(at: Stage, person: Person = ann): Promise<IssuedSession> {
   return issued(at, await offerTo(at, person));
 }
 

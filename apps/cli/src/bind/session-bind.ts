@@ -33,21 +33,21 @@ export async function sessionFor(
     return undefined;
   const stored = await livingLogin(context, provider.url);
   if (stored === undefined) return undefined;
-  const { say } = context.terminal;
+  const { terminal } = context;
   const who = whoText(stored);
   if (loginAs !== undefined && !isPerson(stored, loginAs)) {
-    say(
+    terminal.say(
       `The session of klutch login is of ${who}, and --login-as asks for ${printable(loginAs)}: you log in again.`,
     );
     return undefined;
   }
   if (stored.sessionUrl !== provider.sessionUrl) {
-    say(
+    terminal.say(
       "The provider's address for sessions is another one than at klutch login, so the session is not sent: you log in again.",
     );
     return undefined;
   }
-  say(`Logged in as ${who} until ${untilText(stored)} by klutch login; --login logs in again.`);
+  terminal.say(`Logged in as ${who} until ${untilText(stored)} by klutch login; --login logs in again.`);
   return stored;
 }
 

@@ -151,13 +151,13 @@ async function requirePrivate(file: FileHandle, path: string): Promise<void> {
     throw refused(
       path,
       `has mode ${octal(mode)}, so others may read or change it`,
-      `Run chmod 600 on it if no one else has seen it, else log out with klutch logout --all`,
+      "Run chmod 600 on it; if others may have read it, run klutch logout --all after that",
     );
   if (!isOwn(uid)) throw refused(path, "belongs to another user", "Delete it");
   if (size > longestFile) throw refused(path, `is larger than ${longestFile} bytes`, "Delete it");
 }
 
-/** Who may write to the folder may replace the file. */
+/** Refuses a folder to which others may write: they could replace the file. */
 async function requirePrivateFolder(folder: string): Promise<void> {
   const { mode, uid } = await stat(folder);
   if ((mode & 0o022) !== 0)

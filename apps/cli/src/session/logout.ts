@@ -43,7 +43,7 @@ async function end(context: CliContext, login: StoredLogin): Promise<void> {
   const { terminal } = context;
   const headers = { authorization: `Bearer ${login.session.reveal()}` };
   const answer = await postJson(context, sessionUrls(login.sessionUrl).logout, {}, headers);
-  // It does not count any more, whoever ended it.
+  // Another run, the operator or time has ended it.
   const isOver = answer.status === 401;
   if (answer.status !== 200 && !isOver)
     throw refused(

@@ -24,7 +24,7 @@ type Format = (typeof formats)[number];
 export function templatesFormat(value: unknown): Format | undefined {
   const found = formats.find((one) => one === value);
   if (value === undefined || found !== undefined) return found;
-  throw new CliError("Usage", `-o ${String(value)} is not known; use ${formats.join(", ")}.`);
+  throw new CliError("Usage", `-o ${JSON.stringify(value)} is not known; use ${formats.join(", ")}.`);
 }
 
 /** Runs the command. */
@@ -46,19 +46,13 @@ export async function templates(
 
 function textOf(items: readonly SessionTemplate[], output: Format | undefined): string {
   const list = { apiVersion: "klutch.anynines.com/v1alpha1", kind: "TemplateList", items };
-  switch (output) {
-    case "json":
-      return `${JSON.stringify(list, null, 4)}\n`;
-    case "yaml":
-      return yamlOf(list);
-    case "name":
-      return items
-        .filter(isAvailable)
-        .map((item) => `${crdNameOf(item)}\n`)
-        .join("");
-    default:
-      return tableOf(items, output === "wide");
-  }
+  if (output === "json") return `${JSON.stringify(list, null, 4)}\n`;
+  if (output === "yaml") return yamlOf(list);
+  if (output !== "name") return tableOf(items, output === "wide");
+  return items
+    .filter(({ state }) => state === "Available")
+    .map((item) => `${crdNameOf(item)}\n`)
+    .join("");
 }
 
 /** Prints JSON, which is YAML too, if characters need escapes. */
@@ -76,8 +70,4 @@ function tableOf(items: readonly SessionTemplate[], isWide: boolean): string {
     return [crdNameOf(item), services.join(","), stateText, ...(isWide ? more : [])];
   });
   return columns([header, ...rows]);
-}
-
-function isAvailable({ state }: SessionTemplate): boolean {
-  return state === "Available";
 }

@@ -7,7 +7,7 @@ import { providerDescription, serveLoopback } from "./loopback.ts";
 /** Status and JSON of one answer. */
 export type Told = readonly [status: number, body: unknown];
 
-/** Parts that a test replaces; what is left out is honest. */
+/** Parts that a test replaces; all else is honest. */
 export interface SessionLies {
   readonly description?: object;
   readonly offer?: Partial<SessionOffer>;
