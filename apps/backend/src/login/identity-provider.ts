@@ -30,8 +30,16 @@ import {
   pollDeviceCode,
   requestDeviceCode,
 } from "./device-grant.ts";
-import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
+import {
+  isUnavailable,
+  reasonOf,
+  startAgain,
+  translate,
+  translateLogout,
+  translateToken,
+} from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
+import { createLogoutTokenVerifier, type LogoutTokenVerifier, type ProviderLogout } from "./logout-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
 
@@ -74,6 +82,7 @@ interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier | undefined;
+  readonly verifyLogoutToken: LogoutTokenVerifier;
   /** Client of logins on another device, and the verifier of its ID tokens. */
   readonly device: { readonly client: Configuration; readonly verify: IdTokenVerifier } | undefined;
 }
@@ -202,6 +211,17 @@ export class IdentityProvider {
     }
   }
 
+  /** Returns the person of whom a logout token says that they logged out. Throws `UserError`. */
+  async logout(logoutToken: string): Promise<ProviderLogout> {
+    const { verifyLogoutToken } = await this.#discover();
+    try {
+      return await verifyLogoutToken(logoutToken);
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translateLogout(error);
+    }
+  }
+
   get #scope(): string {
     return ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" ");
   }
@@ -242,7 +262,9 @@ export class IdentityProvider {
       this.#problem = undefined;
       this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
       this.#endSessionUrl = endSessionUrlOf(metadata, clientId);
-      return { configuration, verifyIdToken, verifyAccessToken, device };
+      const clientIds = [clientId, ...(deviceClientId === undefined ? [] : [deviceClientId])];
+      const verifyLogoutToken = createLogoutTokenVerifier({ ...verifying, clientIds });
+      return { configuration, verifyIdToken, verifyAccessToken, verifyLogoutToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
     }

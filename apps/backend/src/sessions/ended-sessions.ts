@@ -112,13 +112,16 @@ export function withEntry(
 ): readonly Entry[] | undefined {
   const alive = entries.filter(({ until }) => until > now);
   const own = alive.filter(({ by }) => by === entry.by);
-  if (entry.until <= now || own.some((one) => one.id !== undefined && one.id === entry.id)) return undefined;
-  const isLast = entry.id !== undefined && own.length < mostOfPerson;
+  const singly = own.filter(({ id }) => id !== undefined);
+  if (entry.until <= now || singly.some(({ id }) => id === entry.id)) return undefined;
+  const isListed = entry.id !== undefined && singly.length < mostOfPerson;
+  // Sessions that ended singly may have begun after the time of an entry for all, except if that is now.
+  const others = alive.filter(
+    (one) => !own.includes(one) || (entry.id === undefined && singly.includes(one)),
+  );
   const until = Math.max(entry.until, ...own.map((one) => one.until));
   const before = Math.max(entry.before ?? now, ...own.map((one) => one.before ?? 0));
-  const next = isLast
-    ? [...alive, entry]
-    : [...alive.filter(({ by }) => by !== entry.by), { by: entry.by, before, until }];
+  const next = isListed ? [...alive, entry] : [...others, { by: entry.by, before, until }];
   if (next.length <= most) return next;
   throw new UserError(
     503,

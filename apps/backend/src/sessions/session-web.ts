@@ -12,6 +12,7 @@ import type { Gate } from "../login/open-routes.ts";
 import type { Respond } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import { createSealer } from "../sealed-cookie.ts";
+import { addBackchannelRoute } from "./backchannel-route.ts";
 import { createBrowserLogin } from "./browser-login.ts";
 import { createEndedSessions } from "./ended-sessions.ts";
 import { createSessionBind } from "./session-bind.ts";
@@ -51,19 +52,23 @@ export function createSessionWeb(parts: {
 }): SessionWeb | undefined {
   const { client, identityProvider, url, clock, gate, lifetimeSeconds, cookieKeys, namespace } = parts;
   if (lifetimeSeconds === undefined) return undefined;
+  const ended = createEndedSessions({ client, namespace, clock });
   const sessions = createSessions({
     ...parts,
     lifetimeSeconds,
     tickets: createSealer("session ticket", cookieKeys),
     sealer: createSealer("bearer session", cookieKeys),
-    ended: createEndedSessions({ client, namespace, clock }),
+    ended,
   });
   const handles = createSealer("session device", cookieKeys);
   const endSessionUrl = (): string | undefined => identityProvider.endSessionUrl;
   return {
     login: createBrowserLogin({ ...parts, sessions, sealer: createSealer("session login", cookieKeys) }),
     url,
-    addRoutes: (app) => addSessionRoutes(app, { ...parts, sessions, endSessionUrl, handles }),
+    addRoutes(app) {
+      addSessionRoutes(app, { ...parts, sessions, endSessionUrl, handles });
+      addBackchannelRoute(app, { ...parts, ended, lifetimeSeconds });
+    },
     bind: createSessionBind({ ...parts, sessions, addressOf: gate.addressOf }),
   };
 }

@@ -289,6 +289,14 @@ test("ended sessions are forgotten after their time, and one person cannot fill 
   assert.deepEqual(all, [entry("bob", "b"), { by: "ann", before: now, until: now + 1_000 }]);
   // A later end of one session keeps the earlier end of all.
   assert.equal(withEntry(all ?? [], entry("ann", "7"), now)?.length, 3);
+  // A logout at the identity provider that arrives late brings back no session that ended singly after it.
+  const late = { by: "ann", before: now - 500, until: now + 2_000 };
+  const one = entry("ann", "8");
+  assert.deepEqual(withEntry([one, entry("bob", "b")], late, now), [one, entry("bob", "b"), late]);
+  assert.deepEqual(withEntry([one, late], { ...late, before: now - 100 }, now), [
+    one,
+    { ...late, before: now - 100 },
+  ]);
   const full = Array.from({ length: 2_000 }, (_, index) => entry(`person-${index}`, "x"));
   assert.throws(() => withEntry(full, entry("one more", "y"), now), /Too many sessions were ended/);
 });
