@@ -41,7 +41,8 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { ownTenant, refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -230,6 +231,26 @@ function createWeb(
     respond: counted(createRespond(binding), count.labels({ way: "token" })),
   };
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
+  const clusterKeyOf = createClusterKeyOf({ sealer, url });
+  const sessions = createSessionWeb({
+    lifetimeSeconds: config.sessionSeconds,
+    cookieKeys: config.cookieKeys,
+    namespace: config.leaseNamespace,
+    client,
+    identityProvider,
+    offers,
+    respond: counted(createRespond(binding), count.labels({ way: "session" })),
+    clusterKeyOf,
+    ownTenant: (identity) => ownTenant(tenant, identity),
+    requireProof: config.requireConfirmedLogin,
+    knownGroups,
+    url: besideCallback(config, "session"),
+    secure,
+    gate,
+    audit,
+    logger,
+    clock,
+  });
   const app = createApp({
     prettyName,
     login,
@@ -249,13 +270,21 @@ function createWeb(
     authorizeUrl: config.oidc.authorizeUrl,
     callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
-    clusterKeyOf: createClusterKeyOf({ sealer, url }),
+    clusterKeyOf,
+    sessions,
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
       addDeviceRoutes(routes, { ...device, gate, logger });
-      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
+      addNoninteractiveRoute(routes, {
+        program,
+        respond: respondToProgram,
+        withSession: sessions?.bind,
+        gate,
+        logger,
+      });
       addAppClusterRoute(routes, { ...appClusters, gate, logger, audit, signal });
+      sessions?.addRoutes(routes);
     },
   });
   return { app, identityProvider };

@@ -99,6 +99,27 @@ export * from "./renewal.ts";
 export * from "./resources.ts";
 export { type AnswerKey, newAnswerKey } from "./sealed-answer.ts";
 export * from "./secret-types.ts";
+export {
+  decodeSessionDeviceRequest,
+  decodeSessionRequest,
+  decodeSessionTemplates,
+  heldOf as heldSessionOf,
+  type IssuedSession,
+  isSessionText,
+  openSession,
+  openSessionOffer,
+  personOf as sessionPersonOf,
+  sealSession,
+  sealSessionOffer,
+  type SessionDeviceRequest,
+  sessionLogin,
+  type SessionOffer,
+  type SessionPerson,
+  sessionPrefix,
+  type SessionTemplate,
+  type SessionTemplates,
+  sessionUrls,
+} from "./session.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";

@@ -7,7 +7,15 @@ import type { Identity } from "../identity.ts";
 import { auditDecisions } from "../metrics.ts";
 
 /** Decisions, by the names that records have. */
-export type Decision = "bind" | "addMember" | "renew" | "export" | "acceptClaims" | "revoke";
+export type Decision =
+  | "bind"
+  | "addMember"
+  | "renew"
+  | "export"
+  | "acceptClaims"
+  | "revoke"
+  | "login"
+  | "logout";
 
 /** Ways in which a decision was asked for. */
 export type Way =
@@ -16,6 +24,7 @@ export type Way =
   | "redirect"
   | "ci"
   | "token"
+  | "session"
   | "renewal"
   | "controller"
   | "operator";

@@ -2,7 +2,7 @@
  * `POST /bind-noninteractive`: a program with an access token binds APIs in one request, without a browser. The same request may come several times
  * at once, and always leads to the same tenant. Callers retry 429 and 5xx and give up on all else, so the statuses are chosen by that.
  */
-import { type BindingResponse, decodeNoninteractiveBind } from "@klutch/api";
+import { type BindingResponse, decodeNoninteractiveBind, sessionPrefix } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import { UserError } from "../errors.ts";
@@ -22,6 +22,8 @@ export function addNoninteractiveRoute(
     /** Returns the program of an access token; rejects with a `UserError`. Undefined if this way is closed. */
     readonly program: ((token: string) => Promise<ClientPerson | undefined>) | undefined;
     readonly respond: Respond;
+    /** Binds for the person of a session, which is no access token. Default: no session counts. */
+    readonly withSession?: ((context: Context, session: string) => Promise<BindingResponse>) | undefined;
     readonly gate: Gate;
     readonly logger: Logger;
   },
@@ -32,6 +34,10 @@ export function addNoninteractiveRoute(
     if (held !== undefined) return held;
     let client: string | undefined;
     try {
+      const { withSession } = parts;
+      const token = bearerOf(context);
+      if (withSession !== undefined && token?.startsWith(sessionPrefix) === true)
+        return answerOf(context, await withSession(context, token));
       const person = await programOf(parts.program, context);
       ({ client } = person);
       const {

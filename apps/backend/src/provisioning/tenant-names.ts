@@ -34,16 +34,9 @@ export async function rememberNames(
   await client.mergePatch(clusterBindings, refOfObject(binding), patch, options);
 }
 
-function wayOf({
-  client,
-  proof,
-  way,
-}: {
-  readonly client?: string | undefined;
-  readonly proof?: { readonly confirms: boolean } | undefined;
-  readonly way?: Asker["way"];
-}): "ci" | "confirmed" | "redirect" | "token" {
+function wayOf({ client, proof, way }: Parameters<typeof rememberNames>[2]): string {
   if (way === "token") return way;
   if (client !== undefined) return "ci";
+  if (way === "session") return way;
   return proof?.confirms === true ? "confirmed" : "redirect";
 }
