@@ -8,17 +8,18 @@ import {
   clusterBindings,
   consumerNamespace,
 } from "@klutch/api";
-import { ApiError } from "@klutch/kube";
+import { ApiError, quotaRefusalOf } from "@klutch/kube";
 import {
   apiVersionOf,
   type DynamicObject,
   events,
+  namespaces,
   recordAt,
   recordsAt,
   resourceQuotas,
   textAt,
 } from "@klutch/kube-core";
-import { applyPolicies, objectOfType, waitFor } from "@klutch/kube-testing";
+import { applyPolicies, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
 import { databaseApi, readyStatus } from "../testing/database-api.ts";
 import { bindApi, startKonnector, widget } from "../testing/fixture.ts";
 import { serviceNamespace } from "../testing/pair.ts";
@@ -106,6 +107,49 @@ test("an API without a limit is bound and synced as ever, and its binding shows 
   assert.equal(await limitShown(), undefined);
   await consumer.client.delete(type, { namespace: "app", name: "first" });
   await waitFor("first to be gone", async () => (await onConsumer(type, "first")) === undefined);
+});
+
+test("the server refuses with words of its own until a new quota is counted, and they are known", async () => {
+  const elsewhere = { namespace: "uncounted", name: "new" };
+  await provider.client.create(namespaces, namespaceObject(elsewhere.namespace));
+  const spec = { hard: { [counted]: "3" } };
+  await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, elsewhere, { spec }));
+  let attempt = 0;
+  const refused = await waitFor("the quota to be in force", async () => {
+    const ref = { namespace: elsewhere.namespace, name: `probe-${attempt++}` };
+    const answer = provider.client.create(type, objectOfType(type, ref, { spec: {} }));
+    return answer.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  });
+  assert.ok(refused instanceof ApiError, String(refused));
+  assert.equal(quotaRefusalOf(refused), "NotCounted", refused.message);
+});
+
+test("while the control plane counts for a new quota a claim says so in our words, and goes up once it has counted", async () => {
+  const spec = { hard: { [counted]: "20" } };
+  await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, quota, { spec }));
+  const early: string[] = [];
+  const counting =
+    "the provider has not got this spec yet: the control plane is counting the objects of this cluster; it is tried again in a few seconds";
+  const refused = await waitFor("a claim that comes after the quota", async () => {
+    const name = `early-${early.length}`;
+    early.push(name);
+    await create(name);
+    const isTaken = await waitFor("the outcome", async () => {
+      if ((await onProvider(type, name)) !== undefined) return "taken";
+      return (await messageOf(name)) === counting ? "refused" : undefined;
+    });
+    return isTaken === "taken" ? undefined : name;
+  });
+  await setQuota(20, 0);
+  await waitFor("it upstream", () => onProvider(type, refused));
+  for (const reason of ["SyncRefused", "LimitReached"]) assert.deepEqual(await warnings(reason), []);
+  for (const name of early) {
+    await consumer.client.delete(type, { namespace: "app", name });
+    await waitFor(`${name} to be gone`, async () => (await onConsumer(type, name)) === undefined);
+  }
 });
 
 const words = "this cluster may have 3 databases, has 3; ask Ann [31m<ann@example.org>";
