@@ -34,7 +34,10 @@ source "$2"
 COMP_LINE="$1" COMP_POINT=\${#1}
 _klutch_words 2> /dev/null
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout } = await run("bash", ["--norc", "-c", commands, "bash", line, script], { env, cwd: folder });
+  const { stdout } = await run("bash", ["--norc", "-c", commands, "bash", line, script], {
+    env,
+    cwd: folder,
+  });
   return stdout.trimEnd().split("\n");
 }
 

@@ -14,6 +14,7 @@ import {
   type DynamicObject,
   events,
   namespaces,
+  type ObjectRef,
   recordAt,
   recordsAt,
   resourceQuotas,
@@ -36,14 +37,14 @@ const konnector = cleanup.use(await startKonnector(fixture, { timing: { massDele
 const quota = { namespace: serviceNamespace, name: "klutch-limits" };
 const counted = `count/${api}`;
 
-/** Plays the backend and the quota controller. The quota itself counts creations. */
-async function setQuota(max: number, used?: number): Promise<void> {
+/** Plays the backend and the quota controller. The quota itself counts creations; a new one refuses them until its use is set. */
+async function setQuota(max: number, used?: number, ref: ObjectRef = quota): Promise<void> {
   const hard = { [counted]: String(max) };
-  if ((await provider.client.find(resourceQuotas, quota)) === undefined)
-    await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, quota, { spec: { hard } }));
-  await provider.client.mergePatch(resourceQuotas, quota, { spec: { hard } });
+  if ((await provider.client.find(resourceQuotas, ref)) === undefined)
+    await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, ref, { spec: { hard } }));
+  await provider.client.mergePatch(resourceQuotas, ref, { spec: { hard } });
   const status = { hard, ...(used === undefined ? {} : { used: { [counted]: String(used) } }) };
-  await provider.client.mergePatch(resourceQuotas, quota, { status }, { subresource: "status" });
+  await provider.client.mergePatch(resourceQuotas, ref, { status }, { subresource: "status" });
 }
 const usedOfQuota = async (): Promise<string | undefined> =>
   textAt((await provider.client.get<DynamicObject>(resourceQuotas, quota)).status, "used", counted);
@@ -112,8 +113,7 @@ test("an API without a limit is bound and synced as ever, and its binding shows 
 test("the server refuses with words of its own until a new quota is counted, and they are known", async () => {
   const elsewhere = { namespace: "uncounted", name: "new" };
   await provider.client.create(namespaces, namespaceObject(elsewhere.namespace));
-  const spec = { hard: { [counted]: "3" } };
-  await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, elsewhere, { spec }));
+  await setQuota(3, undefined, elsewhere);
   let attempt = 0;
   const refused = await waitFor("the quota to be in force", async () => {
     const ref = { namespace: elsewhere.namespace, name: `probe-${attempt++}` };
@@ -128,8 +128,7 @@ test("the server refuses with words of its own until a new quota is counted, and
 });
 
 test("while the control plane counts for a new quota a claim says so in our words, and goes up once it has counted", async () => {
-  const spec = { hard: { [counted]: "20" } };
-  await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, quota, { spec }));
+  await setQuota(20);
   const early: string[] = [];
   const counting =
     "the provider has not got this spec yet: the control plane is counting the objects of this cluster; it is tried again in a few seconds";
