@@ -36,7 +36,7 @@ function start(): {
 const fieldsOf = (offers: ExportTemplates): readonly string[] | undefined =>
   offers.find(databases.group, databases.plural)?.fields.map(({ name }) => name);
 
-test("an offer is read once, whoever asks for it", () => {
+test("an offer is read once, however often it is asked for", () => {
   const { offers, template, kind } = start();
   template();
   kind();
