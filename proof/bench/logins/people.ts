@@ -18,7 +18,7 @@ export interface Login {
 /** The plugin of this person waits here; nothing listens, because the redirect has all. */
 const plugin = "http://localhost:4321";
 
-/** Logs in as each of so many people at once, and binds the API. Throws when one of them gets no kubeconfig. */
+/** Logs all of them in at once, and binds the API for each. Throws when one of them gets no kubeconfig. */
 export function logInAll(url: string, people: number): Promise<readonly Login[]> {
   return Promise.all(Array.from({ length: people }, (_, person) => logIn(url, person)));
 }

@@ -47,7 +47,7 @@ export class LimitHold {
   #limit: ApiLimit | undefined;
   /** Claims that wait, the longest first. */
   readonly #held = new Set<string>();
-  /** Those of them that wait for the provider's count. */
+  /** The part of them that waits for the provider's count. */
   readonly #counting = new Set<string>();
   /** Claims that were refused and are sent again. */
   readonly #tried = new Set<string>();
