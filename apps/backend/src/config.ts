@@ -64,8 +64,7 @@ export interface BackendConfig {
     readonly callbackUrl: string;
     readonly authorizeUrl: string | undefined;
     readonly extraScopes: readonly string[];
-    /** Undefined if everyone who can log in may bind everything. */
-    readonly userRules: UserRules | undefined;
+    readonly userRules: UserRules;
     /** Undefined if no one may log in on another device. */
     readonly deviceClientId: string | undefined;
     /** Undefined if no program may bind. */
@@ -363,7 +362,7 @@ function ofLogin(
       callbackUrl: only(values["oidc-callback-url"]),
       authorizeUrl: values["oidc-authorize-url"] || undefined,
       extraScopes: values["oidc-extra-scope"],
-      userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
+      userRules: userRulesOf(values),
       deviceClientId: values["oidc-device-client-id"],
       ci: ciRulesOf(values),
     },
@@ -386,6 +385,7 @@ function userRulesOf(values: Values): UserRules {
     usernamePrefix: prefix(values["oidc-username-prefix"]) ?? defaultUserRules.usernamePrefix,
     groupsClaim: values["oidc-groups-claim"] ?? defaultUserRules.groupsClaim,
     groupsPrefix: prefix(values["oidc-groups-prefix"]) ?? defaultUserRules.groupsPrefix,
+    isForRecords: values["bind-authorization"] !== "rbac",
   };
 }
 

@@ -13,6 +13,8 @@ export interface UserRules {
   /** Name of a claim, else a path with dots, such as `realm_access.roles`. */
   readonly groupsClaim: string;
   readonly groupsPrefix: string;
+  /** True where RBAC decides nothing: names are for records only, and a token with others than the rules allow has none. Default false. */
+  readonly isForRecords?: boolean | undefined;
 }
 
 /** A person as RBAC names them. */
@@ -44,6 +46,17 @@ const mostGroups = 10_000;
 /** Reads both from a token whose signature was verified. Throws `JWTClaimValidationFailed`, which names the claim and never its value. */
 export function userOf(claims: JWTPayload, rules: UserRules): User {
   return { user: userNameOf(claims, rules), groups: groupsOf(claims, rules) };
+}
+
+/** Returns what `name` reads; nothing for a token that breaks the rules where names are for records only, or without rules. */
+export function namesBy(rules: UserRules | undefined, name: (rules: UserRules) => User): Partial<User> {
+  if (rules === undefined) return {};
+  try {
+    return name(rules);
+  } catch (error) {
+    if (rules.isForRecords === true && error instanceof errors.JWTClaimValidationFailed) return {};
+    throw error;
+  }
 }
 
 /** Begins the name of a program, after the prefix of user names. */

@@ -20,6 +20,7 @@ import {
   type KubeClient,
   KubeconfigError,
   parseForeignKubeconfig,
+  quotaRefusalOf,
 } from "@klutch/kube";
 import { type DynamicObject, textAt } from "@klutch/kube-core";
 import type { OwnBind } from "../../config.ts";
@@ -149,7 +150,7 @@ export async function ensureExport(
   } catch (error) {
     if (!(error instanceof ApiError) || !isForbidden(error)) throw error;
     // A new tenant's quota refuses everything until it has been counted.
-    if (error.message.includes("status unknown for quota"))
+    if (quotaRefusalOf(error) === "NotCounted")
       return {
         isExported: false,
         waitsFor: "the control plane, which has not counted the objects of this cluster yet",
