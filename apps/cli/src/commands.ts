@@ -6,6 +6,7 @@ import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
 import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
+import { explainCommand } from "./explain/command.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
 import { tenantCommands } from "./tenants/commands.ts";
@@ -17,7 +18,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
+/** verify, doctor, explain, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -27,6 +28,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
   return [
     verifyCommand(context, tools),
     doctorCommand(context, tools),
+    explainCommand(context, tools),
     unbinding,
     releaseCommand(context, tools),
     handBackCommand(context, tools),
