@@ -56,12 +56,19 @@ export function explainCommand(context: CliContext, tools: CommandTools): Comman
   return command;
 }
 
-async function explainClaim(context: CliContext, words: readonly string[], options: ExplainOptions): Promise<void> {
+async function explainClaim(
+  context: CliContext,
+  words: readonly string[],
+  options: ExplainOptions,
+): Promise<void> {
   const { signal, terminal } = context;
   const wanted = parseWanted(words);
   const config = await loadKubeconfig(options.connection);
   const { requestTimeoutMs } = options;
-  await using consumer = consumerOf(config, createKubeClient(config, { userAgent: "klutch", requestTimeoutMs }));
+  await using consumer = consumerOf(
+    config,
+    createKubeClient(config, { userAgent: "klutch", requestTimeoutMs }),
+  );
   const type = await resolveKind(consumer.client, wanted.kind, signal);
   const namespace = config.namespace ?? "default";
   const ref: ObjectRef = type.namespaced ? { namespace, name: wanted.name } : { name: wanted.name };
@@ -93,7 +100,7 @@ async function readUpper(
   const config = await loadKubeconfig(named);
   await using client = createKubeClient(config, { userAgent: "klutch", requestTimeoutMs });
   const space = tenant ?? (await ownClusterNamespace(context, consumer, "--tenant"));
-  return readAbove({ client, signal }, space, type, object);
+  return await readAbove({ client, signal }, space, type, object);
 }
 
 function isAbove({ from }: Observed): boolean {

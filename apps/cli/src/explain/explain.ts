@@ -6,16 +6,18 @@ import type { Explanation, Remedy, Step, Who } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
 import { seenSteps, sentAbove, toldSteps } from "./steps-above.ts";
 import { agentStep, backStep, bindingNotes, editedStep, secretStep, sentStep } from "./steps-here.ts";
-import { saidOf } from "./view.ts";
 
 /** Returns the way with its cause. */
 export function explain(observed: Observed): Explanation {
   const { claim, api, from, usualMs, above } = observed;
-  const lower = [editedStep(observed), agentStep(observed), sentAbove(observed, sentStep(observed))];
-  const isHere = lower.every(({ state }) => state === "done" || state === "unknown");
+  const agent = agentStep(observed);
+  const sent = sentAbove(observed, sentStep(observed));
+  const lower = [editedStep(observed), agent, isPast(agent) ? sent : pendingOf(sent)];
+  const isSent = lower.every(isPast);
   const judged = above === undefined ? toldSteps(observed) : seenSteps(observed, above);
-  // What lies above is about an earlier spec until this one is there.
-  const upper = isHere ? judged : judged.map((step) => (step.state === "done" ? step : pendingOf(step)));
+  // Until this spec is there, all above is about an earlier one.
+  const upper = isSent ? judged : judged.map((step) => (isPast(step) ? step : pendingOf(step)));
+  const isEarlier = !isSent && claim.deletedAt === undefined && upper.some(({ state }) => state === "done");
   const isReadyAbove = above === undefined ? undefined : upper.every(({ state }) => state === "done");
   const ends = [backStep(observed, isReadyAbove), secretStep(observed)];
   const steps = [...lower, ...upper, ...ends];
@@ -32,8 +34,14 @@ export function explain(observed: Observed): Explanation {
     waitsFor,
     cause: waitsFor?.text ?? "",
     usualSeconds: usualMs === undefined ? undefined : Math.round(usualMs / 1_000),
-    notes: [...skewNotes(observed), ...bindingNotes(observed)],
+    notes: [...(isEarlier ? [earlier] : []), ...skewNotes(observed), ...bindingNotes(observed)],
   };
+}
+
+const earlier = "The steps above are about the spec that the control plane had before.";
+
+function isPast({ state }: Step): boolean {
+  return state === "done" || state === "unknown";
 }
 
 function pendingOf({ station, object }: Step): Step {
@@ -49,7 +57,7 @@ function firstOpen(steps: readonly Step[]): Step | undefined {
 export const people: Readonly<Record<Who, string>> = {
   developer: "the developer",
   operator: "an operator",
-  broker: "the broker, and its operator",
+  broker: "the operator of the broker",
   none: "it goes on by itself",
 };
 
@@ -71,10 +79,8 @@ function skewNotes({ claim, above, from }: Observed): readonly string[] {
   if (made === undefined) return [];
   const behindMs = asked - Date.parse(made);
   if (behindMs < skewMs) return [];
-  const synced = saidOf(claim, "Ready")?.at;
-  const since = synced === undefined ? "" : ` Its Ready is of ${synced} there.`;
   return [
-    `The control plane made this ${durationText(behindMs)} before it existed here: the clocks of the two clusters differ, or it was adopted. Compare times of one cluster only.${since}`,
+    `The control plane made this ${durationText(behindMs)} before it existed here: the clocks of the two clusters differ, or it was adopted. Compare times of one cluster only.`,
   ];
 }
 

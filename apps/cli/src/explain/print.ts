@@ -10,9 +10,17 @@ const marks = { done: "done", waiting: "waiting", failed: "failed", pending: "-"
 export function explanationText(explanation: Explanation): string {
   const { kind, name, namespace, api, state, steps, waitsFor, usualSeconds, cause, notes } = explanation;
   const place = namespace === undefined ? name : `${namespace}/${name}`;
-  const rows = steps.map((step) => [marks[step.state], indent(step) + titles[step.station], timeOf(step), textOf(step)]);
+  const rows = steps.map((step) => [
+    marks[step.state],
+    indent(step) + titles[step.station],
+    timeOf(step),
+    textOf(step),
+  ]);
   const remedy = remedyOf(explanation);
-  const usual = usualSeconds === undefined ? "" : `; others of this kind took about ${durationText(usualSeconds * 1_000)}`;
+  const usual =
+    usualSeconds === undefined
+      ? ""
+      : `; others of this kind took about ${durationText(usualSeconds * 1_000)}`;
   const said =
     waitsFor === undefined || remedy === undefined
       ? []
@@ -38,8 +46,12 @@ function timeOf({ since, clock }: Step): string {
   return since === undefined ? "" : `${since}${clock === "control plane" ? "*" : ""}`;
 }
 
+/** A line of the tree; the cause has the whole text. */
+const mostText = 100;
+
 function textOf({ object, text }: Step): string {
-  return [object ?? "", text].filter((part) => part !== "").join(": ");
+  const whole = [object ?? "", text].filter((part) => part !== "").join(": ");
+  return whole.length > mostText ? `${whole.slice(0, mostText - 1).toWellFormed()}…` : whole;
 }
 
 /** Returns the object that `-o json` and `-o yaml` print. */
@@ -48,7 +60,9 @@ export function explanationObject(explanation: Explanation): object {
   const remedy = remedyOf(explanation);
   return {
     ...rest,
-    ...(waitsFor === undefined ? {} : { waitsFor: waitsFor.station, cause, who: remedy?.who, next: remedy?.next }),
+    ...(waitsFor === undefined
+      ? {}
+      : { waitsFor: waitsFor.station, cause, who: remedy?.who, next: remedy?.next }),
   };
 }
 

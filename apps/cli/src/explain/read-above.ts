@@ -47,20 +47,29 @@ export async function readAbove(
 ): Promise<Above> {
   const { client, signal } = reader;
   const above = await discoverResource(client, { group: type.group, plural: type.plural }, { signal });
-  if (above === undefined) throw new CliError("Manifest", `The control plane does not serve ${type.plural}.${type.group}.`);
+  if (above === undefined)
+    throw new CliError("Manifest", `The control plane does not serve ${type.plural}.${type.group}.`);
   const ref = await upstreamRef(reader, tenant, claim);
-  const found = ref === undefined ? "missing" : await looked(() => client.find<DynamicObject>(above, ref, { signal }));
+  const found =
+    ref === undefined ? "missing" : await looked(() => client.find<DynamicObject>(above, ref, { signal }));
   // An object of the same name that no konnector made is another one.
   if (typeof found === "string" || !isBound(found)) {
     const upstream = found === "forbidden" ? found : "missing";
     return { upstream, holdsSpec: undefined, composite: undefined, isComposed: true, resources: [] };
   }
   const mark = markOn(found);
-  return { ...(await readComposed(reader, above, found)), holdsSpec: mark === undefined ? undefined : mark === specMark(claim) };
+  return {
+    ...(await readComposed(reader, above, found)),
+    holdsSpec: mark === undefined ? undefined : mark === specMark(claim),
+  };
 }
 
 /** Reads the way above an object of the control plane itself. */
-export async function readComposed(reader: AboveReader, type: ResourceType, object: DynamicObject): Promise<Above> {
+export async function readComposed(
+  reader: AboveReader,
+  type: ResourceType,
+  object: DynamicObject,
+): Promise<Above> {
   const upstream = { found: viewOf(object) };
   const isComposed = await isOfDefinition(reader, type);
   const own = recordAt(object.spec, "crossplane");
@@ -98,7 +107,10 @@ async function upstreamRef(
   return { namespace: above, name };
 }
 
-async function isOfDefinition({ client, signal }: AboveReader, { plural, group }: ResourceType): Promise<boolean> {
+async function isOfDefinition(
+  { client, signal }: AboveReader,
+  { plural, group }: ResourceType,
+): Promise<boolean> {
   const name = `${plural}.${group}`;
   const crd = await ifAllowed(() => client.find(customResourceDefinitions, { name }, { signal }));
   return crd?.metadata.ownerReferences?.some(({ kind }) => kind === "CompositeResourceDefinition") ?? true;
@@ -107,8 +119,16 @@ async function isOfDefinition({ client, signal }: AboveReader, { plural, group }
 type Read = { readonly object: DynamicObject } | "missing" | "forbidden";
 
 /** Reads an object by a reference `{apiVersion, kind, name, namespace}`. */
-async function readRef({ client, signal }: AboveReader, ref: unknown, namespace: string | undefined): Promise<Read> {
-  const [apiVersion = "", kind = "", name] = [textAt(ref, "apiVersion"), textAt(ref, "kind"), textAt(ref, "name")];
+async function readRef(
+  { client, signal }: AboveReader,
+  ref: unknown,
+  namespace: string | undefined,
+): Promise<Read> {
+  const [apiVersion = "", kind = "", name] = [
+    textAt(ref, "apiVersion"),
+    textAt(ref, "kind"),
+    textAt(ref, "name"),
+  ];
   const [version = "", group = ""] = apiVersion.split("/").toReversed();
   if (name === undefined || version === "") return "missing";
   const type = await discoverResource(client, { group, version, kind }, { signal });
@@ -122,7 +142,9 @@ function viewed(read: Read): Looked {
   return typeof read === "string" ? read : { found: viewOf(read.object) };
 }
 
-async function looked(read: () => Promise<DynamicObject | undefined>): Promise<DynamicObject | "missing" | "forbidden"> {
+async function looked(
+  read: () => Promise<DynamicObject | undefined>,
+): Promise<DynamicObject | "missing" | "forbidden"> {
   const found = await ifAllowed(async () => (await read()) ?? ("missing" as const));
   return found ?? "forbidden";
 }
@@ -149,7 +171,10 @@ async function readResources(
 }
 
 /** Of our provider's kinds only; a stranger's ProviderConfig says nothing that we know. */
-async function readConfig({ client, signal }: AboveReader, object: DynamicObject): Promise<Looked | undefined> {
+async function readConfig(
+  { client, signal }: AboveReader,
+  object: DynamicObject,
+): Promise<Looked | undefined> {
   const [group] = object.apiVersion.split("/");
   const name = textAt(object.spec, "providerConfigRef", "name");
   if (name === undefined) return undefined;

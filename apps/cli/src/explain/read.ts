@@ -43,9 +43,21 @@ export async function readClaim(
   }
   const claim = viewOf(object);
   const isAbove = !claim.isHeld && (await servesExports(client, signal));
-  const known = { claim, api, plural: type.plural, choosesComposition: choosesComposition(object), above: undefined };
+  const known = {
+    claim,
+    api,
+    plural: type.plural,
+    choosesComposition: choosesComposition(object),
+    above: undefined,
+  };
   if (isAbove) {
-    const nothing = { binding: undefined, agent: "unknown", secret: "unknown", warnings: [], usualMs: undefined } as const;
+    const nothing = {
+      binding: undefined,
+      agent: "unknown",
+      secret: "unknown",
+      warnings: [],
+      usualMs: undefined,
+    } as const;
     return { type, object, observed: { ...known, from: "control plane", ...nothing } };
   }
   const [binding, agent, warnings, secret, usualMs] = await Promise.all([
@@ -55,7 +67,11 @@ export async function readClaim(
     readSecret(client, claim, signal),
     readUsual(client, type, claim, signal),
   ]);
-  return { type, object, observed: { ...known, from: "app cluster", binding, agent, warnings, secret, usualMs } };
+  return {
+    type,
+    object,
+    observed: { ...known, from: "app cluster", binding, agent, warnings, secret, usualMs },
+  };
 }
 
 function choosesComposition({ spec }: DynamicObject): boolean {

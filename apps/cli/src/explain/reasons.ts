@@ -71,7 +71,7 @@ const rows: Readonly<Record<string, Row>> = {
   StillBound: ["broker", "waiting", listClaims],
   StillBackedUp: ["broker", "waiting", listClaims],
   StillRestoring: itselfRow("broker"),
-  DeletionHeld: ["sent", "failed", () => ({ who: "operator", next: "see the command in the cause" })],
+  DeletionHeld: ["sent", "failed", ({ resource }) => bindingRemedy("MassDeletion", resource)],
   NameTaken: ["secret", "failed", renameSecret],
   SecretTypeRefused: ["secret", "failed", () => askTheTeam],
   TooManyObjects: ["secret", "failed", () => ({ who: "developer", next: "delete claims that no one needs" })],
@@ -110,6 +110,9 @@ export function meaningOf(
   const usual = { station, state, remedy: remedy(named) };
   if (reason === "CannotCompose" && observed.choosesComposition && /\bcompositionRef\b/.test(message))
     return { ...usual, remedy: edit(named) };
+  const space = `namespace/${observed.claim.namespace}`;
+  if (reason === "DeletionHeld" && message.includes(`klutch release ${space}`))
+    return { ...usual, remedy: bindingRemedy("MassDeletion", space) };
   // The function says itself whether another spec helps.
   if (reason === "Failed" && /change the claim's spec/.test(message))
     return { ...usual, remedy: edit(named) };

@@ -31,14 +31,24 @@ interface Served extends ResourceType {
 const mostGroups = 200;
 
 /** Returns the kind. Throws `CliError` Usage with the nearest names, or with the names to choose from. */
-export async function resolveKind(client: KubeClient, kind: string, signal: AbortSignal): Promise<ResourceType> {
+export async function resolveKind(
+  client: KubeClient,
+  kind: string,
+  signal: AbortSignal,
+): Promise<ResourceType> {
   const all = await servedKinds(client, signal);
   const word = kind.toLowerCase();
-  const found = all.filter(({ plural, group, aliases }) => `${plural}.${group}` === word || aliases.includes(word));
+  const found = all.filter(
+    ({ plural, group, aliases }) => `${plural}.${group}` === word || aliases.includes(word),
+  );
   const [first, ...others] = found;
   if (first === undefined) {
-    const nearest = nearestNames(word, all.flatMap(({ aliases }) => aliases));
-    const hint = nearest.length === 0 ? "kubectl api-resources lists them" : `Did you mean ${nearest.join(" or ")}?`;
+    const nearest = nearestNames(
+      word,
+      all.flatMap(({ aliases }) => aliases),
+    );
+    const hint =
+      nearest.length === 0 ? "kubectl api-resources lists them" : `Did you mean ${nearest.join(" or ")}?`;
     throw new CliError("Usage", `This cluster serves no kind ${kind}. ${hint}`);
   }
   if (others.length > 0) {

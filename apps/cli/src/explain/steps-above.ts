@@ -11,14 +11,18 @@ const forbidden = "your rights do not show it";
 /** Returns the steps from the composite to the broker, in this order, from the claim's own status. */
 export function toldSteps(observed: Observed): readonly Step[] {
   const { claim } = observed;
-  const trouble = troubleOf(claim);
+  const trouble = troubleOf(claim) ?? (claim.deletedAt === undefined ? undefined : deleting);
   const { managed } = claim;
   const isMade = managed !== undefined;
   const made: State = isMade ? "done" : saidOf(claim, "Ready")?.status === "True" ? "unknown" : "pending";
   const steps: Step[] = [
     { station: "composite", state: made, text: "" },
     { station: "managed", state: made, text: "", since: managed?.createdAt, clock },
-    { station: "broker", state: isMade && managed.state !== "provisioned" ? "pending" : made, ...brokerFacts(observed) },
+    {
+      station: "broker",
+      state: isMade && managed.state !== "provisioned" ? "pending" : made,
+      ...brokerFacts(observed),
+    },
   ];
   if (trouble === undefined) return steps;
   const meaning = meaningOf(trouble, observed);
@@ -38,6 +42,16 @@ export function toldSteps(observed: Observed): readonly Step[] {
     return blocked === undefined ? here : { ...here, ...blocked };
   });
 }
+
+/** A claim that is being deleted is not done, whatever its conditions of before say. */
+const deleting: Said = {
+  type: "Ready",
+  status: "False",
+  reason: "Deleting",
+  message: "the control plane is deleting it",
+  at: undefined,
+  generation: undefined,
+};
 
 /** The deletion waits for other claims: said by an event only, because Crossplane does not ask the function any more. */
 function blockedDeletion(observed: Observed): Pick<Step, "state" | "text" | "remedy"> | undefined {
@@ -69,21 +83,31 @@ export function sentAbove(observed: Observed, here: Step): Step {
     const remedy = { who: "none", next: "if it lasts for a minute: klutch doctor" } as const;
     return { ...here, state: "waiting", text: "the control plane has an earlier spec", object, remedy };
   }
-  return { ...here, object, since: found.deletedAt ?? found.edited?.at ?? found.createdAt, clock };
+  return { ...here, object, since: found.deletedAt ?? found.syncedAt ?? found.createdAt, clock };
 }
 
 /** Returns the steps from the composite to the broker, from the control plane's objects. */
 export function seenSteps(observed: Observed, above: Above): readonly Step[] {
   const { upstream } = above;
+  if (upstream === "missing" && observed.claim.deletedAt !== undefined)
+    return (["composite", "managed", "broker"] as const).map((station) => ({
+      station,
+      state: "done",
+      text: "gone",
+    }));
   if (upstream === "missing" || upstream === "forbidden") return toldSteps(observed);
   if (!above.isComposed) return toldSteps({ ...observed, claim: { ...upstream.found } });
   const composite = compositeStep(observed, above, upstream.found);
   if (above.resources.length > 0)
     return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one))];
   const told = toldSteps(observed).slice(1);
-  if (composite.state !== "done") return [composite, ...told.map((step) => ({ ...step, state: "pending" as const }))];
+  if (composite.state !== "done")
+    return [composite, ...told.map(({ station }) => ({ station, state: "pending" as const, text: "" }))];
   const nothing = "the Composition has composed nothing yet";
-  return [composite, ...told.map((step) => (step.state === "pending" && step.text === "" ? { ...step, text: nothing } : step))];
+  return [
+    composite,
+    ...told.map((step) => (step.state === "pending" && step.text === "" ? { ...step, text: nothing } : step)),
+  ];
 }
 
 const ask = { who: "operator", next: "" } as const;
@@ -102,14 +126,25 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
   if (composite === "forbidden") return { ...firstOf(toldSteps(observed)), text: forbidden };
   const { found } = composite;
   const object = nameOf(found);
-  if (found.isPaused || saidOf(found, "Synced")?.reason === "ReconcilePaused") return paused(station, object, found);
+  if (found.isPaused || saidOf(found, "Synced")?.reason === "ReconcilePaused")
+    return paused(station, object, found);
   const synced = saidOf(found, "Synced");
   const next = `in the control plane: kubectl describe ${found.kind.toLowerCase()}.${found.group} ${found.name}`;
   if (synced === undefined) {
-    const text = "Crossplane has not worked on it: it does not run, or lacks rights on a kind that this needs";
-    return { station, state: "waiting", text, object, since: found.createdAt, clock, remedy: { ...ask, next } };
+    const text =
+      "Crossplane has not worked on it: it does not run, or lacks rights on a kind that this needs";
+    return {
+      station,
+      state: "waiting",
+      text,
+      object,
+      since: found.createdAt,
+      clock,
+      remedy: { ...ask, next },
+    };
   }
-  if (synced.status !== "False") return { station, state: "done", text: "", object, since: found.createdAt, clock };
+  if (synced.status !== "False")
+    return { station, state: "done", text: "", object, since: found.createdAt, clock };
   const remedy =
     observed.choosesComposition && /Composition\S* "[^"]*" not found/.test(synced.message)
       ? { who: "developer" as const, next: editCommand(observed) }
@@ -124,17 +159,27 @@ function editCommand(observed: Observed): string {
 
 /** Next commands for errors of Crossplane that are known. */
 function hintOf(message: string): string | undefined {
-  if (/no matches for kind/.test(message)) return "in the control plane: kubectl get providers, and install the missing one";
+  if (/no matches for kind/.test(message))
+    return "in the control plane: kubectl get providers, and install the missing one";
   if (/no compatible Compositions|cannot (?:fetch|select) Composition/.test(message))
     return "in the control plane: kubectl get compositions --show-labels";
   if (/FunctionRevision|pipeline step/.test(message)) return "in the control plane: kubectl get functions";
-  if (/forbidden/.test(message)) return "in the control plane: give Crossplane the right, by a ClusterRole with the label rbac.crossplane.io/aggregate-to-crossplane";
+  if (/forbidden/.test(message))
+    return "in the control plane: give Crossplane the right, by a ClusterRole with the label rbac.crossplane.io/aggregate-to-crossplane";
   return undefined;
 }
 
 function paused(station: "composite" | "managed", object: string, found: ObjectView): Step {
   const { at: since } = saidOf(found, "Synced") ?? {};
-  return { station, state: "failed", text: "it is paused by the annotation crossplane.io/paused", object, since, clock, remedy: pausedRemedy };
+  return {
+    station,
+    state: "failed",
+    text: "it is paused by the annotation crossplane.io/paused",
+    object,
+    since,
+    clock,
+    remedy: pausedRemedy,
+  };
 }
 
 /** The managed resource, and the operation at its backend. */
@@ -148,22 +193,36 @@ function composedSteps(observed: Observed, one: Composed): readonly Step[] {
     return [{ ...managed, state: "waiting", text: "it does not exist yet", remedy: ofProvider }, broker];
   const { found } = one.object;
   const synced = saidOf(found, "Synced");
-  if (found.isPaused || synced?.reason === "ReconcilePaused") return [paused("managed", object, found), broker];
+  if (found.isPaused || synced?.reason === "ReconcilePaused")
+    return [paused("managed", object, found), broker];
   if (found.conditions.length === 0) {
     const text = "no provider has worked on it: its provider is not installed, or does not run";
     return [{ ...managed, state: "waiting", text, since: found.createdAt, remedy: ofProvider }, broker];
   }
-  return [{ ...managed, state: "done", text: "", since: found.createdAt }, brokerStep(observed, one, found, synced)];
+  return [
+    { ...managed, state: "done", text: "", since: found.createdAt },
+    brokerStep(observed, one, found, synced),
+  ];
 }
 
-function brokerStep(observed: Observed, { ref: object, config, operation }: Composed, found: ObjectView, synced: Said | undefined): Step {
+function brokerStep(
+  observed: Observed,
+  { ref: object, config, operation }: Composed,
+  found: ObjectView,
+  synced: Said | undefined,
+): Step {
   const station = "broker";
   const ready = saidOf(found, "Ready");
-  const bad = synced?.status === "False" ? synced : ready !== undefined && ready.status !== "True" ? ready : undefined;
+  const notReady = ready !== undefined && ready.status !== "True" ? ready : undefined;
+  const ending = found.deletedAt === undefined ? undefined : { ...deleting, at: found.deletedAt };
+  const bad = synced?.status === "False" ? synced : (notReady ?? ending);
   const running = operation === undefined ? "" : `operation ${operation}`;
   if (bad === undefined) return { station, state: "done", text: running, object, since: ready?.at, clock };
-  const about = bad.reason === "ReconcileError" || bad.reason === "Failed" ? { ...bad, reason: "Failed" } : bad;
-  const { state, remedy } = meaningOf(about, observed);
+  // Any other error of the provider is its operators' to solve.
+  const isOurs = bad.reason === "ReconcileError";
+  const meaning = meaningOf(isOurs ? { ...bad, reason: "Failed" } : bad, observed);
+  const { state } = meaning;
+  const remedy = isOurs ? { ...meaning.remedy, who: "operator" as const } : meaning.remedy;
   const text = [wordsOf(bad), running, configWords(config)].filter((part) => part !== "").join("; ");
   return { station, state, text, object, since: bad.at, clock, remedy };
 }

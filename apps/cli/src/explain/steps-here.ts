@@ -70,14 +70,21 @@ export function agentStep(observed: Observed): Step {
       remedy: { who: "operator", next: "klutch doctor" },
     };
   const text = agent === "silent" ? "no konnector works now; it shows the state of before" : "";
-  return { station, state: "done", text, since: ready?.reason === "SpecNotSent" ? ready.at : undefined, clock: from };
+  return {
+    station,
+    state: "done",
+    text,
+    since: ready?.reason === "SpecNotSent" ? ready.at : undefined,
+    clock: from,
+  };
 }
 
 /** Whether the control plane has this spec, as far as the app cluster shows it. */
 export function sentStep(observed: Observed): Step {
   const { claim, from, warnings } = observed;
   const station = "sent";
-  if (from === "control plane") return { station, state: "done", text: "", since: claim.createdAt, clock: from };
+  if (from === "control plane")
+    return { station, state: "done", text: "", since: claim.createdAt, clock: from };
   const ready = saidOf(claim, "Ready");
   if (ready?.reason === "DeletionHeld") {
     const { remedy } = meaningOf(ready, observed);
@@ -87,13 +94,18 @@ export function sentStep(observed: Observed): Step {
   const text = ready.message.replace(notSentWords, "").replace(/; of the one before it said .*$/, "");
   const step = { station, text, since: ready.at, clock: from } as const;
   const bad = badBinding(observed);
-  if (bad !== undefined)
-    return { ...step, state: "failed", remedy: bindingRemedy(bad.reason, observed.api) };
+  if (bad !== undefined) return { ...step, state: "failed", remedy: bindingRemedy(bad.reason, observed.api) };
   const named = namedClaim(observed);
-  const stopped = warnings.map(({ reason }) => stoppingRemedy(reason, named)).find((found) => found !== undefined);
+  const stopped = warnings
+    .map(({ reason }) => stoppingRemedy(reason, named))
+    .find((found) => found !== undefined);
   const told = stopped ?? remedyInWords(text, observed);
   if (told !== undefined) return { ...step, state: "failed", remedy: told };
-  return { ...step, state: "waiting", remedy: { who: "none", next: "if it lasts for a minute: klutch doctor" } };
+  return {
+    ...step,
+    state: "waiting",
+    remedy: { who: "none", next: "if it lasts for a minute: klutch doctor" },
+  };
 }
 
 /** Reads the konnector's sentence where neither binding nor events may be read. */
@@ -120,7 +132,8 @@ function badBinding({ binding }: Observed): Said | undefined {
 export function bindingNotes({ binding, api }: Observed): readonly string[] {
   if (binding === undefined || typeof binding === "string") return [];
   return binding.found.conditions.flatMap(({ type, status, reason, message }) => {
-    const isHeld = (type === "SchemaInSync" && status === "False") || (type === "DeletionHeld" && status === "True");
+    const isHeld =
+      (type === "SchemaInSync" && status === "False") || (type === "DeletionHeld" && status === "True");
     if (!isHeld || reason === "Pending") return [];
     const { next } = bindingRemedy(reason, api);
     return [`APIServiceBinding ${api}: ${type} ${reason}: ${message}${next === "" ? "" : ` (${next})`}`];
@@ -133,10 +146,15 @@ export function backStep(observed: Observed, isReadyAbove: boolean | undefined):
   const station = "back";
   if (from === "control plane") return { station, state: "unknown", text: "ask in the app cluster" };
   const ready = saidOf(claim, "Ready");
-  if (ready === undefined) {
-    const hasStatus = claim.conditions.length > 0;
-    return { station, state: hasStatus ? "done" : "pending", text: hasStatus ? "" : "" };
-  }
+  if (claim.deletedAt !== undefined && observed.above?.upstream === "missing")
+    return {
+      station,
+      state: "waiting",
+      text: "all above is gone, and the konnector has not let the claim go yet",
+      remedy: { who: "none", next: "if it lasts for a minute: klutch doctor" },
+    };
+  if (ready === undefined)
+    return { station, state: claim.conditions.length > 0 ? "done" : "pending", text: "" };
   if (isReadyAbove === true && ready.status === "Unknown")
     return {
       station,
@@ -146,7 +164,7 @@ export function backStep(observed: Observed, isReadyAbove: boolean | undefined):
     };
   if (ready.reason === "SpecNotSent" || ready.reason === "SpecNotObserved")
     return { station, state: "pending", text: "" };
-  return { station, state: "done", text: `Ready ${ready.status}`, since: ready.at, clock: "control plane" };
+  return { station, state: "done", text: `Ready ${ready.status}`, since: claim.reportedAt, clock: from };
 }
 
 /** Whether the Secret that the claim names is here. */
@@ -158,12 +176,21 @@ export function secretStep(observed: Observed): Step {
   if (ready !== undefined && ready.status === "False") {
     const meaning = meaningOf(ready, observed);
     if (meaning.station === station)
-      return { station, state: "failed", text: ready.message, since: ready.at, clock: observed.from, remedy: meaning.remedy };
+      return {
+        station,
+        state: "failed",
+        text: ready.message,
+        since: ready.at,
+        clock: observed.from,
+        remedy: meaning.remedy,
+      };
   }
-  if (name === undefined) return { station, state: "pending", text: ready?.status === "True" ? "the claim names none" : "" };
+  if (name === undefined)
+    return { station, state: "pending", text: ready?.status === "True" ? "the claim names none" : "" };
   const object = `Secret/${name}`;
   if (secret === "present") return { station, state: "done", text: "", object };
-  if (secret === "unknown") return { station, state: "unknown", text: "its metadata may not be read", object };
+  if (secret === "unknown")
+    return { station, state: "unknown", text: "its metadata may not be read", object };
   const remedy = { who: "none", next: "if it lasts for a minute: klutch doctor" } as const;
   return { station, state: "waiting", text: "it is not in this cluster yet", object, remedy };
 }

@@ -48,6 +48,10 @@ export interface ObjectView {
   readonly isPaused: boolean;
   /** The last write of the spec that no konnector made. */
   readonly edited: Edit | undefined;
+  /** The last write of a konnector, other than of the status. */
+  readonly syncedAt: string | undefined;
+  /** The last write of the status, by the clock of the object's cluster. */
+  readonly reportedAt: string | undefined;
   readonly statusGeneration: number | undefined;
   /** The first of each type. */
   readonly conditions: readonly Said[];
@@ -76,6 +80,7 @@ const ownManagers = /^(?:klutch\.anynines\.com|konnector)/;
 export function viewOf(object: DynamicObject): ObjectView {
   const { apiVersion, kind, metadata, status } = object;
   const slash = apiVersion.indexOf("/");
+  const writes = editsIn(metadata.managedFields, undefined);
   return {
     kind: plainText(kind, wordLimit),
     group: slash < 0 ? "" : plainText(apiVersion.slice(0, slash), wordLimit),
@@ -86,7 +91,9 @@ export function viewOf(object: DynamicObject): ObjectView {
     deletedAt: timeOf(metadata.deletionTimestamp),
     isHeld: metadata.finalizers?.includes(syncerFinalizer) === true,
     isPaused: metadata.annotations?.["crossplane.io/paused"] === "true",
-    edited: editOf(metadata.managedFields ?? []),
+    edited: lastEdit(writes.filter(({ by }) => !ownManagers.test(by))),
+    syncedAt: lastEdit(writes.filter(({ by }) => ownManagers.test(by)))?.at,
+    reportedAt: lastEdit(editsIn(metadata.managedFields, "status"))?.at,
     statusGeneration: numberAt(status, "observedGeneration"),
     conditions: saidIn(object),
     managed: managedOf(valueAt(status, "managed")),
@@ -140,13 +147,16 @@ function managedOf(value: unknown): ManagedStatus | undefined {
   };
 }
 
-function editOf(managedFields: readonly unknown[]): Edit | undefined {
-  const edits = recordsAt({ managedFields: managedFields.slice(0, 100) }, "managedFields")
-    .filter((entry) => textAt(entry, "subresource") === undefined)
+function editsIn(managedFields: readonly unknown[] = [], subresource: string | undefined): readonly Edit[] {
+  return recordsAt({ managedFields: managedFields.slice(0, 100) }, "managedFields")
+    .filter((entry) => textAt(entry, "subresource") === subresource)
     .map((entry) => ({
       by: plainText(textAt(entry, "manager") ?? "", wordLimit),
       at: timeOf(textAt(entry, "time")),
     }))
-    .filter(({ by }) => by !== "" && !ownManagers.test(by));
+    .filter(({ by }) => by !== "");
+}
+
+function lastEdit(edits: readonly Edit[]): Edit | undefined {
   return edits.toSorted((one, other) => ((one.at ?? "") < (other.at ?? "") ? 1 : -1))[0];
 }
