@@ -33,12 +33,15 @@ export function toldSteps(observed: Observed): readonly Step[] {
   const order = ["composite", "managed", "broker"];
   const at = order.indexOf(station);
   if (at < 0) return steps;
-  const { at: since, message, reason } = trouble;
+  // The managed resource's own words are deeper than a general "waiting".
+  const deeper = isGeneral && isMade ? troubleOf({ ...claim, conditions: managed.conditions }) : undefined;
+  const { at: since, message, reason } = deeper ?? trouble;
+  const { state, remedy } = deeper === undefined ? meaning : meaningOf(deeper, observed);
   const text = message === "" ? reason : message;
   return steps.map((step, index) => {
     if (index < at) return { ...step, state: "done" };
     if (index > at) return { ...step, state: "pending" };
-    const here = { ...step, state: meaning.state, text, since, clock, remedy: meaning.remedy } as const;
+    const here = { ...step, state, text, since, clock, remedy } as const;
     return blocked === undefined ? here : { ...here, ...blocked };
   });
 }

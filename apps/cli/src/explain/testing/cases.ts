@@ -460,6 +460,17 @@ export const cases: readonly Case[] = [
     ),
   },
   {
+    title: "Only the managed resource's conditions say it",
+    observed: seen(
+      claimOf(waiting, {
+        managed: {
+          ...creating.managed,
+          conditions: conditions([["Synced", "False", "NoBroker", "no ProviderConfig postgresql-broker"]]),
+        },
+      }),
+    ),
+  },
+  {
     title: "It is deleted above, and the konnector has not let it go",
     observed: seen(claimOf(good, provisioned, { deletionTimestamp: "2026-11-28T11:00:00Z" }), {
       above: { ...above(undefined), upstream: "missing", holdsSpec: undefined },
