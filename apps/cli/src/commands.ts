@@ -8,6 +8,7 @@ import { type CommonOptions, commonOptions, jsonOption, registryOption } from ".
 import { doctor } from "./doctor/doctor.ts";
 import { explainCommand } from "./explain/command.ts";
 import { handBack } from "./unbind/hand-back.ts";
+import { overviewCommands } from "./overview/commands.ts";
 import { serviceCommand } from "./service/commands.ts";
 import { tenantCommands } from "./tenants/commands.ts";
 import { release } from "./unbind/release.ts";
@@ -18,7 +19,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, explain, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
+/** verify, doctor, explain, the overviews, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -29,6 +30,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     verifyCommand(context, tools),
     doctorCommand(context, tools),
     explainCommand(context, tools),
+    ...overviewCommands(context, tools),
     unbinding,
     releaseCommand(context, tools),
     handBackCommand(context, tools),

@@ -30,7 +30,7 @@ export async function runCli(name: string, args: readonly string[], outside: Cli
   } catch (error) {
     // Commander has printed help, version or its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
-    // Its output is all that there is to say.
+    // Its output has said everything.
     if (error instanceof NotWellError) return 2;
     const shown: unknown = context.signal.aborted ? context.signal.reason : error;
     context.terminal.say(`error: ${errorText(shown)}`);

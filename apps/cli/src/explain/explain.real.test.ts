@@ -128,7 +128,8 @@ test("a status of a megabyte with escapes prints bounded and harmless", async ()
   assert.equal(run.code, 2, run.stderr());
   assert.ok(run.stdout().length < 5_000, String(run.stdout().length));
   for (const text of [run.stdout(), (await asDeveloper("widget/two", "-o", "json")).stdout()])
-    assert.ok(!/[\u001b\u0007\u202e]/.test(text), text.slice(0, 500));
+    for (const character of ["\u001b", "\u0007", "\u202e"])
+      assert.ok(!text.includes(character), text.slice(0, 500));
   await says("two", { conditions: [condition("Ready", "True", "Available")] });
 });
 

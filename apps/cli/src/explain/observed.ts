@@ -1,4 +1,4 @@
-/** Defines everything that `explain` looks at. Each part may be missing, because the caller's rights decide what is read. */
+/** Defines everything that `explain` looks at. Each part may be missing, because the caller's rights decide. */
 import type { ObjectView } from "./view.ts";
 
 /** A cluster; its clock is the only one by which times of its objects can be compared. */
@@ -20,14 +20,14 @@ export interface Composed {
   readonly object: Looked;
   /** The ProviderConfig that it names; undefined if it names none. */
   readonly config: Looked | undefined;
-  /** What the broker calls its operation, while one runs. */
+  /** The broker's key of the operation that runs. */
   readonly operation: string | undefined;
 }
 
 /** The control plane's side of the way. */
 export interface Above {
   readonly upstream: Looked;
-  /** Whether the upstream object holds the claim's present spec; undefined if it has no mark to tell. */
+  /** True if the upstream object holds the claim's present spec; undefined if it has no mark to tell. */
   readonly holdsSpec: boolean | undefined;
   /** Undefined if the upstream object names none. The upstream object itself where a claim is its own composite. */
   readonly composite: Looked | undefined;

@@ -170,7 +170,7 @@ async function readResources(
   return resources;
 }
 
-/** Of our provider's kinds only; a stranger's ProviderConfig says nothing that we know. */
+/** Reads the ProviderConfig of our provider's kinds only; a stranger's says nothing that we know. */
 async function readConfig(
   { client, signal }: AboveReader,
   object: DynamicObject,

@@ -146,7 +146,7 @@ async function readSecret(
 }
 
 const mostOthers = 100;
-/** Fewer say nothing about what is usual. */
+/** Fewer tell nothing about the usual time. */
 const leastOthers = 2;
 
 /** Both times are of one clock, the provider's. */

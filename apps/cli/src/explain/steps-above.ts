@@ -59,7 +59,7 @@ const deleting: Said = {
 /** The deletion waits for other claims: said by an event only, because Crossplane does not ask the function any more. */
 function blockedDeletion(observed: Observed): Pick<Step, "state" | "text" | "remedy"> | undefined {
   if (observed.claim.deletedAt === undefined) return undefined;
-  const found = observed.warnings.find(({ reason }) => /^Still/.test(reason));
+  const found = observed.warnings.find(({ reason }) => reason.startsWith("Still"));
   if (found === undefined) return undefined;
   return { state: "waiting", text: found.message, remedy: meaningOf(found, observed).remedy };
 }
@@ -69,7 +69,7 @@ function brokerFacts({ claim }: Observed): Pick<Step, "text" | "since" | "clock"
   return { text: state ?? "", since: state === "provisioned" ? provisionedAt : updatedAt, clock };
 }
 
-/** Whether the control plane holds this spec; undefined where the app cluster's own words count. */
+/** Corrects the app cluster's words by the upstream object, where that was read. */
 export function sentAbove(observed: Observed, here: Step): Step {
   const { above } = observed;
   if (above === undefined || here.state !== "done") return here;

@@ -36,7 +36,7 @@ export function editedStep({ claim, from }: Observed): Step {
   return { station: "edited", state: "done", text, since: edited?.at ?? createdAt, clock: from };
 }
 
-/** Whether a konnector has looked at this generation. */
+/** Tells whether a konnector has looked at this generation. */
 export function agentStep(observed: Observed): Step {
   const { claim, from, agent, binding, api } = observed;
   const station = "agent";
@@ -79,7 +79,7 @@ export function agentStep(observed: Observed): Step {
   };
 }
 
-/** Whether the control plane has this spec, as far as the app cluster shows it. */
+/** Tells whether the control plane has this spec, as far as the app cluster shows it. */
 export function sentStep(observed: Observed): Step {
   const { claim, from, warnings } = observed;
   const station = "sent";
@@ -140,7 +140,7 @@ export function bindingNotes({ binding, api }: Observed): readonly string[] {
   });
 }
 
-/** Whether the app cluster shows the control plane's answer about this spec. */
+/** Tells whether the app cluster shows the control plane's answer about this spec. */
 export function backStep(observed: Observed, isReadyAbove: boolean | undefined): Step {
   const { claim, from } = observed;
   const station = "back";
@@ -167,7 +167,7 @@ export function backStep(observed: Observed, isReadyAbove: boolean | undefined):
   return { station, state: "done", text: `Ready ${ready.status}`, since: claim.reportedAt, clock: from };
 }
 
-/** Whether the Secret that the claim names is here. */
+/** Tells whether the Secret that the claim names is here. */
 export function secretStep(observed: Observed): Step {
   const { claim, secret } = observed;
   const station = "secret";

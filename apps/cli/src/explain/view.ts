@@ -69,7 +69,7 @@ export interface ManagedStatus {
   readonly conditions: readonly Said[];
 }
 
-/** Bounds of what is read and shown. A status may have a megabyte. */
+/** Bounds of everything that is read and shown. A status may have a megabyte. */
 const mostConditions = 30;
 const wordLimit = 100;
 const messageLimit = 600;

@@ -1,167 +1,30 @@
 /** Cases of docs/explain.md: objects as servers store them, with the words that konnector, backend, function and provider write. */
-import { syncerFinalizer } from "@klutch/api";
-import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
-import type { Above, Composed, Observed, Warning } from "../observed.ts";
-import { viewOf } from "../view.ts";
+import type { Observed } from "../observed.ts";
+import {
+  type Row,
+  api,
+  conditions,
+  claimOf,
+  bindingView,
+  seen,
+  creating,
+  provisioned,
+  good,
+  bad,
+  notSent,
+  compositeOf,
+  composedWell,
+  managedOf,
+  config,
+  above,
+  warning,
+} from "./objects.ts";
 
 /** One case. */
 export interface Case {
   readonly title: string;
   readonly observed: Observed;
 }
-
-/** `[type, status, reason, message, time, generation]`. */
-type Row = readonly [string, string, string, string?, string?, number?];
-
-const asked = "2026-11-28T09:00:00Z";
-const later = "2026-11-28T09:00:02Z";
-const api = "postgresqlinstances.anynines.com";
-const group = "anynines.com/v1";
-
-const conditions = (rows: readonly Row[]): object[] =>
-  rows.map(([type, status, reason, message = "", lastTransitionTime = later, observedGeneration = 1]) => ({
-    type,
-    status,
-    reason,
-    message,
-    lastTransitionTime,
-    observedGeneration,
-  }));
-
-/** A claim of an app cluster that a konnector holds. */
-function claimOf(
-  rows: readonly Row[],
-  status: object = {},
-  metadata: ObjectMeta = {},
-  spec: object = {},
-): DynamicObject {
-  const { generation = 1 } = metadata;
-  return {
-    apiVersion: group,
-    kind: "PostgresqlInstance",
-    metadata: {
-      name: "db",
-      namespace: "shop",
-      generation,
-      creationTimestamp: asked,
-      finalizers: [syncerFinalizer],
-      managedFields: [
-        { manager: "kubectl", operation: "Apply", time: asked, fieldsV1: {} },
-        { manager: "klutch.anynines.com", operation: "Apply", time: later, fieldsV1: {} },
-        { manager: "konnector", operation: "Update", subresource: "status", time: later, fieldsV1: {} },
-      ],
-      ...metadata,
-    },
-    spec: { service: "a9s-postgresql17", plan: "postgresql-single-small", ...spec },
-    status: { observedGeneration: generation, conditions: conditions(rows), ...status },
-  };
-}
-
-const bindingView = (rows: readonly Row[]): Observed["binding"] => ({
-  found: viewOf({
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceBinding",
-    metadata: { name: api, namespace: "klutch-bind", creationTimestamp: asked },
-    status: { conditions: conditions(rows) },
-  }),
-});
-
-const wellBound = bindingView([["Ready", "True", ""]]);
-
-/** What an administrator of the app cluster sees of a claim. */
-function seen(claim: DynamicObject, more: Partial<Observed> = {}): Observed {
-  const spec = claim.spec as Readonly<Record<string, unknown>>;
-  return {
-    claim: viewOf(claim),
-    from: "app cluster",
-    api,
-    plural: "postgresqlinstances",
-    choosesComposition: spec["compositionRef"] !== undefined,
-    binding: wellBound,
-    agent: "works",
-    warnings: [],
-    secret: "unknown",
-    usualMs: undefined,
-    above: undefined,
-    ...more,
-  };
-}
-
-const creating = { managed: { state: "deploying", createdAt: later, updatedAt: later, conditions: [] } };
-const provisioned = {
-  managed: {
-    state: "provisioned",
-    createdAt: later,
-    updatedAt: "2026-11-28T09:04:00Z",
-    provisionedAt: "2026-11-28T09:04:00Z",
-  },
-};
-const good: readonly Row[] = [
-  ["Ready", "True", "Available", "", "2026-11-28T09:04:01Z"],
-  ["Synced", "True", "ReconcileSuccess"],
-];
-const bad = (reason: string, message: string): readonly Row[] => [
-  ["Ready", "False", reason, message],
-  ["Synced", "False", reason, message],
-];
-const notSent = (why: string): readonly Row[] => [
-  ["Ready", "Unknown", "SpecNotSent", `the provider has not got this spec yet: ${why}`],
-];
-
-const object = (
-  apiVersion: string,
-  kind: string,
-  name: string,
-  rows: readonly Row[],
-  metadata: ObjectMeta = {},
-): DynamicObject => ({
-  apiVersion,
-  kind,
-  metadata: { name, generation: 1, creationTimestamp: later, ...metadata },
-  status: { conditions: conditions(rows) },
-});
-
-const upstream = object(
-  group,
-  "PostgresqlInstance",
-  "db",
-  [
-    ["Synced", "True", "ReconcileSuccess"],
-    ["Ready", "False", "Waiting"],
-  ],
-  {
-    namespace: "cluster-a-shop",
-  },
-);
-const compositeOf = (rows: readonly Row[], metadata: ObjectMeta = {}): Above["composite"] => ({
-  found: viewOf(object(group, "XPostgresqlInstance", "db-x7k2p", rows, metadata)),
-});
-const composedWell: readonly Row[] = [
-  ["Synced", "True", "ReconcileSuccess"],
-  ["Ready", "False", "Creating"],
-];
-const managedOf = (
-  rows: readonly Row[],
-  more: Partial<Composed> = {},
-  name = "db-x7k2p-abcde",
-): Composed => ({
-  ref: `ServiceInstance/${name}`,
-  object: { found: viewOf(object("dataservices.anynines.com/v1", "ServiceInstance", name, rows)) },
-  config: undefined,
-  operation: undefined,
-  ...more,
-});
-const config = (rows: readonly Row[]): Composed["config"] => ({
-  found: viewOf(object("dataservices.anynines.com/v1", "ProviderConfig", "postgresql-broker", rows)),
-});
-const above = (composite: Above["composite"], resources: readonly Composed[] = []): Above => ({
-  upstream: { found: viewOf(upstream) },
-  holdsSpec: true,
-  composite,
-  isComposed: true,
-  resources,
-});
-const warning = (reason: string, message: string): readonly Warning[] => [{ reason, message }];
 
 const limit = "this cluster may have 3 postgresqlinstances, has 3; ask ann@example.org";
 const waiting: readonly Row[] = [
