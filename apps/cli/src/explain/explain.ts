@@ -34,7 +34,7 @@ export function explain(observed: Observed): Explanation {
     waitsFor,
     cause: waitsFor?.text ?? "",
     usualSeconds: usualMs === undefined ? undefined : Math.round(usualMs / 1_000),
-    notes: [...(isEarlier ? [earlier] : []), ...skewNotes(observed), ...bindingNotes(observed)],
+    notes: [...(isEarlier ? [earlier] : []), ...skewNotes(observed), ...bindingNotes(observed, agent)],
   };
 }
 

@@ -99,11 +99,14 @@ async function upstreamRef(
   const mapping = await ifAllowed(() =>
     client.find<DynamicObject>(apiServiceNamespaces, { namespace: tenant, name: namespace }, { signal }),
   );
-  const above = textAt(mapping?.status, "namespace") ?? serviceNamespaceName(tenant, namespace);
+  const mapped = textAt(mapping?.status, "namespace");
+  const above = mapped ?? serviceNamespaceName(tenant, namespace);
   const space = await ifAllowed(() => client.find(namespaces, { name: above }, { signal }));
   const owner = space?.metadata.annotations?.[serviceNamespaceAnnotation];
-  // The name alone proves nothing. Who may not read the namespace relies on the mapping, which the tenant's rights confine.
-  if (space !== undefined && owner !== serviceNamespaceOwner(tenant, namespace)) return undefined;
+  // The name alone proves nothing: either the backend's answer in the mapping says that it is this tenant's, or its annotation does.
+  const isOwn =
+    owner === serviceNamespaceOwner(tenant, namespace) || (owner === undefined && mapped !== undefined);
+  if (!isOwn) return undefined;
   return { namespace: above, name };
 }
 
@@ -113,7 +116,10 @@ async function isOfDefinition(
 ): Promise<boolean> {
   const name = `${plural}.${group}`;
   const crd = await ifAllowed(() => client.find(customResourceDefinitions, { name }, { signal }));
-  return crd?.metadata.ownerReferences?.some(({ kind }) => kind === "CompositeResourceDefinition") ?? true;
+  // Who may not read the definition most probably asks about a claim of Crossplane.
+  if (crd === undefined) return true;
+  const owners = crd.metadata.ownerReferences ?? [];
+  return owners.some(({ kind }) => kind === "CompositeResourceDefinition");
 }
 
 type Read = { readonly object: DynamicObject } | "missing" | "forbidden";

@@ -155,6 +155,7 @@ export function bindingRemedy(reason: string, api: string): Remedy {
     case "InformerSyncTimeout":
       return { who: "operator", next: "repair the network between the clusters; then it goes on by itself" };
     case "CredentialRefused":
+    case "Unauthorized":
     case "KubeconfigSecretNotFound":
     case "KubeconfigSecretInvalid":
       return { who: "operator", next: "if the access was not revoked on purpose: kubectl bind" };

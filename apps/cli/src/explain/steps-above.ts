@@ -1,4 +1,5 @@
 /** Judges the stations in the control plane: from its objects if they may be read, else from the words that came down with the claim. No I/O. */
+import { isDnsSubdomain } from "@klutch/kube-core";
 import type { State, Step } from "./explanation.ts";
 import type { Above, Composed, Looked, Observed } from "./observed.ts";
 import { meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
@@ -132,7 +133,7 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
   if (found.isPaused || saidOf(found, "Synced")?.reason === "ReconcilePaused")
     return paused(station, object, found);
   const synced = saidOf(found, "Synced");
-  const next = `in the control plane: kubectl describe ${found.kind.toLowerCase()}.${found.group} ${found.name}`;
+  const next = `in the control plane: ${describeCommand(found)}`;
   if (synced === undefined) {
     const text =
       "Crossplane has not worked on it: it does not run, or lacks rights on a kind that this needs";
@@ -153,6 +154,13 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
       ? { who: "developer" as const, next: editCommand(observed) }
       : { ...ask, next: hintOf(synced.message) ?? next };
   return { station, state: "failed", text: wordsOf(synced), object, since: synced.at, clock, remedy };
+}
+
+/** Names from a server become part of a command only if they are names. */
+function describeCommand({ kind, group, name }: ObjectView): string {
+  const resource = `${kind.toLowerCase()}.${group}`;
+  const isSound = isDnsSubdomain(resource) && isDnsSubdomain(name);
+  return isSound ? `kubectl describe ${resource} ${name}` : "kubectl get composite";
 }
 
 function editCommand(observed: Observed): string {

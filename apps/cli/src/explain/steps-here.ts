@@ -42,8 +42,7 @@ export function agentStep(observed: Observed): Step {
   const station = "agent";
   if (from === "control plane") return { station, state: "unknown", text: "ask in the app cluster" };
   const ready = saidOf(claim, "Ready");
-  // The default of a CRD says so before any konnector does, at a time that does not exist.
-  const isUntouched = claim.conditions.every(({ at }) => at === undefined) && !claim.isHeld;
+  const { isUntouched } = claim;
   if (binding === "missing")
     return {
       station,
@@ -69,11 +68,10 @@ export function agentStep(observed: Observed): Step {
       text: "no konnector works in this cluster that could delete it above",
       remedy: { who: "operator", next: "klutch doctor" },
     };
-  const text = agent === "silent" ? "no konnector works now; it shows the state of before" : "";
   return {
     station,
     state: "done",
-    text,
+    text: "",
     since: ready?.reason === "SpecNotSent" ? ready.at : undefined,
     clock: from,
   };
@@ -128,16 +126,21 @@ function badBinding({ binding }: Observed): Said | undefined {
   );
 }
 
-/** Returns what the binding says although claims are synced: a schema that is held, deletions that are held. */
-export function bindingNotes({ binding, api }: Observed): readonly string[] {
-  if (binding === undefined || typeof binding === "string") return [];
-  return binding.found.conditions.flatMap(({ type, status, reason, message }) => {
-    const isHeld =
-      (type === "SchemaInSync" && status === "False") || (type === "DeletionHeld" && status === "True");
-    if (!isHeld || reason === "Pending") return [];
+/** Returns what the agent and the binding say although the claim may be well: it can be the state of before. */
+export function bindingNotes({ binding, api, agent }: Observed, seen: Step): readonly string[] {
+  const silent =
+    agent === "silent" && seen.state !== "failed"
+      ? ["No konnector works in this cluster; the state is that of before (klutch doctor)."]
+      : [];
+  if (binding === undefined || typeof binding === "string") return silent;
+  const notes = binding.found.conditions.flatMap(({ type, status, reason, message }) => {
+    const isAlarm = status === "True" && ["DeletionHeld", "Stalled", "Unbinding"].includes(type);
+    const isFalse = status === "False" && type !== "Ready" && reason !== "Pending";
+    if (!isAlarm && !isFalse) return [];
     const { next } = bindingRemedy(reason, api);
-    return [`APIServiceBinding ${api}: ${type} ${reason}: ${message}${next === "" ? "" : ` (${next})`}`];
+    return [`APIServiceBinding ${api}: ${type} ${reason}: ${message} (${next})`];
   });
+  return [...silent, ...notes];
 }
 
 /** Tells whether the app cluster shows the control plane's answer about this spec. */

@@ -14,6 +14,7 @@ import {
   valueAt,
   wholeSeconds,
 } from "@klutch/kube-core";
+import { isFresh } from "@klutch/sync";
 
 /** A condition, as its writer said it. */
 export interface Said {
@@ -44,6 +45,8 @@ export interface ObjectView {
   readonly deletedAt: string | undefined;
   /** True if a konnector of the cluster holds it by its finalizer. */
   readonly isHeld: boolean;
+  /** True if its status is the default of its CRD, or there is none and no konnector holds it. */
+  readonly isUntouched: boolean;
   /** True if Crossplane is told to leave it alone. */
   readonly isPaused: boolean;
   /** The last write of the spec that no konnector made. */
@@ -90,6 +93,7 @@ export function viewOf(object: DynamicObject): ObjectView {
     createdAt: timeOf(metadata.creationTimestamp),
     deletedAt: timeOf(metadata.deletionTimestamp),
     isHeld: metadata.finalizers?.includes(syncerFinalizer) === true,
+    isUntouched: isUntouched(object),
     isPaused: metadata.annotations?.["crossplane.io/paused"] === "true",
     edited: lastEdit(writes.filter(({ by }) => !ownManagers.test(by))),
     syncedAt: lastEdit(writes.filter(({ by }) => ownManagers.test(by)))?.at,
@@ -98,6 +102,12 @@ export function viewOf(object: DynamicObject): ObjectView {
     conditions: saidIn(object),
     managed: managedOf(valueAt(status, "managed")),
   };
+}
+
+/** A cluster that marks claims at admission gives them the finalizer before a konnector has seen them. */
+function isUntouched({ status, metadata }: DynamicObject): boolean {
+  if (isFresh(status)) return true;
+  return status === undefined && metadata.finalizers?.includes(syncerFinalizer) !== true;
 }
 
 /** Returns a time as RFC 3339 with whole seconds; undefined for another text, and for the time of defaults, 1970. */

@@ -4,7 +4,7 @@ import { formatYaml } from "@klutch/kube";
 import { connectConsumer } from "../clusters.ts";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
-import { problemsIn, sectionsObject, sectionsText } from "../doctor/diagnosis.ts";
+import { problemsIn, type Section, sectionsObject, sectionsText } from "../doctor/diagnosis.ts";
 import { CliError } from "../errors.ts";
 import { counted, NotWellError } from "../findings.ts";
 import { commonOptions, readFormat } from "../options.ts";
@@ -30,12 +30,12 @@ function statusCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("status"))
     .description("Show whether all is well in an app cluster or a control plane, else what to do. Read-only.")
-    .option("-o, --output <format>", "output format: json, yaml or wide")
+    .option("-o, --output <format>", "output format: json, yaml, wide or name")
     .option("-w, --watch", watchText)
     .addHelpText("after", exitCodes)
     .action(async () => {
       const { output, watch, ...values }: Values = command.opts();
-      const format = readFormat(output, ["json", "yaml", "wide"]);
+      const format = readFormat(output, listFormats);
       await using consumer = await connectConsumer(commonOptions(values, context.env));
       let left = 0;
       const look = async (): Promise<Look> => {
@@ -45,6 +45,7 @@ function statusCommand(context: CliContext, tools: CommandTools): Command {
         const object = sectionsObject(sections, left);
         if (format === "json") return { text: `${JSON.stringify(object, null, 2)}\n`, isWell: left === 0 };
         if (format === "yaml") return { text: formatYaml(object), isWell: left === 0 };
+        if (format === "name") return { text: unwellTitles(sections), isWell: left === 0 };
         const shown = format === "wide" ? sections : shortened(sections);
         return { text: `${sectionsText(shown)}${end}`, isWell: left === 0 };
       };
@@ -53,6 +54,11 @@ function statusCommand(context: CliContext, tools: CommandTools): Command {
     });
   tools.addConnectionFlags(command);
   return command;
+}
+
+/** Lists the sections with a problem, one a line. */
+function unwellTitles(sections: readonly Section[]): string {
+  return sections.flatMap((one) => (problemsIn([one]) > 0 ? [`${one.title}\n`] : [])).join("");
 }
 
 type LookAt = (cluster: ControlPlane, format: ListFormat | undefined, values: Values) => Promise<Look>;

@@ -128,6 +128,7 @@ test("status, clusters and offers in a control plane: well, then the problems wi
     sick.stdout(),
     /problem +cluster-a \(prod-eu\): Healthy HeartbeatTimeout: silent\n +in the app cluster: klutch doctor\nOffers\n {2}problem +widgets\.test\.klutch\.dev: Valid CRDNotFound: because\n +kubectl describe apiserviceexporttemplates widgets -n default\n[^]*\n2 problems\.\n$/,
   );
+  assert.equal((await above("status", "-o", "name")).stdout(), "App clusters\nOffers\n");
   assert.equal((await above("clusters")).code, 2);
   const offers = await above("offers", "-o", "json");
   assert.equal(offers.code, 2);
