@@ -71,6 +71,7 @@ for (const [title, verdict] of [
   ["One of two managed resources failed", "failed broker operator"],
   ["The clock of the control plane is five hours behind", "well - -"],
   ["Only the managed resource's conditions say it", "failed broker operator"],
+  ["The provider has not looked at the new spec of the managed resource", "waiting broker operator"],
   ["It is deleted above, and the konnector has not let it go", "waiting back none"],
   ["The control plane has an earlier spec", "waiting sent none"],
   ["A composition of strangers", "waiting composite none"],

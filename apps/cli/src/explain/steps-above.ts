@@ -100,7 +100,8 @@ export function seenSteps(observed: Observed, above: Above): readonly Step[] {
       text: "gone",
     }));
   if (upstream === "missing" || upstream === "forbidden") return toldSteps(observed);
-  if (!above.isComposed) return toldSteps({ ...observed, claim: { ...upstream.found } });
+  // The claim's own conditions are judged by their generations already.
+  if (!above.isComposed) return toldSteps(observed);
   const composite = compositeStep(observed, above, upstream.found);
   if (above.resources.length > 0)
     return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one))];
@@ -227,6 +228,11 @@ function brokerStep(
   const notReady = ready !== undefined && ready.status !== "True" ? ready : undefined;
   const ending = found.deletedAt === undefined ? undefined : { ...deleting, at: found.deletedAt };
   const bad = synced?.status === "False" ? synced : (notReady ?? ending);
+  if (isStale(found, synced ?? ready)) {
+    const text = `the provider has not looked at generation ${found.generation} of it yet`;
+    const remedy = { ...ask, next: "if it lasts for minutes, in the control plane: kubectl get providers" };
+    return { station, state: "waiting", text, object, clock, remedy };
+  }
   const running = operation === undefined ? "" : `operation ${operation}`;
   if (bad === undefined) return { station, state: "done", text: running, object, since: ready?.at, clock };
   // Any other error of the provider is its operators' to solve.
@@ -236,6 +242,11 @@ function brokerStep(
   const remedy = isOurs ? { ...meaning.remedy, who: "operator" as const } : meaning.remedy;
   const text = [wordsOf(bad), running, configWords(config)].filter((part) => part !== "").join("; ");
   return { station, state, text, object, since: bad.at, clock, remedy };
+}
+
+/** A condition without a number gives no evidence. */
+function isStale({ generation = 0 }: ObjectView, said: Said | undefined): boolean {
+  return said?.generation !== undefined && said.generation < generation;
 }
 
 /** The state of the backend, if its own check failed. */

@@ -18,7 +18,9 @@ import {
   config,
   above,
   warning,
+  object,
 } from "./objects.ts";
+import { viewOf } from "../view.ts";
 
 /** One case. */
 export interface Case {
@@ -37,6 +39,11 @@ const noSelection = "cannot select Composition: no compatible Compositions found
 const credentials = {
   managed: { ...provisioned.managed, credentials: { name: "db-creds", keys: ["password"] } },
 };
+
+const inSync: readonly Row[] = [
+  ["Synced", "True", "ReconcileSuccess"],
+  ["Ready", "True", "Available"],
+];
 
 /** All cases, in the page's order. */
 export const cases: readonly Case[] = [
@@ -332,6 +339,23 @@ export const cases: readonly Case[] = [
         },
       }),
     ),
+  },
+  {
+    title: "The provider has not looked at the new spec of the managed resource",
+    observed: seen(claimOf(waiting), {
+      above: above(compositeOf(composedWell), [
+        {
+          ...managedOf([]),
+          object: {
+            found: viewOf(
+              object("dataservices.anynines.com/v1", "ServiceInstance", "db-x7k2p-abcde", inSync, {
+                generation: 2,
+              }),
+            ),
+          },
+        },
+      ]),
+    }),
   },
   {
     title: "It is deleted above, and the konnector has not let it go",
