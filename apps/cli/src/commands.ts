@@ -10,6 +10,7 @@ import { explainCommand } from "./explain/command.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { overviewCommands } from "./overview/commands.ts";
 import { serviceCommand } from "./service/commands.ts";
+import { sessionCommands } from "./session/commands.ts";
 import { tenantCommands } from "./tenants/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
@@ -19,7 +20,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, explain, the overviews, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
+/** The commands of the executable `klutch` besides `bind`, in the order of its help. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -37,6 +38,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
     ...tenantCommands(context, tools),
+    ...sessionCommands(context, tools),
     mirrorCommand(context, tools),
   ];
 }
