@@ -161,6 +161,16 @@ export function jsonOption(format: unknown): "json" | undefined {
   );
 }
 
+/** Reads `-o` of a command that prints more than objects; undefined is text. Throws `CliError` Usage with the allowed formats. */
+export function readFormat<F extends string>(value: unknown, formats: readonly F[]): F | undefined {
+  const found = formats.find((format) => format === value);
+  if (value === undefined || found !== undefined) return found;
+  throw new CliError(
+    "Usage",
+    `Unknown output format -o ${JSON.stringify(value)}: use ${formats.join(", ")}, or omit the flag for text.`,
+  );
+}
+
 /** Go's short form in whole numbers (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
 export function durationMs(value: string | undefined, name: string): number | undefined {
   if (value === undefined || value === "0") return undefined;

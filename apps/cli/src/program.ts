@@ -6,7 +6,7 @@ import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
-import { CouldNotLookError } from "./findings.ts";
+import { CouldNotLookError, NotWellError } from "./findings.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
@@ -18,7 +18,7 @@ import { safeTerminal } from "./safe-terminal.ts";
 
 /**
  * Runs one command line. Returns the exit code: 0, or after one message on standard error 1, or 2 when a check could not look at what it
- * checks.
+ * checks. `explain` and `status` return 2 if what they printed is not well.
  */
 export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {
   const context: CliContext = { ...outside, terminal: safeTerminal(outside.terminal) };
@@ -30,6 +30,8 @@ export async function runCli(name: string, args: readonly string[], outside: Cli
   } catch (error) {
     // Commander has printed help, version or its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    // Its output has said everything.
+    if (error instanceof NotWellError) return 2;
     const shown: unknown = context.signal.aborted ? context.signal.reason : error;
     context.terminal.say(`error: ${errorText(shown)}`);
     if (context.env["KLUTCH_DEBUG"] === "1" && error instanceof Error) {
