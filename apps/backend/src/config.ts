@@ -31,6 +31,7 @@ import {
   scopes,
   secureUrl,
   secureUrls,
+  sessionLifetime,
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
@@ -84,6 +85,8 @@ export interface BackendConfig {
   readonly allowedRedirects: readonly string[];
   /** True to refuse logins of plugins that cannot confirm them. */
   readonly requireConfirmedLogin: boolean;
+  /** Lifetime of sessions of people for scripts, in seconds; undefined: there are none. */
+  readonly sessionSeconds: number | undefined;
   /** Proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
@@ -195,6 +198,10 @@ const backendFlags = {
   }),
   "require-confirmed-login": toggle({
     help: "Refuse logins of plugins that cannot confirm them: an earlier kubectl bind, or one in Go",
+  }),
+  "session-lifetime": sessionLifetime({
+    help: "Lifetime of the sessions of klutch login, by which a person's scripts bind APIs: 1m to 24h, or off for none",
+    default: "1h",
   }),
   "trusted-proxies": wholeNumber(
     {
@@ -345,7 +352,7 @@ function ofLogin(
   servesLogin: boolean,
 ): Pick<
   BackendConfig,
-  "oidc" | "cookieKeys" | "allowedRedirects" | "requireConfirmedLogin" | "trustedProxies"
+  "oidc" | "cookieKeys" | "allowedRedirects" | "requireConfirmedLogin" | "sessionSeconds" | "trustedProxies"
 > {
   const only = (value: string | undefined): string => (servesLogin ? (value ?? "") : "");
   return {
@@ -366,6 +373,7 @@ function ofLogin(
     },
     allowedRedirects: values["allowed-redirect"],
     requireConfirmedLogin: values["require-confirmed-login"],
+    sessionSeconds: values["session-lifetime"],
     trustedProxies: values["trusted-proxies"],
   };
 }

@@ -3,6 +3,7 @@ import { type APIServiceExportTemplate, crdNameOf, serviceNamespaceAnnotation } 
 import { keyOf, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
 import { isRevokedExport } from "./authorization/revoked-exports.ts";
@@ -58,6 +59,18 @@ export function createControllers(
     reconcile: createGrantReconcile(context),
     logger,
     metrics,
+  });
+  const appClusters = new Controller({
+    name: "appclusters",
+    reconcile: createAppClusterReconcile(context),
+    logger,
+    metrics,
+  });
+  appClusters.watch(caches.appClusters);
+  appClusters.watch(caches.namespaces, ({ object }) => appClusterOf(object));
+  appClusters.watch(caches.exports, ({ object }) => {
+    const place = caches.namespaces.get(object.metadata.namespace ?? "");
+    return place === undefined ? [] : appClusterOf(place);
   });
   const heartbeats = new Heartbeats(context.clock);
   const withdrawn = new WithdrawnRights(context);
@@ -139,5 +152,5 @@ export function createControllers(
     { bindings, mappings, waitingIn },
     { groups: byTenant, logger, metrics },
   );
-  return [requests, exports, mappings, grants, bindings, tenants, templateStates];
+  return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters];
 }

@@ -8,6 +8,7 @@ import { type CommonOptions, commonOptions, jsonOption, registryOption } from ".
 import { doctor } from "./doctor/doctor.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
+import { sessionCommands } from "./session/commands.ts";
 import { tenantCommands } from "./tenants/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
@@ -17,7 +18,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants and for sessions, and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -33,6 +34,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
     ...tenantCommands(context, tools),
+    ...sessionCommands(context, tools),
     mirrorCommand(context, tools),
   ];
 }

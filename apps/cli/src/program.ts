@@ -103,6 +103,7 @@ function bindCommand(name: string, context: CliContext): Command {
     .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login URL instead of opening a browser")
     .option("--device", "log in on another device: print a code and wait; needs --service, --api or --all")
+    .option("--login", "log in again, even if klutch login left a session that still counts")
     .option("--allow-authorize-url <url>", "allow a login page on this other server")
     .option(
       "--cluster-name <name>",
@@ -156,6 +157,9 @@ Examples:
 
   # Log in from a machine without a browser, with a code that you type on another one
   kubectl bind https://klutch.example.com/export --device --service postgresql
+
+  # Bind with the session of klutch login, without another login
+  kubectl bind https://klutch.example.com/export --service postgresql
 
   # Log in, and accept the permission claims without a question
   kubectl bind https://klutch.example.com/export --accept-permissions

@@ -29,6 +29,14 @@ export const defaultUserRules: UserRules = {
   groupsPrefix: "oidc:",
 };
 
+/** Begins names that only Klutch gives. */
+const ofKlutch = "klutch:";
+
+/** Returns an app cluster whose konnector binds by itself, as RBAC names it. */
+export function appClusterUserOf(name: string): User {
+  return { user: `${ofKlutch}app-cluster:${name}`, groups: [`${ofKlutch}app-clusters`] };
+}
+
 /** Limits of names, in characters, and of the number of groups: a token is not to fill the memory or a request to the API server. */
 const longestName = 256;
 const mostGroups = 10_000;
@@ -83,6 +91,12 @@ function named(claims: JWTPayload, claim: string, prefix: string, value: string)
     throw wrong(claims, claim, `a name of ${value.length} characters; ${longestName} are allowed`);
   if (name.startsWith("system:"))
     throw wrong(claims, claim, "a name that begins with system:, which belongs to Kubernetes; set a prefix");
+  if (name.startsWith(ofKlutch))
+    throw wrong(
+      claims,
+      claim,
+      `a name that begins with ${ofKlutch}, which belongs to app clusters; set a prefix`,
+    );
   return name;
 }
 

@@ -13,6 +13,7 @@ import {
   type BindingResponse,
   type Grant,
   grants,
+  sessionUrls,
   templateGroup,
 } from "@klutch/api";
 import { parseForeignKubeconfig } from "@klutch/kube";
@@ -27,7 +28,16 @@ import {
 import { crdObject, roleObject, startKubectl, unlimitedClient, waitFor } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { deviceClientId } from "../testing/identity-provider.ts";
-import { confirmLanded, deviceLogin, newRun, openPage, type Outcome, sendForm } from "../testing/plugin.ts";
+import {
+  bindWithSession,
+  confirmLanded,
+  deviceLogin,
+  logInForSession,
+  newRun,
+  openPage,
+  type Outcome,
+  sendForm,
+} from "../testing/plugin.ts";
 import { accessTokenOf } from "../testing/programs.ts";
 import { databases, templateObject } from "../testing/provider.ts";
 import { prepareReplicas, switchTo } from "../testing/replicas.ts";
@@ -190,6 +200,21 @@ test("a login on another device gets the APIs of the person who approves", async
   }
 });
 
+test("a session lists and binds what its person may bind", async () => {
+  for (const who of people) {
+    const session = await logInForSession(service.url, who);
+    const headers = { authorization: `Bearer ${session}` };
+    const text = await (await fetch(sessionUrls(`${service.url}/session`).templates, { headers })).text();
+    await look(who, "list of a session", async (template) =>
+      text.includes(`"resource":"${template}"`) ? "shown" : "not shown",
+    );
+    await look(who, "session", async (template) => {
+      const id = clusterOf(who, `session-${template}`);
+      return cellOf(who, await bindWithSession(service.url, session, id, `apis=${template}`));
+    });
+  }
+});
+
 test("a program gets what the roles give its client", async () => {
   await look(program, "POST /bind-noninteractive", async (resource) => {
     const token = await accessTokenOf(issuer, program);
@@ -246,6 +271,7 @@ test("each decision has one line in the audit log, and each yes a Grant of that 
     ...of(user, "redirect", 1, 2),
     ...of(user, "confirmed", 2, 4),
     ...of(user, "device", 1, 2),
+    ...of(user, "session", 1, 2),
   });
   assert.deepEqual(found, {
     ...ways("oidc:ann+team-a"),

@@ -101,6 +101,15 @@ export function refuseAtLogin(
   if (own === undefined) refuseRevokedPerson(namespaceCache.list(), identity, prettyName);
 }
 
+/** Returns the tenant that the person has from this app cluster and the keys that were proven for it, as far as the cache knows. */
+export function ownTenant(
+  { namespaceCache }: Pick<TenantContext, "namespaceCache">,
+  identity: TenantIdentity,
+): { readonly name: string; readonly keys: readonly string[] } | undefined {
+  const { own } = tenantsOf(namespaceCache, identity);
+  return own === undefined ? undefined : { name: nameOf(own), keys: clusterKeysOf(own) };
+}
+
 /** Returns the tenant that a confirmation would lead to, as far as the cache knows. Throws `UserError` if the person gets none. Makes nothing. */
 export function tenantFor(
   context: TenantContext,

@@ -1,6 +1,7 @@
 /**
  * Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. `ann+team-a+team-b` is in
- * two groups, and `ann+5000` in five thousand. Programs get access tokens (programs.ts), and a public client may log people in on another device.
+ * two groups, and `ann+5000` in five thousand. Programs get access tokens (programs.ts), and a public client may log people in on another device. A
+ * person who logs out there makes it send a logout token to the backend.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
@@ -57,12 +58,19 @@ export async function startIdentityProvider(
 function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Provider {
   return new Provider(issuer, {
     clients: [
-      { client_id: client.id, client_secret: client.secret, redirect_uris: [client.callbackUrl] },
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        redirect_uris: [client.callbackUrl],
+        backchannel_logout_uri: new URL("backchannel-logout", client.callbackUrl).href,
+      },
       ...programClients,
       deviceClient,
     ],
     adapter: inMemory(),
     jwks: { keys: [signingKey] },
+    // The backend of a test is on this machine, to which the provider would send no logout token.
+    fetch: (url, { dispatcher: _guard, ...options } = {}) => fetch(url, options),
     pkce: { required: () => true },
     cookies: { keys: ["a-cookie-key-of-the-tests"] },
     ttl: {
@@ -77,6 +85,7 @@ function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Pr
     features: {
       devInteractions: { enabled: false },
       deviceFlow: { enabled: true },
+      backchannelLogout: { enabled: true },
       ...programFeatures(client.id),
     },
     interactions: { url: (_context, { uid }) => `${loginPath}/${uid}` },

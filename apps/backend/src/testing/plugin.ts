@@ -1,4 +1,4 @@
-/** Plays the plugin of one app cluster over HTTP: logs in with a browser or on another device, and confirms the offer that comes. */
+/** Plays the plugin of one app cluster over HTTP: logs in with a browser or on another device, confirms the offer that comes, and keeps a session. */
 import {
   type AnswerKey,
   type BindingResponse,
@@ -11,8 +11,11 @@ import {
   newClusterKey,
   openBinding,
   openOffer,
+  openSession,
+  openSessionOffer,
   devicePollUrl,
   publicKeyOf,
+  sessionUrls,
   signText,
 } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
@@ -101,6 +104,30 @@ export async function deviceLogin(
   return { kind: "refused", status: 202, words: "no offer came" };
 }
 
+/** Logs in as `klutch login` does; gives back the session. */
+export async function logInForSession(url: string, login: string): Promise<string> {
+  const browser = new TestBrowser();
+  const key = await newAnswerKey();
+  const query = new URLSearchParams({ t: "session", p: "4321", s: sessionId, ek: key.publicKey });
+  const form = await browser.go(`${url}/authorize?${query.toString()}`);
+  const back = await browser.submit(form, 'name="password"', { login, password: "x" }, plugin);
+  const { ticket } = await openSessionOffer(key, back.url.searchParams.get("offer") ?? "");
+  const { body } = await post(`${url}/session`, { ticket });
+  return (await openSession(key, isRecord(body) ? String(body["answer"]) : "")).session;
+}
+
+/** Binds with a session, without a browser. */
+export async function bindWithSession(
+  url: string,
+  session: string,
+  clusterID: string,
+  wish: string,
+): Promise<Outcome> {
+  const answer = await post(sessionUrls(`${url}/session`).bind, { clusterID, wish }, session);
+  if (answer.status !== 200) return refusal(answer);
+  return { kind: "bound", response: answer.body as BindingResponse };
+}
+
 async function confirm(
   url: string,
   { pem, key, clusterId }: PluginRun,
@@ -129,8 +156,11 @@ interface Answer {
   readonly body: unknown;
 }
 
-async function post(url: string, body: object): Promise<Answer> {
-  const headers = { "content-type": "application/json" };
+async function post(url: string, body: object, session?: string): Promise<Answer> {
+  const headers = {
+    "content-type": "application/json",
+    ...(session === undefined ? {} : { authorization: `Bearer ${session}` }),
+  };
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   return { status: response.status, body: await response.json() };
 }
