@@ -43,6 +43,8 @@ stack.defer(() => removeDataOf(folder));
 
 const environment = {
   ...process.env,
+  // Its servers, which are written in Go, live for minutes: collecting their garbage less often saves a quarter of their computing time.
+  GOGC: "400",
   HOME: home,
   XDG_STATE_HOME: "",
   KLUTCH_STATE_DIR: "",

@@ -1,6 +1,11 @@
 /** The controllers of the control plane, and the changes that wake them. */
-import { type APIServiceExportTemplate, crdNameOf, serviceNamespaceAnnotation } from "@klutch/api";
-import { keyOf, refOf } from "@klutch/kube-core";
+import {
+  type APIServiceExportTemplate,
+  crdNameOf,
+  readServiceNamespaceOwner,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
+import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
@@ -137,8 +142,9 @@ export function createControllers(
     return [key, ...(type === "deleted" ? waitingIn(object.metadata.namespace ?? "") : [])];
   });
   mappings.watch(caches.namespaces, ({ object }) => {
-    const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
-    return owner === undefined ? [] : [owner];
+    const owner = readServiceNamespaceOwner(object.metadata.annotations?.[serviceNamespaceAnnotation]);
+    if (owner === undefined) return [];
+    return [keyOfRef({ namespace: owner.clusterNamespace, name: owner.consumerNamespace })];
   });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
   const bindingsIn = (namespace: string): readonly string[] =>

@@ -130,14 +130,24 @@ export async function ensureTenant(
   identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
-  const { client, prettyName } = context;
+  const { client } = context;
   const namespace = await ensureNamespace(context, identity, options);
-  await ensure(
-    client,
-    serviceAccounts,
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: binderName } },
-    options,
-  );
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: binderName } };
+  await Promise.all([
+    ensure(client, serviceAccounts, account, options),
+    ensureClusterBinding(context, namespace, identity, options),
+    ensureBinderRoleBinding(client, namespace, binderName, namespace, options),
+  ]);
+  return namespace;
+}
+
+/** Makes it, with the names of this login. */
+async function ensureClusterBinding(
+  { client, prettyName }: TenantContext,
+  namespace: string,
+  identity: TenantIdentity,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
   const binding = await ensure<ClusterBinding>(
     client,
     clusterBindings,
@@ -153,8 +163,6 @@ export async function ensureTenant(
     options,
   );
   await rememberNames(client, binding, identity, options);
-  await ensureBinderRoleBinding(client, namespace, binderName, namespace, options);
-  return namespace;
 }
 
 /** Binds the app cluster's account to a ClusterRole inside `namespace`. */
