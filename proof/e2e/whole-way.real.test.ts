@@ -27,6 +27,7 @@ import { bothGenerations } from "./scenarios/both-generations.scenario.ts";
 import { whyNothingIsMade } from "./scenarios/causes.scenario.ts";
 import { organisations } from "./scenarios/environment.scenario.ts";
 import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
+import { peopleAndLimits } from "./scenarios/people.scenario.ts";
 import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
 import { wordsForDevelopers } from "./scenarios/words.scenario.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
@@ -137,6 +138,7 @@ suite("a second start takes up the kept state, and side by side", { concurrency:
   organisations(sandbox, sent);
   pagesByWord(sandbox);
   twoAppClusters(sandbox);
+  peopleAndLimits(sandbox);
 
   test("an ordinary developer uses bound APIs in namespace demo, and nothing else, by the kubeconfig of the report", async () => {
     const path = / developer .* (\/\S+)$/m.exec(sandbox.printed())?.[1];

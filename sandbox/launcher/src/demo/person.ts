@@ -17,12 +17,21 @@ interface Typing {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly print?: (line: string) => void;
+  /** E-mail address of the person who logs in. Default: the sandbox's user. */
+  readonly person?: string;
 }
 
 const loginUrl = /https?:\/\/\S+\/authorize\?\S+/;
 
 /** Runs a command, logs in at each address that it prints, and returns its output. Throws with that when it fails. */
-async function runAsPerson({ command, args, env, cwd, print }: Typing): Promise<string> {
+async function runAsPerson({
+  command,
+  args,
+  env,
+  cwd,
+  print,
+  person = sandboxUser.email,
+}: Typing): Promise<string> {
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   const logins = new Map<string, Promise<void>>();
@@ -32,7 +41,7 @@ async function runAsPerson({ command, args, env, cwd, print }: Typing): Promise<
     if (line.trim() !== "") print?.(loginUrl.test(line) ? line.replace(/\?\S+/, "?…") : line);
     const [url] = loginUrl.exec(line) ?? [];
     if (url === undefined || logins.has(url)) return;
-    const login = playPerson(url).catch((cause: unknown) => {
+    const login = playPerson(url, person).catch((cause: unknown) => {
       // Nothing else ends the plugin, which waits for the login.
       child.kill();
       throw new Error(`the login failed: ${String(cause)}`, { cause });
@@ -75,7 +84,7 @@ export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
 }
 
 /**
- * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own; a bare `backups` is that of
+ * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own, as `person`; a bare `backups` is that of
  * anynines.com. Throws with everything the plugin printed when it fails.
  */
 export async function bindApis(
@@ -85,8 +94,10 @@ export async function bindApis(
   apis: readonly string[],
   print: (line: string) => void = () => undefined,
   env: Readonly<Record<string, string>> = {},
+  person: string = sandboxUser.email,
 ): Promise<void> {
   await runAsPerson({
+    person,
     command: "kubectl",
     args: [
       "bind",
@@ -95,7 +106,7 @@ export async function bindApis(
       "--no-browser",
       "--accept-permissions",
       "--login-as",
-      sandboxUser.email,
+      person,
     ],
     env: {
       ...inheritedEnvironment,
@@ -108,10 +119,10 @@ export async function bindApis(
 }
 
 /** Logs in at the address that `kubectl bind` printed, and binds what the page has selected. */
-async function playPerson(url: string): Promise<void> {
+async function playPerson(url: string, person: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
-  const login = { login: sandboxUser.email, password: sandboxUser.password };
+  const login = { login: person, password: sandboxUser.password };
   if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
   await browser.submit(page, ['name="api"']);
 }
