@@ -1,7 +1,7 @@
 /** Prints the page of all metrics, from their declarations. */
 import { metrics as backend } from "@klutch/backend";
 import { metrics as broker } from "@klutch/broker";
-import { functionMetrics } from "@klutch/crossplane";
+import { functionMetrics, managedMetrics } from "@klutch/crossplane";
 import { metrics as konnector } from "@klutch/konnector";
 import { metrics as provider } from "@klutch/provider-anynines";
 import { clientMetrics, controllerMetrics, type MetricDeclaration, serverMetrics } from "@klutch/telemetry";
@@ -15,6 +15,7 @@ export const catalogue: readonly MetricDeclaration[] = [
   { ...clientMetrics, ...brokerClient },
   konnector,
   { ...backend, vanishedInstances },
+  managedMetrics,
   { ...serverMetrics, ...functionMetrics, ...broker },
 ].flatMap(byName);
 

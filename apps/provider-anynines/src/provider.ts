@@ -1,4 +1,5 @@
 /** Adds the provider's caches and controllers to a Manager. */
+import { createManagedStates } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";
@@ -76,6 +77,7 @@ function addScope(manager: Manager, options: ProviderOptions, scope: Scope, reco
   manager.add(instanceController, bindingController, backupController, restoreController);
   manager.add(createVanishedController(parts));
   const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
+  manager.add(createManagedStates(runtime.metrics, users));
   const onInUse = inUseOnConfigs(recorder);
   const onHealth = healthOnConfigs(recorder);
   for (const informer of configs.informers) {
