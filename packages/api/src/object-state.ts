@@ -14,7 +14,9 @@ export interface ObjectState {
 /** Parts of an object that have a say. */
 export interface StatefulObject {
   readonly metadata: { readonly deletionTimestamp?: string | undefined };
-  readonly conditions: readonly Pick<StandardCondition, "type" | "status" | "reason">[] | undefined;
+  readonly conditions:
+    | readonly (Pick<StandardCondition, "type" | "status"> & { readonly reason?: string | undefined })[]
+    | undefined;
 }
 
 /** A deletion waits for users of the object, or for a person. */
