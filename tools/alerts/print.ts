@@ -1,4 +1,4 @@
-/** Prints alerts as rules of Prometheus, for the documentation, for Helm, and for tests in short time. */
+/** Prints alerts as rules of Prometheus, for the documentation and for Helm. */
 import { formatYaml } from "@klutch/kube";
 import { filled, table } from "../generate/page.ts";
 import { type Alert, type AlertChart, alerts, jobsOf, thresholds } from "./alerts.ts";
@@ -22,8 +22,6 @@ export interface RuleGroup {
 export interface RuleOptions {
   /** Returns the text of a threshold. Default: the number that the chart has by default. */
   readonly threshold?: ((name: string) => string) | undefined;
-  /** Divides waits and the ranges of rates, for tests that cannot wait for minutes. Default 1. */
-  readonly fasterBy?: number | undefined;
 }
 
 /** The page with a heading for each alert, by default; the name is reserved, and the value `prometheusRule.runbookUrl` names another. */
@@ -44,19 +42,15 @@ export function ruleGroup(chart: AlertChart, options: RuleOptions = {}): RuleGro
   return { name: chart, rules: alertsOf(chart).map((alert) => ruleOf(alert, chart, options)) };
 }
 
-function ruleOf(alert: Alert, chart: AlertChart, { threshold = numberOf, fasterBy = 1 }: RuleOptions): Rule {
+function ruleOf(alert: Alert, chart: AlertChart, { threshold = numberOf }: RuleOptions): Rule {
   const { name, expression, forMinutes, severity, summary } = alert;
-  const expr = expression
-    .replaceAll(/\$(\w+)/g, (_, word: string) =>
-      word === "jobs" ? `job=~"${jobsOf[chart]}"` : threshold(checked(word, name)),
-    )
-    .replaceAll(/\[(\d+)m\]/g, (range, minutes: string) =>
-      fasterBy === 1 ? range : `[${Math.ceil((Number(minutes) * 60) / fasterBy)}s]`,
-    );
+  const expr = expression.replaceAll(/\$(\w+)/g, (_, word: string) =>
+    word === "jobs" ? `job=~"${jobsOf[chart]}"` : threshold(checked(word, name)),
+  );
   return {
     alert: name,
     expr,
-    for: fasterBy === 1 ? `${forMinutes}m` : `${Math.ceil((forMinutes * 60) / fasterBy)}s`,
+    for: `${forMinutes}m`,
     labels: { severity },
     annotations: { summary, runbook_url: `${runbookPage}#${anchorOf(alert)}` },
   };
