@@ -24,6 +24,7 @@ import {
   backendRbac,
   controlPlaneModeRbac,
 } from "../generate/backend-manifests.ts";
+import { chartRules } from "../alerts/print.ts";
 import { documentsIn } from "../generate/manifests.ts";
 import { filled, headOf } from "../generate/page.ts";
 import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";
@@ -56,6 +57,7 @@ export function printedFiles(chart: ChartDefinition): Readonly<Record<string, st
     "README.md": chartPage(chart),
     "templates/_shared.tpl": filled("tools/charts/shared.tpl", { CHART: name, NAMESPACE: namespace }),
     "templates/_flags.tpl": flagsTemplate(`${name}.flags`, values),
+    "templates/_alerts.tpl": `{{- define "${name}.alerts" -}}\n${chartRules(name)}{{- end }}\n`,
     ...templates,
   };
   return Object.fromEntries(Object.entries(all).map(([path, text]) => [path, `${headOf(path)}${text}`]));

@@ -284,6 +284,8 @@ test("kinds of others are made only when a value asks for them", async () => {
     "Configuration",
     "Function",
     "Ingress",
+    "PodMonitor",
+    "PrometheusRule",
     "Provider",
     "ServiceMonitor",
   ]);

@@ -34,7 +34,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "install.md: *": onNodes,
   "install.md: Who may use them": onServer,
   "kubectl.md: *": captured,
-  "monitoring.md: Alerts": "tools/docs/alerts.real.test.ts",
+  "monitoring.md: Alerts": "tools/alerts/alerts.real.test.ts",
   "offer-an-api.md: *": onServer,
   "operating.md: *": onServer,
   "operating.md: A ProviderConfig that is deleted":

@@ -25,6 +25,7 @@ import {
   services,
   xrdsOf,
 } from "@klutch/services";
+import { monitoringPage } from "../alerts/print.ts";
 import { chartFiles } from "../charts/charts.ts";
 import { backendRbac, controlPlaneModeRbac } from "./backend-manifests.ts";
 import { flagsPage } from "./flags-page.ts";
@@ -80,6 +81,7 @@ export function printedFiles(): ReadonlyMap<string, string> {
   addText("docs/reference/kinds.md", kindsPage());
   addText("docs/reference/flags.md", flagsPage());
   addText("docs/reference/metrics.md", metricsPage());
+  addText("docs/monitoring.md", monitoringPage());
   addText("docs/support.md", filled("tools/generate/support.md", triedVersions()));
   return files;
 }

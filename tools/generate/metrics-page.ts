@@ -1,20 +1,22 @@
 /** Prints the page of all metrics, from their declarations. */
 import { metrics as backend } from "@klutch/backend";
 import { metrics as broker } from "@klutch/broker";
-import { functionMetrics } from "@klutch/crossplane";
+import { functionMetrics, managedMetrics } from "@klutch/crossplane";
 import { metrics as konnector } from "@klutch/konnector";
 import { metrics as provider } from "@klutch/provider-anynines";
 import { clientMetrics, controllerMetrics, type MetricDeclaration, serverMetrics } from "@klutch/telemetry";
 import { filled, table } from "./page.ts";
 
-const { vanishedInstances, ...brokerClient } = provider;
+const { brokerRequests, brokerRequestDuration, ...ofProvider } = provider;
+const brokerClient = { brokerRequests, brokerRequestDuration };
 
 /** Grouped by what they measure, and by name within a group. */
 export const catalogue: readonly MetricDeclaration[] = [
   controllerMetrics,
   { ...clientMetrics, ...brokerClient },
   konnector,
-  { ...backend, vanishedInstances },
+  { ...backend, ...ofProvider },
+  managedMetrics,
   { ...serverMetrics, ...functionMetrics, ...broker },
 ].flatMap(byName);
 
@@ -28,8 +30,11 @@ export function metricsPage(): string {
   return filled("tools/generate/metrics.md", { METRICS: table(head, catalogue.map(cellsOf)).join("\n") });
 }
 
-function cellsOf({ name, type, labels, mostValues, help, notes, processes }: MetricDeclaration): string[] {
-  const bounds: Readonly<Record<string, number | undefined>> = mostValues ?? {};
+function cellsOf({ name, type, labels, help, notes, processes, ...bounded }: MetricDeclaration): string[] {
+  const bounds: Readonly<Record<string, number | undefined>> = {
+    ...bounded.mostValues,
+    ...bounded.topValues,
+  };
   const names = labels.map((label) => {
     const most = bounds[label];
     return `\`${label}\`${most === undefined ? "" : ` (at most ${most})`}`;

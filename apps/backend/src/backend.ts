@@ -44,6 +44,8 @@ import { createRenewal } from "./provisioning/renewal.ts";
 import { ownTenant, refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
 import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
+import { CredentialEnds } from "./states/credential-ends.ts";
+import { createTenantStates } from "./states/tenant-states.ts";
 
 /** Dependencies of the backend. */
 export interface BackendOptions {
@@ -95,6 +97,7 @@ export function createBackend(options: BackendOptions): Backend {
   const web = config.servesLogin
     ? createWeb(options, caches, { exportTemplates, mayBind, audit }, issuer)
     : undefined;
+  const ends = new CredentialEnds();
   const context: ControllerContext = {
     client: controllerClient,
     caches,
@@ -106,7 +109,9 @@ export function createBackend(options: BackendOptions): Backend {
     isGranted: mayBind && isGrantedIn(caches, mayBind),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(
-      createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
+      ends.remembering(
+        createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
+      ),
       caches,
     ),
   };
@@ -118,6 +123,13 @@ export function createBackend(options: BackendOptions): Backend {
     ...createControllers(options, context, templates),
     ...(controlPlane === undefined ? [] : [controlPlane.controller]),
   ];
+  const claimCauses = new ClaimCauses({ context, logger, metrics: options.metrics });
+  const states = createTenantStates(options.metrics, {
+    caches,
+    ends,
+    claims: () => claimCauses.states(),
+    mostTenants: config.metricsTenants,
+  });
   const informers = [...informersOf(caches), templates, ...(controlPlane?.informers ?? [])];
   return {
     // Without a login every path is unknown.
@@ -127,7 +139,8 @@ export function createBackend(options: BackendOptions): Backend {
       ...informers,
       ...controllers,
       ...(controlPlane === undefined ? [] : [controlPlane.rights]),
-      new ClaimCauses({ context, logger, metrics: options.metrics }),
+      claimCauses,
+      states,
       ...(web === undefined ? [] : [probing(web.identityProvider)]),
     ],
   };

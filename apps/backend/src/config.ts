@@ -91,6 +91,8 @@ export interface BackendConfig {
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
   readonly credentialSeconds: number | undefined;
   readonly limits: Limits;
+  /** Tenants that metrics show each by itself. Default 50. */
+  readonly metricsTenants?: number | undefined;
   /** The holder of the lease; unique among the replicas. */
   readonly identity: string;
   readonly logLevel: LogLevel;
@@ -223,6 +225,10 @@ const backendFlags = {
     "Maximum number of export requests per app cluster",
     defaultLimits.requestsPerCluster,
   ),
+  "metrics-tenants": wholeNumber(
+    { help: "Tenants that metrics show each by itself; all others count as other", default: "50" },
+    { least: 0, most: 1000 },
+  ),
   v: wholeNumber(
     { short: "v", help: "Log verbosity; values above 2 enable debug logs", default: "2" },
     { least: 0 },
@@ -271,6 +277,7 @@ export async function readConfig(
       namespacesPerCluster: values["max-namespaces-per-cluster"],
       requestsPerCluster: values["max-requests-per-cluster"],
     },
+    metricsTenants: values["metrics-tenants"],
     logLevel: values.v > 2 ? "debug" : "info",
   };
 }

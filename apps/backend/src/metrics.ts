@@ -45,3 +45,68 @@ export const logins: CounterDeclaration<"way"> = {
   labels: ["way"],
   processes: ofBackend,
 };
+
+/** Tenants (by default), kinds and plans that are shown each by itself. */
+const mostShown = 50;
+const mostReasons = 30;
+
+export const appClusters: GaugeDeclaration<"state" | "reason"> = {
+  name: "klutch_app_clusters",
+  type: "gauge",
+  help: "App clusters by state, as the process that holds the lease sees them",
+  notes:
+    "`state` is `ready`, `not_ready` or `deleting`; `reason` is that of the ClusterBinding's condition `Healthy`.",
+  labels: ["state", "reason"],
+  topValues: { reason: mostReasons },
+  processes: ofBackend,
+};
+
+export const tenantObjects: GaugeDeclaration<"tenant" | "resource"> = {
+  name: "klutch_tenant_objects",
+  type: "gauge",
+  help: "Objects of limited kinds that tenants have",
+  notes: "`tenant` is the cluster namespace.",
+  labels: ["tenant", "resource"],
+  topValues: { tenant: mostShown, resource: mostShown },
+  processes: ofBackend,
+};
+
+export const tenantObjectLimit: GaugeDeclaration<"tenant" | "resource"> = {
+  name: "klutch_tenant_object_limit",
+  type: "gauge",
+  help: "Objects of limited kinds that tenants may have",
+  labels: ["tenant", "resource"],
+  topValues: { tenant: mostShown, resource: mostShown },
+  processes: ofBackend,
+};
+
+export const limitsReached: GaugeDeclaration<"resource"> = {
+  name: "klutch_tenant_limits_reached",
+  type: "gauge",
+  help: "Tenants that have as many objects of a kind as they may",
+  labels: ["resource"],
+  topValues: { resource: mostShown },
+  processes: ofBackend,
+};
+
+export const tenantCredentialEnd: GaugeDeclaration<"tenant"> = {
+  name: "klutch_tenant_credential_expiration_timestamp_seconds",
+  type: "gauge",
+  help: "When the credential of a tenant ends, in seconds since the epoch; of several tenants the earliest",
+  notes: "Those that do not end have none.",
+  labels: ["tenant"],
+  topValues: { tenant: mostShown },
+  combine: "min",
+  processes: ofBackend,
+};
+
+export const controlPlaneClaims: GaugeDeclaration<"tenant" | "resource" | "plan" | "state" | "reason"> = {
+  name: "klutch_control_plane_claims",
+  type: "gauge",
+  help: "Claims of bound kinds in the control plane by tenant, kind, plan and state",
+  notes:
+    "`state` and `reason` are as in `klutch_managed_resources`. Namespaced composites are their own claims, and are counted as managed resources only.",
+  labels: ["tenant", "resource", "plan", "state", "reason"],
+  topValues: { tenant: mostShown, resource: mostShown, plan: mostShown, reason: mostReasons },
+  processes: ofBackend,
+};

@@ -17,6 +17,17 @@ export const bindings: GaugeDeclaration<"state"> = {
   processes,
 };
 
+export const bindingProblems: GaugeDeclaration<"condition" | "reason"> = {
+  name: "klutch_binding_problems",
+  type: "gauge",
+  help: "APIServiceBindings of this agent with a condition that reports a problem, by condition and reason",
+  notes:
+    "Both are as in docs/troubleshooting.md: `DeletionHeld`, or `Heartbeating` with `ProviderUnreachable` while the control plane is away.",
+  labels: ["condition", "reason"],
+  topValues: { condition: 30, reason: 30 },
+  processes,
+};
+
 export const claims: GaugeDeclaration<"resource" | "state"> = {
   name: "klutch_claims",
   type: "gauge",

@@ -17,6 +17,8 @@ import {
 export interface ProviderProcessConfig extends ControllersConfig {
   readonly pollIntervalMs: number;
   readonly workers: number;
+  /** Namespaces that metrics show each by itself. */
+  readonly metricsNamespaces: number;
 }
 
 const flags = {
@@ -29,6 +31,13 @@ const flags = {
       default: "10",
     },
     { least: 1 },
+  ),
+  "metrics-namespaces": wholeNumber(
+    {
+      help: "Namespaces that metrics of managed resources show each by itself; all others count as other",
+      default: "50",
+    },
+    { least: 0, most: 1000 },
   ),
   "enable-management-policies": toggle({
     help: "Accepted for existing manifests; management policies always hold",
@@ -51,5 +60,6 @@ function readConfig(source: ConfigSource): ProviderProcessConfig {
     ...controllersConfig(values, source),
     pollIntervalMs: values.poll,
     workers: values["max-reconcile-rate"],
+    metricsNamespaces: values["metrics-namespaces"],
   };
 }

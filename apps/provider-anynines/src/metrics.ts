@@ -35,3 +35,42 @@ export const vanishedInstances: GaugeDeclaration = {
   labels: [],
   processes: ofProvider,
 };
+
+/** Namespaces (by default), services and plans that are shown each by itself. */
+const mostShown = 50;
+const mostReasons = 30;
+
+export const managedResources: GaugeDeclaration<
+  "kind" | "claim_namespace" | "service" | "plan" | "state" | "reason"
+> = {
+  name: "klutch_managed_resources",
+  type: "gauge",
+  help: "Managed resources by kind, namespace of their claim, service, plan and state",
+  notes:
+    "`kind` is `instance`, `binding`, `backup` or `restore`; `state` is `ready`, `pending`, `failed`, `held` (its users hold its deletion) or `deleting`, and `reason` that of the condition that decides, or of `Synced` while that is False.",
+  labels: ["kind", "claim_namespace", "service", "plan", "state", "reason"],
+  topValues: { claim_namespace: mostShown, service: mostShown, plan: mostShown, reason: mostReasons },
+  processes: ofProvider,
+};
+
+export const lastBackup: GaugeDeclaration<"claim_namespace" | "service"> = {
+  name: "klutch_last_backup_timestamp_seconds",
+  type: "gauge",
+  help: "When the last good backup of an instance ended, in seconds since the epoch; of several instances the earliest",
+  notes: "Instances without any good backup have none.",
+  labels: ["claim_namespace", "service"],
+  topValues: { claim_namespace: mostShown, service: mostShown },
+  combine: "min",
+  processes: ofProvider,
+};
+
+export const brokerHealthy: GaugeDeclaration<"config"> = {
+  name: "klutch_broker_healthy",
+  type: "gauge",
+  help: "Whether the service broker or backup manager of a ProviderConfig answers well: 1 when it does, 0 when it does not",
+  notes: "`config` is the ProviderConfig, with its namespace if it has one.",
+  labels: ["config"],
+  topValues: { config: 50 },
+  combine: "min",
+  processes: ofProvider,
+};

@@ -16,6 +16,7 @@ import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { reservePorts, startProcess } from "@klutch/engines";
 import { documentedMetrics, metricNames, waitFor } from "@klutch/kube-testing";
 import { bothScopes, refIn } from "./testing/kinds.ts";
+import { startProviderProcess } from "./testing/provider-process.ts";
 import { binding, configName, instance, startFixture } from "./testing/fixture.ts";
 
 const stack = new AsyncDisposableStack();
@@ -221,23 +222,11 @@ test("the health of the backend stands in the ProviderConfig", async () => {
 test("the processes of provider and broker have the metrics of the catalogue", async () => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-provider-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, fixture.kubeconfig, { mode: 0o600 });
-  await using reserved = await reservePorts(1);
-  const address = `127.0.0.1:${reserved.ports[0]}`;
-  const flags = ["--leader-election", "--namespace=default", `--health-probe-bind-address=${address}`];
-  await using provider = await startProcess({
-    name: "provider",
-    command: process.execPath,
-    args: [join(import.meta.dirname, "main.ts"), "--poll=1s", ...flags],
-    env: { KUBECONFIG: kubeconfig },
-    logFile: join(folder, "provider.log"),
-    ready: async () => (await fetch(`http://${address}/readyz`)).ok,
-  });
+  await using provider = await startProviderProcess(folder, fixture.kubeconfig);
   const scrape = async (where: string): Promise<string> => (await fetch(`http://${where}/metrics`)).text();
   await client.create(serviceInstances, instance("counted"));
   await fixture.condition(serviceInstances, "counted", ready);
-  const ofProvider = await scrape(address);
+  const ofProvider = await scrape(`127.0.0.1:${provider.port}`);
   const ofBroker = await scrape(`127.0.0.1:${broker.probePort}`);
   for (const [name, text] of [
     ["provider-anynines", ofProvider],
@@ -250,5 +239,5 @@ test("the processes of provider and broker have the metrics of the catalogue", a
   assert.match(ofBroker, /^klutch_broker_served_requests_total\{operation="provision",code="202"\} [1-9]/m);
   await client.delete(serviceInstances, { name: "counted" });
   await fixture.gone(serviceInstances, { name: "counted" });
-  await provider.stop();
+  await provider.process.stop();
 });

@@ -1,4 +1,5 @@
 /** Adds the provider's caches and controllers to a Manager. */
+import { createManagedStates } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";
@@ -6,6 +7,7 @@ import { createManagers } from "./backup-manager/managers.ts";
 import { watchManaged } from "./wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
 import { createCaches, type ProviderCaches } from "./caches/instances.ts";
+import { createResourceStates, type StateCaches } from "./caches/states.ts";
 import {
   healthOnConfigs,
   inUseOnConfigs,
@@ -33,17 +35,25 @@ export interface ProviderOptions {
   readonly confirmLossMs?: number | undefined;
   /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
+  /** Namespaces that metrics show each by itself. Default 50. */
+  readonly metricsNamespaces?: number | undefined;
 }
 
 /** Adds everything that `options` ask for: the same for each scope of managed resources. */
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client } = options;
   const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
-  for (const scope of scopes) addScope(manager, options, scope, recorder);
+  const states = scopes.map((scope) => addScope(manager, options, scope, recorder));
+  manager.add(createResourceStates(manager.runtime.metrics, states, options.metricsNamespaces));
 }
 
 /** Caches, clients and controllers of one scope, which share nothing with those of the other one. */
-function addScope(manager: Manager, options: ProviderOptions, scope: Scope, recorder: EventRecorder): void {
+function addScope(
+  manager: Manager,
+  options: ProviderOptions,
+  scope: Scope,
+  recorder: EventRecorder,
+): StateCaches {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
   // A control plane may have the kinds of one scope only, and may get those of the other one later.
@@ -76,10 +86,12 @@ function addScope(manager: Manager, options: ProviderOptions, scope: Scope, reco
   manager.add(instanceController, bindingController, backupController, restoreController);
   manager.add(createVanishedController(parts));
   const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
+  manager.add(createManagedStates(runtime.metrics, users));
   const onInUse = inUseOnConfigs(recorder);
   const onHealth = healthOnConfigs(recorder);
   for (const informer of configs.informers) {
     manager.add(createUsersController({ ...runtime, client, informer, users, onInUse }));
     manager.add(createHealthController({ ...parts, informer, onHealth }));
   }
+  return { caches, backupCaches };
 }

@@ -86,6 +86,7 @@ export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./login-wish.ts";
 export * from "./names.ts";
+export * from "./object-state.ts";
 export * from "./noninteractive-bind.ts";
 export * from "./naming.ts";
 export { type ApiLimit, isLimitReached, limitWords } from "./object-limit.ts";

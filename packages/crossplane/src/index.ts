@@ -26,5 +26,7 @@ export {
   NotYetError,
   type Observation,
 } from "./managed/external.ts";
+export { createManagedStates } from "./managed/measures.ts";
+export * as managedMetrics from "./managed/metrics.ts";
 export { isOrphaned } from "./managed/plan.ts";
 export { createManagedReconcile, type ManagedReconcilerOptions, type Problem } from "./managed/reconciler.ts";

@@ -19,6 +19,11 @@ export interface MetricDeclaration<T extends MetricType = MetricType, L extends 
   readonly buckets?: readonly number[];
   /** Labels whose values come from outside, with the number of values that are shown; all others are shown together as `other`. */
   readonly mostValues?: Readonly<Partial<Record<L, number>>>;
+  /**
+   * Likewise for a gauge that is read: the most frequent values at each scrape are shown, at most 1000 series in all, and values are cut at 63
+   * characters.
+   */
+  readonly topValues?: Readonly<Partial<Record<L, number>>>;
   /** Combines the values of several sources with the same labels, for a gauge that is read. Default `sum`. */
   readonly combine?: "sum" | "min" | "max";
   /** File and line that declare it. */

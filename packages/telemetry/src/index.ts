@@ -1,4 +1,5 @@
 /** Logs, metrics and redaction for every part. */
+export { boundedSeries, type SeriesBounds } from "./bounded-series.ts";
 export * as clientMetrics from "./catalogue/clients.ts";
 export * as controllerMetrics from "./catalogue/controllers.ts";
 export * as serverMetrics from "./catalogue/servers.ts";

@@ -10,7 +10,7 @@ export interface Labelled<L extends string, C> {
 }
 
 /** Replaces the values of a label beyond `mostValues`. */
-const otherValue = "other";
+export const otherValue = "other";
 
 /** Values in the order of the declaration; those of bounded labels beyond their number are `other`, for as long as it lives. */
 export function labelBounds(

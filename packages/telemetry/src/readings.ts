@@ -1,4 +1,5 @@
 /** Gauges that are read when the metrics are scraped. */
+import { boundedSeries } from "./bounded-series.ts";
 import type { MetricDeclaration } from "./declaration.ts";
 import { keyOf, labelBounds, type LabelValues } from "./labels.ts";
 
@@ -14,10 +15,12 @@ type Read = () => Iterable<Sample<string>>;
 export class Readings {
   readonly #sources = new Set<Read>();
   readonly #combine: (left: number, right: number) => number;
+  readonly #topValues: MetricDeclaration<"gauge">["topValues"];
   readonly #bound: (values: LabelValues<string>) => LabelValues<string>;
 
   constructor(declaration: MetricDeclaration) {
     this.#combine = combiners[declaration.combine ?? "sum"];
+    this.#topValues = declaration.topValues;
     this.#bound = labelBounds(declaration);
   }
 
@@ -31,6 +34,10 @@ export class Readings {
 
   /** Returns the current values of all sources, combined where labels are the same. */
   samples(): Iterable<Sample<string>> {
+    if (this.#topValues !== undefined) {
+      const samples = [...this.#sources].flatMap((read) => [...read()]);
+      return boundedSeries(samples, { most: this.#topValues, combine: this.#combine });
+    }
     const combined = new Map<string, Sample<string>>();
     for (const read of this.#sources) {
       for (const { labels: values, value } of read()) {

@@ -1,5 +1,6 @@
 /** Real API servers for tests, benchmarks and the sandbox, a model of one in virtual time, and faults on demand. */
 export { type AccessQuestion, accountConfig, answerTo, isAllowed, unlimitedClient } from "./access.ts";
+export { type AlertWatch, type AlertWatchOptions, startAlertWatch } from "./alert-watch.ts";
 export { auditArguments, type AuditedWrite, auditPosition, readAudit } from "./audit.ts";
 export { type BackendProcess, startBackendProcess } from "./backend-process.ts";
 export { type OwnCluster, startCluster, type TestCluster } from "./cluster.ts";

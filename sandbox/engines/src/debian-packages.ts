@@ -77,10 +77,10 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     // Debian has another one of the same path, which needs libraries.
     fetchedOnly: true,
   },
-  // Its checker of rules, for tests.
+  // The server and its checker of rules, for tests.
   prometheus: {
     packages: ["prometheus"],
-    programs: { promtool: "usr/bin" },
+    programs: inFolder("usr/bin", "prometheus", "promtool"),
     probe: "promtool",
     version: /^promtool, version (2\.\d+\.\d+)/,
   },

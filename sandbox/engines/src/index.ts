@@ -23,4 +23,10 @@ export {
   startProcess,
   watchedArguments,
 } from "./process.ts";
+export {
+  type PrometheusServer,
+  type PrometheusSettings,
+  type SeenAlert,
+  startPrometheus,
+} from "./prometheus.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

@@ -52,4 +52,25 @@ const sketches: readonly KubeObject[] = [
     selector: object({ matchLabels: { type: "object", additionalProperties: text } }),
     endpoints: list(object({ port: text, interval: text })),
   }),
+  sketch("monitoring.coreos.com", "podmonitors", "PodMonitor", {
+    namespaceSelector: object({ matchNames: list(text) }),
+    selector: object({ matchExpressions: list(object({ key: text, operator: text, values: list(text) })) }),
+    podMetricsEndpoints: list(object({ port: text, interval: text })),
+  }),
+  sketch("monitoring.coreos.com", "prometheusrules", "PrometheusRule", {
+    groups: list(
+      object({
+        name: text,
+        rules: list(
+          object({
+            alert: text,
+            expr: text,
+            for: text,
+            labels: { type: "object", additionalProperties: text },
+            annotations: { type: "object", additionalProperties: text },
+          }),
+        ),
+      }),
+    ),
+  }),
 ];

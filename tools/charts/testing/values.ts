@@ -27,6 +27,8 @@ export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object
     ingress: { enabled: true, host: "klutch.example.org", className: "public", annotations: { a: "b" } },
     tls: { certManager: { enabled: true, issuerRef: { name: "letsencrypt" } } },
     serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
+    podMonitor: { enabled: true, labels: { release: "prometheus" } },
+    prometheusRule: { enabled: true, labels: { release: "prometheus" }, backupHours: 12 },
     packages: { enabled: true, namespacedClaims: true, runtimeConfigName: "small" },
   },
   gateway: {
@@ -70,6 +72,7 @@ export const everyKonnectorValue = {
   podDisruptionBudget: { minAvailable: 2 },
   networkPolicy: { enabled: true },
   serviceMonitor: { enabled: true },
+  prometheusRule: { enabled: true, syncSeconds: 5 },
   topologySpreadConstraints: [
     { maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" },
   ],

@@ -5,7 +5,7 @@
  * Watches the composites and claims of bound kinds and keeps some texts of each. A claim gets a write only when its cause comes, changes or
  * goes.
  */
-import { composedCondition, serviceNamespaceAnnotation } from "@klutch/api";
+import { composedCondition, serviceNamespaceAnnotation, type StatefulObject } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -15,6 +15,7 @@ import {
   jsonEqual,
   refOf,
   recordsAt,
+  textAt,
   wholeSeconds,
 } from "@klutch/kube-core";
 import { Controller, Informer, type ReconcileResult, type Runnable } from "@klutch/kube-runtime";
@@ -31,9 +32,22 @@ export interface ClaimCausesOptions {
 }
 
 interface Claim {
-  readonly metadata: Pick<DynamicObject["metadata"], "namespace" | "name" | "uid" | "resourceVersion">;
+  readonly metadata: Pick<
+    DynamicObject["metadata"],
+    "namespace" | "name" | "uid" | "resourceVersion" | "deletionTimestamp"
+  >;
   /** The cause that it shows. */
   readonly told: string | undefined;
+  readonly plan: string;
+  readonly conditions: StatefulObject["conditions"];
+}
+
+/** A claim as far as its state depends on it. */
+export interface ClaimState extends StatefulObject {
+  readonly namespace: string;
+  /** Plural of its kind. */
+  readonly resource: string;
+  readonly plan: string;
 }
 
 interface Watched {
@@ -65,6 +79,20 @@ export class ClaimCauses implements Runnable {
       metrics,
       clock: context.clock,
     });
+  }
+
+  /** Gives the claims of bound kinds, as the caches have them now. */
+  *states(): Iterable<ClaimState> {
+    for (const { kind, claims } of this.#watched.values()) {
+      for (const { metadata, plan, conditions } of claims.list())
+        yield {
+          metadata,
+          plan,
+          conditions,
+          namespace: metadata.namespace ?? "",
+          resource: kind.claim.plural,
+        };
+    }
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
@@ -141,9 +169,14 @@ export class ClaimCauses implements Runnable {
 }
 
 function claimOf(object: DynamicObject): Claim {
-  const { namespace, name, uid, resourceVersion } = object.metadata;
-  const told = findCondition(conditionsOf(object), composedCondition)?.message;
-  return { metadata: { namespace, name, uid, resourceVersion }, told };
+  const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
+  const all = conditionsOf(object);
+  const told = findCondition(all, composedCondition)?.message;
+  const conditions = all.flatMap(({ type, status, reason }) =>
+    type === "Ready" || type === "Synced" ? [{ type, status, reason }] : [],
+  );
+  const plan = textAt(object, "spec", "plan") ?? "";
+  return { metadata: { namespace, name, uid, resourceVersion, deletionTimestamp }, told, plan, conditions };
 }
 
 /** Crossplane writes conditions of the same list: only the version that was read is replaced. */

@@ -37,6 +37,8 @@ export interface CredentialIssuer {
 export interface IssuedCredential {
   readonly kubeconfig: string;
   readonly renewInMs: number;
+  /** Milliseconds since the epoch; undefined of one that does not end. */
+  readonly endsAt?: number | undefined;
 }
 
 export function createCredentialIssuer(parts: {
@@ -86,7 +88,7 @@ export function createCredentialIssuer(parts: {
     const { token, expiresAt } = await tokenOf(namespace, lifetimeSeconds, signal);
     const kubeconfig = kubeconfigFor(namespace, token);
     await write(namespace, kubeconfig, expiresAt, signal);
-    return { kubeconfig, renewInMs: Math.max(60_000, expiresAt - clock.now() - halfMs) };
+    return { kubeconfig, renewInMs: Math.max(60_000, expiresAt - clock.now() - halfMs), endsAt: expiresAt };
   };
   const tokenOf = async (
     namespace: string,
@@ -115,10 +117,11 @@ export function createCredentialIssuer(parts: {
       await checkAccount(namespace, options.signal);
       const secret = await present(namespace, options.signal);
       const text = secretText(secret, kubeconfigKey);
-      const leftMs = Date.parse(secret?.metadata.annotations?.[expiresAnnotation] ?? "") - clock.now();
+      const endsAt = Date.parse(secret?.metadata.annotations?.[expiresAnnotation] ?? "");
+      const leftMs = endsAt - clock.now();
       // The address is part of the credential: a moved API server needs a new kubeconfig at once.
       return text !== undefined && leftMs > halfMs && text.includes(external.server)
-        ? { kubeconfig: text, renewInMs: leftMs - halfMs }
+        ? { kubeconfig: text, renewInMs: leftMs - halfMs, endsAt }
         : issue(namespace, options);
     },
   };

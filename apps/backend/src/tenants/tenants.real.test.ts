@@ -39,7 +39,7 @@ const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client, [crdObject(databases, { properties: { spec: anyObject } })]);
 for (const { plural, group } of [databases, tenants]) await untilServed(client, `${plural}.${group}`);
-await startBackend(stack, cluster, { flags: ["--control-plane-mode"], client: confined });
+const { metrics } = await startBackend(stack, cluster, { flags: ["--control-plane-mode"], client: confined });
 
 const count = "count/databases.example.org";
 const shop = "shop-cluster";
@@ -128,6 +128,9 @@ test("two service namespaces share one limit; the API server refuses the third o
   assert.deepEqual((await readTenant())?.status?.used, [
     { group: "example.org", resource: "databases", used: 2 },
   ]);
+  const text = await metrics.text();
+  assert.match(text, /^klutch_tenant_objects\{tenant="shop-cluster",resource="databases.example.org"\} 2$/m);
+  assert.match(text, /^klutch_tenant_limits_reached\{resource="databases.example.org"\} 1$/m);
   assert.equal((await said("WithinLimits")).trim(), "True");
   // A namespace that comes later begins with the same limit, before its tenant has rights there.
   const three = await map("three");

@@ -2,7 +2,7 @@
 import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
 import { Manager, systemRuntime } from "@klutch/kube-runtime";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
+import { createMetrics, type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 
@@ -19,6 +19,7 @@ export interface BackendOfTest {
 /** A backend at work. */
 export interface RunningBackend {
   readonly backend: Backend;
+  readonly metrics: Metrics;
   /** Ends it before the stack does. */
   readonly stop: () => Promise<void>;
 }
@@ -60,7 +61,7 @@ export async function startBackend(
   stack.defer(stop);
   // An identity provider that is nowhere stays a problem.
   await waitFor("the caches", () => !(backend.problem() ?? "").includes("cache"));
-  return { backend, stop };
+  return { backend, metrics, stop };
 }
 
 /** Flags of a backend that serves its login; its identity provider is nowhere. */

@@ -9,6 +9,7 @@ import type { ResourceType } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { notSynced, paused, readyCondition, standingProblem, synced } from "./conditions.ts";
 import { publishConnection, removeConnection } from "./connection-secret.ts";
+import type { Metrics } from "@klutch/telemetry";
 import {
   type Connect,
   type ExternalClient,
@@ -18,6 +19,7 @@ import {
   type Observation,
 } from "./external.ts";
 import { ManagedObject } from "./managed-object.ts";
+import { ManagedTimes } from "./measures.ts";
 import { type Action, isDeleting, planAction, planBeginning } from "./plan.ts";
 
 /** Options of `createManagedReconcile`. */
@@ -34,6 +36,8 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one reconcile. Default 90 000. */
   readonly deadlineMs?: number | undefined;
+  /** Takes Crossplane's metrics of the time that resources need. Default: nothing is measured. */
+  readonly metrics?: Metrics | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -47,9 +51,12 @@ export interface Problem {
 
 /** The reconcile function of the kind; keys are those of the informer. */
 export function createManagedReconcile<M extends Managed>(options: ManagedReconcilerOptions<M>): Reconcile {
+  const { metrics, clock, informer } = options;
+  const times = metrics && new ManagedTimes(metrics, clock, informer);
   return async (key, context) => {
-    const managed = options.informer.get(key);
+    const managed = informer.get(key);
     if (managed === undefined) return undefined;
+    times?.begins(managed);
     const deadline = new AbortController();
     const limitMs = options.deadlineMs ?? 90_000;
     const cancel = options.clock.schedule(limitMs, () =>
@@ -57,16 +64,18 @@ export function createManagedReconcile<M extends Managed>(options: ManagedReconc
     );
     try {
       const signal = AbortSignal.any([context.signal, deadline.signal]);
-      return await new ManagedReconciler(options, managed, context, signal).reconcile();
+      return await new ManagedReconciler({ ...options, times }, managed, context, signal).reconcile();
     } finally {
       cancel();
     }
   };
 }
 
+type Options<M extends Managed> = ManagedReconcilerOptions<M> & { readonly times: ManagedTimes | undefined };
+
 /** One reconcile of one managed resource. */
 class ManagedReconciler<M extends Managed> {
-  readonly #options: ManagedReconcilerOptions<M>;
+  readonly #options: Options<M>;
   readonly #context: ReconcileContext;
   /** Ends with the deadline. */
   readonly #signal: AbortSignal;
@@ -76,12 +85,7 @@ class ManagedReconciler<M extends Managed> {
   /** As it was at the beginning: a deletion that comes meanwhile has a reconcile of its own. */
   readonly #deleting: boolean;
 
-  constructor(
-    options: ManagedReconcilerOptions<M>,
-    managed: M,
-    context: ReconcileContext,
-    signal: AbortSignal,
-  ) {
+  constructor(options: Options<M>, managed: M, context: ReconcileContext, signal: AbortSignal) {
     this.#options = options;
     this.#context = context;
     this.#signal = signal;
@@ -110,6 +114,7 @@ class ManagedReconciler<M extends Managed> {
     const external = await this.#step("connect", () => this.#connect());
     const observed = await this.#observe(external);
     const action = planAction(this.#object.current, this.#deleting, observed);
+    if (action === "update") this.#options.times?.differs(this.#object.current);
     return this.#remember(action === undefined ? observed : await this.#execute(external, action));
   }
 
@@ -150,12 +155,14 @@ class ManagedReconciler<M extends Managed> {
     const sync = failure === undefined ? rest : notSynced(failure, reason);
     await this.#object.writeStatus([sync, ready], observed.status);
     if (failure !== undefined) this.#tell({ reason, message: failure });
+    else this.#options.times?.succeeds(this.#object.current, ready.status === "True");
     return { requeueAfterMs: this.#pollAfterMs(observed), keepsBackOff: observed.keepsBackOff };
   }
 
   /** Nothing holds the managed resource any more. */
   async #release(): Promise<undefined> {
     await this.#object.removeFinalizer();
+    this.#options.times?.released(this.#object.current);
     this.#context.logger.info("external resource is gone", { kind: this.#object.current.kind });
   }
 

@@ -48,7 +48,7 @@ export const secretRef = { namespace: "default", name: "crate-credentials" };
 export type ReconcilerChanges = Partial<
   Pick<
     ManagedReconcilerOptions<CrateObject>,
-    "connect" | "neverCreated" | "deadlineMs" | "pollIntervalMs" | "onProblem"
+    "connect" | "neverCreated" | "deadlineMs" | "pollIntervalMs" | "onProblem" | "metrics"
   >
 >;
 

@@ -23,6 +23,7 @@ import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
 import * as declarations from "../../metrics.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
+import { problemsOf } from "./problems.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
@@ -63,6 +64,9 @@ export class BindingStatus implements Startable {
     using _subscription = this.#controller.watch(this.#bindings.informer);
     using _shown = this.#runtime.metrics.registry.read(declarations.bindings, () =>
       countStates([...this.#bindings.informer.list()].map(asBinding)),
+    );
+    using _problems = this.#runtime.metrics.registry.read(declarations.bindingProblems, () =>
+      problemsOf([...this.#bindings.informer.list()].map(asBinding)),
     );
     await this.#controller.start({ signal });
   }

@@ -1,0 +1,117 @@
+/**
+ * Watches servers of a test by a real Prometheus with the alerts of docs/monitoring.md. A test cannot wait for minutes, so time is divided by
+ * `fasterBy`: the waits of alerts (`for`), the ranges of rates, and the limit of a busy worker. Everything else is as it ships; scrapes and
+ * evaluations come each second.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPrometheus } from "@klutch/engines";
+import { parseYaml } from "@klutch/kube";
+import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { waitFor } from "./wait-for.ts";
+
+/** Names of the jobs as the charts' monitors make them. */
+const jobNames = {
+  backend: "klutch-backend-metrics",
+  konnector: "konnector-metrics",
+  provider: "klutch-backend/klutch-provider",
+} as const;
+
+/** Options of a watch. */
+export interface AlertWatchOptions {
+  /** Ports of `/metrics` on loopback, by program. */
+  readonly ports: Readonly<Partial<Record<keyof typeof jobNames, readonly number[]>>>;
+  /** Default 60: minutes become seconds. */
+  readonly fasterBy?: number | undefined;
+}
+
+/** Alerts as Prometheus sees them. */
+export interface AlertWatch extends AsyncDisposable {
+  /** Returns the names of alerts that wait or fire. */
+  active(): Promise<readonly string[]>;
+  /** Waits until the alert fires; returns its labels. */
+  fires(alert: string, timeoutMs?: number): Promise<Readonly<Record<string, string>>>;
+  /** Waits until the alert neither waits nor fires. */
+  clears(alert: string, timeoutMs?: number): Promise<void>;
+  /** Waits until every target is scraped and every rule was evaluated without an error. */
+  settles(): Promise<void>;
+}
+
+/** Starts Prometheus. It ends with what is returned. */
+export async function startAlertWatch(options: AlertWatchOptions): Promise<AlertWatch> {
+  const { ports, fasterBy = 60 } = options;
+  await using starting = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "klutch-prometheus-"));
+  starting.defer(() => rm(folder, { recursive: true, force: true }));
+  const groups = (await documentedGroups()).map((group) => ({
+    ...group,
+    rules: fasterRules(group, fasterBy),
+  }));
+  const jobs = Object.fromEntries(
+    Object.entries(jobNames).flatMap(([program, job]) => {
+      const own = ports[program as keyof typeof jobNames];
+      return own === undefined ? [] : [[job, own.map((port) => `127.0.0.1:${port}`)]];
+    }),
+  );
+  const prometheus = starting.use(await startPrometheus(folder, { jobs, groups }));
+  const stack = starting.move();
+  const seen = async (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    recordsAt(await prometheus.ask("/api/v1/alerts"), "data", "alerts");
+  const nameOf = (alert: object): string => textAt(alert, "labels", "alertname") ?? "";
+  return {
+    active: async () => [...new Set((await seen()).map(nameOf))],
+    fires: (name, timeoutMs = 60_000) =>
+      waitFor(
+        `${name} to fire`,
+        async () => {
+          const found = (await seen()).find((alert) => nameOf(alert) === name && alert["state"] === "firing");
+          if (found === undefined) return undefined;
+          const labels = Object.entries(recordAt(found, "labels"));
+          return Object.fromEntries(labels.map(([label, value]) => [label, String(value)]));
+        },
+        { timeoutMs },
+      ),
+    clears: async (name, timeoutMs = 60_000) => {
+      const isGone = async (): Promise<boolean> => !(await seen()).some((alert) => nameOf(alert) === name);
+      await waitFor(`${name} to clear`, isGone, { timeoutMs });
+    },
+    settles: async () => {
+      await waitFor("Prometheus to scrape and judge everything", async () => {
+        const targets = recordsAt(await prometheus.ask("/api/v1/targets"), "data", "activeTargets");
+        const rules = recordsAt(await prometheus.ask("/api/v1/rules"), "data", "groups").flatMap((group) =>
+          recordsAt(group, "rules"),
+        );
+        const isFilled = targets.length > 0 && rules.length > 0;
+        return (
+          isFilled &&
+          targets.every(({ health }) => health === "up") &&
+          rules.every(({ health }) => health === "ok")
+        );
+      });
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function documentedGroups(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const page = await readFile(join(import.meta.dirname, "../../../docs/monitoring.md"), "utf8");
+  const [, block = ""] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? [];
+  const groups = recordsAt(parseYaml(block), "groups");
+  if (groups.length === 0) throw new Error("docs/monitoring.md has no groups of rules");
+  return groups;
+}
+
+function fasterRules(group: object, fasterBy: number): readonly object[] {
+  const seconds = (minutes: string): number => Math.ceil((Number(minutes) * 60) / fasterBy);
+  return recordsAt(group, "rules").map((rule) => ({
+    ...rule,
+    for: `${seconds((textAt(rule, "for") ?? "").replace(/m$/, ""))}s`,
+    expr: (textAt(rule, "expr") ?? "")
+      .replaceAll(/\[(\d+)m\]/g, (_, minutes: string) => `[${seconds(minutes)}s]`)
+      .replace(
+        /^(max by \(name\) \(workqueue_longest_running.*) > (\d+)$/,
+        (_, left: string, limit: string) => `${left} > ${Number(limit) / fasterBy}`,
+      ),
+  }));
+}
