@@ -38,6 +38,7 @@ import type { MissingInstance } from "./service-binding/bind.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
+import { UsageLedgers } from "./usage/ledger.ts";
 import { watchVanished } from "./wakes.ts";
 
 /** Everything that the controllers share. */
@@ -77,7 +78,7 @@ export function createManagedController<M extends Managed>(
   parts: ControllerParts,
   kind: Pick<
     ManagedReconcilerOptions<M>,
-    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs"
+    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs" | "beforeRelease"
   >,
 ): Controller {
   const { informer } = kind;
@@ -89,7 +90,11 @@ export function createManagedController<M extends Managed>(
 export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
+  const present = (): ReadonlySet<string> =>
+    new Set([...caches.instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+  const ledgers = new UsageLedgers({ ...parts, present });
   return createManagedController<ServiceInstance>(parts, {
+    beforeRelease: (managed, options) => ledgers.record(managed, options),
     type: caches.scope.instances,
     informer: caches.instances,
     neverCreated: wasNeverProvisioned,

@@ -10,6 +10,7 @@ import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@kl
 import { notSynced, paused, readyCondition, standingProblem, synced } from "./conditions.ts";
 import { publishConnection, removeConnection } from "./connection-secret.ts";
 import {
+  type CallOptions,
   type Connect,
   type ExternalClient,
   ExternalError,
@@ -28,6 +29,11 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly connect: Connect<M>;
   /** Reports whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
+  /**
+   * Keeps what must outlive the managed resource. The finalizer stays until it resolves; it is called again after a crash. Default: nothing is
+   * kept.
+   */
+  readonly beforeRelease?: ((managed: M, options: CallOptions) => Promise<void>) | undefined;
   /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: no one is told. */
   readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
   /** Interval at which an unchanged resource is observed. Default 60 000; up to a fifth longer, so that observations spread. */
@@ -155,6 +161,9 @@ class ManagedReconciler<M extends Managed> {
 
   /** Nothing holds the managed resource any more. */
   async #release(): Promise<undefined> {
+    const { beforeRelease } = this.#options;
+    if (beforeRelease !== undefined)
+      await this.#step("release", () => beforeRelease(this.#object.current, { signal: this.#signal }));
     await this.#object.removeFinalizer();
     this.#context.logger.info("external resource is gone", { kind: this.#object.current.kind });
   }
