@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliContext } from "./context.ts";
+import { costCommand } from "./cost/command.ts";
 import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
 import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
@@ -17,7 +18,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, and mirror, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, cost, and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -33,6 +34,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
     ...tenantCommands(context, tools),
+    costCommand(context, tools),
     mirrorCommand(context, tools),
   ];
 }

@@ -6,6 +6,7 @@
 import { listAt, recordAt, textAt } from "@klutch/kube-core";
 import {
   accepts,
+  describeProblem,
   list,
   object,
   oneOf,
@@ -56,10 +57,10 @@ const priceList: Schema<PriceList> = object({
   ),
 });
 
-/** The prices of a list, or all its faults. */
+/** The prices of a list, or all its faults, each as a text that names the field, the value and the expected one. */
 export interface PricesRead {
   readonly prices: readonly PlanPrice[];
-  readonly faults: readonly Problem[];
+  readonly faults: readonly string[];
 }
 
 /** Reads a list. With faults there are no prices: half a list would be a wrong bill. */
@@ -72,7 +73,7 @@ export function readPriceList(value: unknown): PricesRead {
     ...repeatedPrices(entries),
   ];
   return faults.length > 0 || !accepts(priceList, value)
-    ? { prices: [], faults }
+    ? { prices: [], faults: faults.map(describeProblem) }
     : { prices: value.prices, faults: [] };
 }
 
