@@ -15,6 +15,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-provider.md: Add a provider of databases": onServer,
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "first-database.md: *": wholeWay,
   "gitops.md: Argo CD": onServer,
   "gitops.md: Flux": "no: it needs Flux's kinds; proof/e2e/gitops judges the file by Flux's own code",

@@ -1,6 +1,6 @@
 /** Tests `klutch cost` on a real control plane. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
@@ -13,6 +13,7 @@ import {
   type UsageLedger,
   usageLedgers,
 } from "@klutch/api";
+import { parseYaml } from "@klutch/kube";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -189,5 +190,20 @@ test("an app cluster's account can neither read nor write ledgers", async () => 
       },
     });
     assert.equal(recordAt(review, "status")["allowed"], false, verb);
+  }
+});
+
+test("the page's price list is taken, and its commands run", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../../docs/cost.md"), "utf8");
+  const [, block = ""] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? [];
+  const ref = { namespace: "crossplane-system", name: "klutch-prices" };
+  await client.delete(configMaps, ref);
+  await client.create<DynamicObject>(configMaps, parseYaml(block) as DynamicObject);
+  const commands = [...page.matchAll(/^ {4}klutch (cost .*)$/gm)].map(([, line = ""]) => line.split(" "));
+  assert.equal(commands.length, 2);
+  for (const command of commands) {
+    const run = await startRun("klutch", [...command, "--kubeconfig", kubeconfig], {}).done;
+    assert.equal(run.code, 0, run.stderr());
+    assert.doesNotMatch(run.stderr(), /not valid/);
   }
 });
