@@ -65,7 +65,7 @@ const recorded = (some: Partial<Recorded>): Recorded => ({
   ...some,
 });
 
-test("a tenant pays for instances that are gone and for those that are there", () => {
+test("a tenant pays for instances that are gone and for living ones", () => {
   const bill = billOf(
     recorded({ ledgers: [ledger([row(day)])], instances: [instance("one", since("2026-10-31T00:00:00Z"))] }),
     book,
@@ -173,7 +173,7 @@ test("names in CSV run no formula and break no line", () => {
     printedBill([line], period, "csv"),
     'tenant,service,plan,broker,month,seconds,ended,cost,currency\nklutch-a,"a,b\nc","\'=HYPERLINK(""http://evil"")",broker,2026-11,3600,0,0.10,EUR\n',
   );
-  assert.doesNotMatch(printedBill([{ ...line, plan: "a\u001b[2Jb" }], period, undefined), /\u001b/);
+  assert.ok(!printedBill([{ ...line, plan: "a\u001b[2Jb" }], period, undefined).includes("\u001b"));
 });
 
 test("the total is the sum of the lines of the CSV, to the last digit", () => {

@@ -27,7 +27,7 @@ export interface BillLine extends UsedSeconds {
   readonly micros: bigint;
 }
 
-/** What the control plane has. */
+/** Objects of the control plane. */
 export interface Recorded {
   /** Read before the ledgers: an instance that goes in between is in both, and is counted once. */
   readonly instances: readonly ServiceInstance[];
@@ -84,7 +84,7 @@ function tooLarge(what: string): CliError {
   );
 }
 
-/** Usage of instances that are there. A ledger that has an instance's UID has its rows of that year. */
+/** Usage of living instances. A ledger that has an instance's UID has its rows of that year. */
 function livingRows({ instances, ledgers }: Recorded, { now }: Period): readonly Row[] {
   const inLedger = new Set(
     ledgers.flatMap(({ spec }) => (spec.recorded ?? []).map(({ uid }) => `${uid}/${spec.year}`)),

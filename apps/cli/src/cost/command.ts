@@ -108,7 +108,7 @@ function collected(value: string, before: unknown): readonly string[] {
 /** Usage is kept by month, so no shorter time can be asked for. */
 function monthOf(value: unknown, flag: string): string | undefined {
   if (value === undefined) return undefined;
-  const text = String(value);
+  const text = typeof value === "string" ? value : "";
   const [, month] = /^(20\d\d-(?:0[1-9]|1[0-2]))(?:-01)?$/.exec(text) ?? [];
   if (month !== undefined) return month;
   throw new CliError(

@@ -30,7 +30,7 @@ import {
   roleBindingObject,
   roleObject,
 } from "@klutch/kube-testing";
-import { type Finished, startRun } from "../testing/run.ts";
+import { startRun } from "../testing/run.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -71,12 +71,19 @@ await client.create<DynamicObject>(serviceInstances, {
   },
 });
 
-const cost = (...args: readonly string[]): Promise<Finished> =>
-  startRun(
-    "klutch",
-    ["cost", "--kubeconfig", kubeconfig, "--since", "2021-10", "--until", "2021-11", ...args],
-    {},
-  ).done;
+/** A command that has ended, with its output. */
+interface Printed {
+  readonly code: number;
+  readonly out: string;
+  readonly said: string;
+}
+
+const run = async (args: readonly string[]): Promise<Printed> => {
+  const finished = await startRun("klutch", [...args, "--kubeconfig", kubeconfig], {}).done;
+  return { code: finished.code, out: finished.stdout(), said: finished.stderr() };
+};
+const cost = (...args: readonly string[]): Promise<Printed> =>
+  run(["cost", "--since", "2021-10", "--until", "2021-11", ...args]);
 
 const list = (price: string): string =>
   `apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n  - { service: pg, plan: small, price: ${price} }\n`;
@@ -93,18 +100,18 @@ async function setPrices(text: string): Promise<void> {
 }
 
 test("without prices the hours are shown, and a line says so", async () => {
-  const { code, stdout, stderr } = await cost();
-  assert.equal(code, 0, stderr());
-  assert.match(stdout(), /klutch-a +pg +small +10\.00 +no price/);
-  assert.match(stderr(), /1 plan without a price: "pg\/small"/);
+  const { code, out, said } = await cost();
+  assert.equal(code, 0, said);
+  assert.match(out, /klutch-a +pg +small +10\.00 +no price/);
+  assert.match(said, /1 plan without a price: "pg\/small"/);
 });
 
-test("hours and cost of each app cluster, of databases that are gone and that are there", async () => {
+test("hours and cost of each app cluster, of databases that are gone and of living ones", async () => {
   await setPrices(list('{ currency: EUR, perHour: "0.5" }'));
-  const { code, stdout, stderr } = await cost();
-  assert.equal(code, 0, stderr());
+  const { code, out, said } = await cost();
+  assert.equal(code, 0, said);
   assert.deepEqual(
-    stdout()
+    out
       .trim()
       .split("\n")
       .map((line) => line.split(/ {2,}/)),
@@ -116,7 +123,7 @@ test("hours and cost of each app cluster, of databases that are gone and that ar
     ],
   );
   const one = await cost("--tenant", "klutch-b", "-o", "json");
-  assert.deepEqual(JSON.parse(one.stdout()), {
+  assert.deepEqual(JSON.parse(one.out), {
     since: "2021-10",
     until: "2021-11",
     lines: [
@@ -134,7 +141,7 @@ test("hours and cost of each app cluster, of databases that are gone and that ar
     ],
     totals: [{ currency: "EUR", cost: "1.50" }],
   });
-  assert.match((await cost("-o", "csv")).stdout(), /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR$/m);
+  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR$/m);
 });
 
 test("a price that lies is refused with its field, and no cost is shown", async () => {
@@ -144,18 +151,18 @@ test("a price that lies is refused with its field, and no cost is shown", async 
     ['{ currency: EUR, perHour: "1e99999" }', /prices\[0\]\.price\.perHour/],
   ] as const) {
     await setPrices(list(price));
-    const { code, stdout, stderr } = await cost();
+    const { code, out, said } = await cost();
     assert.equal(code, 1);
-    assert.equal(stdout(), "");
-    assert.match(stderr(), /ConfigMap crossplane-system\/klutch-prices/);
-    assert.match(stderr(), fault);
+    assert.equal(out, "");
+    assert.match(said, /ConfigMap crossplane-system\/klutch-prices/);
+    assert.match(said, fault);
   }
 });
 
 test("a time that is no beginning of a month is refused with what to write", async () => {
-  const { code, stderr } = await cost("--since", "2021-10-15");
+  const { code, said } = await cost("--since", "2021-10-15");
   assert.equal(code, 1);
-  assert.match(stderr(), /--since "2021-10-15" is not the beginning of a month.*write for example 2026-11/);
+  assert.match(said, /--since "2021-10-15" is not the beginning of a month.*write for example 2026-11/);
 });
 
 test("the API server refuses a ledger with a negative sum", async () => {
@@ -202,8 +209,7 @@ test("the page's price list is taken, and its commands run", async () => {
   const commands = [...page.matchAll(/^ {4}klutch (cost .*)$/gm)].map(([, line = ""]) => line.split(" "));
   assert.equal(commands.length, 2);
   for (const command of commands) {
-    const run = await startRun("klutch", [...command, "--kubeconfig", kubeconfig], {}).done;
-    assert.equal(run.code, 0, run.stderr());
-    assert.doesNotMatch(run.stderr(), /not valid/);
+    const { code, said } = await run(command);
+    assert.equal(code, 0, said);
   }
 });

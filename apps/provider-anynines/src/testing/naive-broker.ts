@@ -28,11 +28,11 @@ interface Instance {
   };
 }
 
-/** What `naiveBroker` returns. */
+/** A broker, and its list. */
 export interface NaiveBroker extends Broker {
-  /** What ever was there, by the broker's own wall clock. */
+  /** Everything that ever existed, by the broker's own wall clock. */
   readonly intervals: readonly Interval[];
-  /** Ids of what is there or is made. */
+  /** Ids of the instances that exist or are made. */
   readonly instances: () => readonly string[];
   /** Loses an instance, as a broker with other data does. */
   readonly lose: (instanceId: string) => void;
@@ -90,7 +90,7 @@ export function naiveBroker(clock: Clock, random: () => number): NaiveBroker {
         ? start(instanceId, "create", planId, String(context?.["owner"]))
         : { kind: "done" };
     },
-    async update({ instanceId, planId = "" }) {
+    async update({ instanceId, planId }) {
       const there = instances.get(instanceId);
       if (there === undefined) throw answered(404);
       if (there.work !== undefined) return { kind: "accepted" };

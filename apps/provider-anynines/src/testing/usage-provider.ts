@@ -20,7 +20,7 @@ import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScoped } from "../scope.ts";
 import { type NaiveBroker, naiveBroker } from "./naive-broker.ts";
 
-/** What `startUsageProvider` returns. */
+/** It runs until the test ends. */
 export interface UsageProvider {
   /** Durations; its wall clock is not that of the provider. */
   readonly clock: VirtualClock;
@@ -31,7 +31,7 @@ export interface UsageProvider {
   readonly effects: Effects;
   /** Lines of its log, warnings and errors. */
   readonly log: readonly string[];
-  ledgers(): Promise<readonly UsageLedger[]>;
+  readonly ledgers: () => Promise<readonly UsageLedger[]>;
 }
 
 /** Differences from a provider without faults. */

@@ -31,7 +31,7 @@ export interface UsageLedgersOptions {
   readonly client: Pick<KubeClient, "find" | "create" | "mergePatch">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  /** UIDs of the managed resources that are there. */
+  /** UIDs of the existing managed resources. */
   readonly present: () => ReadonlySet<string>;
 }
 
