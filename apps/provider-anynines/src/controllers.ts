@@ -86,13 +86,19 @@ export function createManagedController<M extends Managed>(
   return createQueuedController(parts, { name: controllerName(kind.type), informer, reconcile });
 }
 
+/** Returns the ledgers of the scope's instances. */
+function ledgersOf(parts: ControllerParts): UsageLedgers {
+  const { instances } = parts.caches;
+  const present = (): ReadonlySet<string> =>
+    new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+  return new UsageLedgers({ ...parts, present });
+}
+
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  const present = (): ReadonlySet<string> =>
-    new Set([...caches.instances.list()].map(({ metadata }) => metadata.uid ?? ""));
-  const ledgers = new UsageLedgers({ ...parts, present });
+  const ledgers = ledgersOf(parts);
   return createManagedController<ServiceInstance>(parts, {
     beforeRelease: (managed, options) => ledgers.record(managed, options),
     type: caches.scope.instances,
@@ -156,8 +162,10 @@ export function createBindingController(parts: ControllerParts): Controller {
 /** Asks brokers for instances whose managed resources vanished. */
 export function createVanishedController(parts: ControllerParts): Controller {
   const { caches, brokers, metrics } = parts;
+  const ledgers = ledgersOf(parts);
   const vanished = new VanishedInstances({
     metrics,
+    keepUsage: (managed, options) => ledgers.record(managed, options),
     onLeft: parts.onLeft,
     broker: (config, options) => brokers.get(config, options),
     isManaged: (instanceId) => {

@@ -15,7 +15,7 @@ import { createLogger, createMetrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
 import { BackupCaches } from "../caches/backups.ts";
 import { createCaches } from "../caches/instances.ts";
-import { createInstanceController } from "../controllers.ts";
+import { createInstanceController, createVanishedController } from "../controllers.ts";
 import { criticalAnnotationNames } from "../records/annotations.ts";
 import { clusterScoped } from "../scope.ts";
 import { type NaiveBroker, naiveBroker } from "./naive-broker.ts";
@@ -111,7 +111,7 @@ function run({ client, wall: clock, log, broker }: Parts, signal: AbortSignal): 
   const random = seededRandom(1);
   const runtime = { client, logger, clock, random, metrics: createMetrics() };
   const caches = createCaches({ ...runtime, scope: clusterScoped });
-  const controller = createInstanceController({
+  const parts = {
     ...runtime,
     caches,
     // Empty: nothing is backed up here.
@@ -126,11 +126,13 @@ function run({ client, wall: clock, log, broker }: Parts, signal: AbortSignal): 
     workers: 8,
     pollIntervalMs: 1_800_000,
     confirmLossMs: 30_000,
-  });
+  };
+  const controller = createInstanceController(parts);
+  const vanished = createVanishedController(parts);
   controller.watch(caches.instances, keysOfManagedChange(criticalAnnotationNames));
   for (const informer of [caches.instances, caches.bindings, ...caches.configs.informers])
     informer.start({ signal });
-  return controller.start({ signal });
+  return Promise.all([controller.start({ signal }), vanished.start({ signal })]);
 }
 
 /** A ServiceInstance of a claim in the namespace. */

@@ -154,6 +154,24 @@ test("an instance that the broker lost counts until the provider first missed it
   near(await fixture.seconds(), 2 * 3_600 + 1_800, 2_400);
 });
 
+test("an instance whose finalizers a person took away counts until then, once", async (t) => {
+  const fixture = await one(t);
+  await fixture.clock.advance(5 * hour);
+  await fixture.patch({ metadata: { finalizers: null } });
+  await fixture.user.delete(serviceInstances, { name: "one" });
+  assert.equal(await fixture.user.find(serviceInstances, { name: "one" }), undefined);
+  // Other instances let the ledger forget the UID; the broker is asked for the instance every ten minutes.
+  for (let number = 0; number < 5; number++) {
+    await fixture.clock.advance(20 * minute);
+    await fixture.user.create(serviceInstances, usedInstance("other", "klutch-a-team", "large"));
+    await fixture.clock.advance(10 * minute);
+    await fixture.user.delete(serviceInstances, { name: "other" });
+    await fixture.clock.advance(minute);
+  }
+  near(ledgerSums(await fixture.ledgers()).get("klutch-a-team 2027-01 tiny") ?? 0, 5 * 3_600 + 600);
+  assert.equal(fixture.broker.instances().length, 1);
+});
+
 test("a clock that is set back makes an interval shorter, never negative, and no time counts twice", async (t) => {
   const fixture = await one(t);
   await fixture.clock.advance(5 * hour);
