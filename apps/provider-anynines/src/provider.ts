@@ -1,4 +1,5 @@
 /** Adds the provider's caches and controllers to a Manager. */
+import type { ServiceInstance } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./caches/backups.ts";
@@ -23,6 +24,7 @@ import {
 } from "./controllers.ts";
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
 import { type Scope, scopes } from "./scope.ts";
+import { createPricesController } from "./usage/cost-per-hour.ts";
 
 /** Dependencies of the provider besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -31,6 +33,8 @@ export interface ProviderOptions {
   readonly pollIntervalMs: number;
   /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
+  /** Namespace of the provider, which has the price list. Default `crossplane-system`. */
+  readonly namespace?: string | undefined;
   /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
 }
@@ -39,11 +43,19 @@ export interface ProviderOptions {
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client } = options;
   const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
-  for (const scope of scopes) addScope(manager, options, scope, recorder);
+  const caches = scopes.map((scope) => addScope(manager, options, scope, recorder));
+  const { namespace = "crossplane-system" } = options;
+  const instances = (): readonly ServiceInstance[] => caches.flatMap((cache) => [...cache.instances.list()]);
+  manager.add(createPricesController({ ...manager.runtime, client, namespace, instances }));
 }
 
 /** Caches, clients and controllers of one scope, which share nothing with those of the other one. */
-function addScope(manager: Manager, options: ProviderOptions, scope: Scope, recorder: EventRecorder): void {
+function addScope(
+  manager: Manager,
+  options: ProviderOptions,
+  scope: Scope,
+  recorder: EventRecorder,
+): ProviderCaches {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
   // A control plane may have the kinds of one scope only, and may get those of the other one later.
@@ -82,4 +94,5 @@ function addScope(manager: Manager, options: ProviderOptions, scope: Scope, reco
     manager.add(createUsersController({ ...runtime, client, informer, users, onInUse }));
     manager.add(createHealthController({ ...parts, informer, onHealth }));
   }
+  return caches;
 }

@@ -8,7 +8,7 @@ import { team } from "../testing/kinds.ts";
 
 test("a ledger has the seconds of databases that are gone, also when the provider was away in between", async () => {
   await using fixture = await startFixture("usage");
-  const { client, gone } = fixture;
+  const { client } = fixture;
   const names = ["one", "two", "three"];
   const created = Date.now();
   let stop = fixture.run();
@@ -32,7 +32,7 @@ test("a ledger has the seconds of databases that are gone, also when the provide
   const deleted = Date.now();
   for (const name of names) await client.delete(serviceInstances, { name });
   stop = fixture.run();
-  for (const name of names) await gone(serviceInstances, { name });
+  for (const name of names) await fixture.gone(serviceInstances, { name });
   const end = Date.now();
   await stop();
   assert.deepEqual(await fixture.databases(), []);
