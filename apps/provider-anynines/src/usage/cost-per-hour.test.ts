@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { missingAnnotation, type ServiceInstance, usageAnnotation } from "@klutch/api";
+import { ApiError } from "@klutch/kube";
 import { configMaps, type DynamicObject, namespaces } from "@klutch/kube-core";
-import { apiError, ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
+import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { createLogger, createMetrics } from "@klutch/telemetry";
 import { usedInstance } from "../testing/usage-provider.ts";
 import { costsOf, createPricesController } from "./cost-per-hour.ts";
@@ -101,7 +102,12 @@ test("a provider that may not read the list says so once, and goes on", async (t
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
   const abort = new AbortController();
   const controller = createPricesController({
-    client: { find: () => Promise.reject(apiError(403, "Forbidden", "configmaps is forbidden")) },
+    client: {
+      find: () =>
+        Promise.reject(
+          new ApiError({ status: 403, reason: "Forbidden", message: "configmaps is forbidden" }),
+        ),
+    },
     namespace: "crossplane-system",
     instances: () => [],
     clock,
