@@ -81,9 +81,11 @@ export function usageAsked(usage: Usage, next: UsedPlan): Usage {
   return { ...usage, next };
 }
 
-/** It succeeded. A change that keeps the plan cuts nothing. */
-export function usageBegun(usage: Usage, now: number): Usage {
-  const { open, next } = usage;
+/**
+ * It succeeded. A change that keeps the plan cuts nothing. `asked`: the plan, when an earlier release began the operation and recorded none.
+ */
+export function usageBegun(usage: Usage, asked: UsedPlan, now: number): Usage {
+  const { open, next = open === undefined ? asked : undefined } = usage;
   if (next === undefined || (open !== undefined && samePlan(open, next))) return withoutNext(usage);
   return { closed: rowsUntil(usage, now), open: { ...next, from: wholeSeconds(now) } };
 }

@@ -175,7 +175,7 @@ export class InstanceState {
 
   /** Written when it succeeded. */
   usageBegin(): AnnotationChanges {
-    return usageChange(usageBegun(this.#usage, this.#clock.now()));
+    return usageChange(usageBegun(this.#usage, usedPlanOf(this.managed), this.#clock.now()));
   }
 
   /** Written when the instance is gone: now, or since its broker does not know it. */

@@ -207,6 +207,27 @@ test("an instance of an earlier release, without a record, counts from when it w
   near(await fixture.seconds(), 2 * 3_600 + 600);
 });
 
+test("an instance that an earlier release began to make counts from when the broker has made it", async (t) => {
+  let polled = 0;
+  for (let seed = 1; seed <= 8; seed++) {
+    const { user, clock, ledgers, broker } = await startUsageProvider(t, { seed });
+    await user.create(serviceInstances, usedInstance("one", "klutch-a-team", "tiny"));
+    await clock.advance(2_000);
+    if (broker.intervals.length > 0) continue;
+    const annotations = { [usageAnnotation]: null };
+    await user.mergePatch(serviceInstances, { name: "one" }, { metadata: { annotations } });
+    await clock.advance(hour);
+    if (broker.intervals.length === 0) continue;
+    polled++;
+    await user.delete(serviceInstances, { name: "one" });
+    await clock.advance(10 * minute);
+    const [[plan, seconds] = ["", 0]] = ledgerSums(await ledgers());
+    assert.match(plan, / tiny$/);
+    near(seconds, 3_600);
+  }
+  assert.ok(polled > 0);
+});
+
 test("a control plane without ledgers lets instances go, and the log says that nothing is counted", async (t) => {
   const fixture = await one(t, { hasLedgers: false });
   await fixture.delete();
