@@ -9,6 +9,7 @@ import {
   clusterNamespaceAnnotation,
   consumerNamespace,
   kubeconfigKey,
+  readServiceNamespaceOwner,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
@@ -56,8 +57,8 @@ export class ProviderWords {
           `${metadata.annotations?.[clusterNamespaceAnnotation]} ${type.plural}/${metadata.name}`,
         );
     for (const { metadata } of objectsOf(this.#provider, namespaces)) {
-      const [tenant = ""] = metadata.annotations?.[serviceNamespaceAnnotation]?.split("/") ?? [];
-      this.#marked.add(`${tenant} namespaces/${metadata.name}`);
+      const owner = readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation]);
+      this.#marked.add(`${owner?.clusterNamespace ?? ""} namespaces/${metadata.name}`);
     }
   }
 

@@ -41,6 +41,7 @@ const leftOut: Readonly<Record<string, readonly string[]>> = {
     "logging-format",
     "log-flush-frequency",
     // The backend starts konnectors that run beside it.
+    "bind-token-file",
     "control-plane-mode",
     "app-cluster-kubeconfig-secret-name",
     "app-cluster-kubeconfig-secret-namespace",

@@ -106,7 +106,7 @@ function controlPlaneChart(registry: Registry): ChartDefinition {
       ].join(""),
       "templates/_deployment.tpl": baseTemplate("klutch.deployment", deployment),
       "templates/_kinds.tpl": baseTemplate("klutch.kinds", kinds),
-      ...Object.fromEntries(bindCrds.map((crd) => [`crds/${crd.metadata.name}.yaml`, kind(crd)])),
+      "crds/kinds.yaml": bindCrds.map(kind).join(""),
     },
   };
 }

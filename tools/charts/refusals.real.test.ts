@@ -215,7 +215,17 @@ const appCluster: readonly Case[] = [
   [
     "binding without a Secret",
     { bindings: [{ name: "dbs.example.org" }] },
-    /bindings\/0'?: missing property 'secretName'/,
+    /^bindings\[0\]\.secretName: is missing, .*or set provider\.url$/m,
+  ],
+  [
+    "provider without the name of its AppCluster, by another protocol",
+    { provider: { url: "http://klutch.example.org" } },
+    /^provider\.url: is "http:.*must be an https URL.*\nprovider\.appCluster: is "", must be the name of an AppCluster/m,
+  ],
+  [
+    "AppCluster without a provider",
+    { provider: { appCluster: "prod" } },
+    /^provider\.url: is empty, must be the public URL of the backend/m,
   ],
   ["unknown log level", { logLevel: "loud" }, /logLevel'?: value must be one of/],
 ];

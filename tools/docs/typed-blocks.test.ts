@@ -16,8 +16,12 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
+  "explain.md: Why is my database not ready?":
+    "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.real.test.ts types it for another kind",
   "first-database.md: *": wholeWay,
   "gitops.md: Argo CD": onServer,
+  "gitops.md: Bind by Git only":
+    "no: it waits for two clusters; apps/konnector/src/whole-agent/own-bind.real.test.ts runs both sides",
   "gitops.md: Flux": "no: it needs Flux's kinds; proof/e2e/gitops judges the file by Flux's own code",
   "gitops.md: Your own kind":
     "no: it needs Flux's kinds and a table of one's own; proof/e2e/gitops judges the files",

@@ -28,6 +28,7 @@ import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
 import { createAdmission } from "./login/admission.ts";
 import { createClientAddress } from "./login/client-address.ts";
+import { addAppClusterRoute } from "./login/app-cluster-route.ts";
 import { addConfirmRoute } from "./login/confirm-route.ts";
 import { addDeviceRoutes } from "./login/device-routes.ts";
 import { addNoninteractiveRoute } from "./login/noninteractive-route.ts";
@@ -40,7 +41,8 @@ import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
-import { refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { ownTenant, refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 
 /** Dependencies of the backend. */
@@ -223,7 +225,32 @@ function createWeb(
   const device = { identityProvider, offers, confirmation, admit, knownGroups, handles, clock, audit };
   const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
   const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
+  const appClusters = {
+    client,
+    audience: besideCallback(config, "bind-app-cluster"),
+    respond: counted(createRespond(binding), count.labels({ way: "token" })),
+  };
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
+  const clusterKeyOf = createClusterKeyOf({ sealer, url });
+  const sessions = createSessionWeb({
+    lifetimeSeconds: config.sessionSeconds,
+    cookieKeys: config.cookieKeys,
+    namespace: config.leaseNamespace,
+    client,
+    identityProvider,
+    offers,
+    respond: counted(createRespond(binding), count.labels({ way: "session" })),
+    clusterKeyOf,
+    ownTenant: (identity) => ownTenant(tenant, identity),
+    requireProof: config.requireConfirmedLogin,
+    knownGroups,
+    url: besideCallback(config, "session"),
+    secure,
+    gate,
+    audit,
+    logger,
+    clock,
+  });
   const app = createApp({
     prettyName,
     login,
@@ -243,12 +270,21 @@ function createWeb(
     authorizeUrl: config.oidc.authorizeUrl,
     callbackUrl: config.oidc.callbackUrl,
     allowedRedirects: config.allowedRedirects,
-    clusterKeyOf: createClusterKeyOf({ sealer, url }),
+    clusterKeyOf,
+    sessions,
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
       addDeviceRoutes(routes, { ...device, gate, logger });
-      addNoninteractiveRoute(routes, { program, respond: respondToProgram, gate, logger });
+      addNoninteractiveRoute(routes, {
+        program,
+        respond: respondToProgram,
+        withSession: sessions?.bind,
+        gate,
+        logger,
+      });
+      addAppClusterRoute(routes, { ...appClusters, gate, logger, audit, signal });
+      sessions?.addRoutes(routes);
     },
   });
   return { app, identityProvider };

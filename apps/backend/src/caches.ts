@@ -1,5 +1,7 @@
 /** The backend's caches of the control plane. */
 import {
+  type AppCluster,
+  appClusters,
   type APIServiceExport,
   type APIServiceExportRequest,
   apiServiceExportRequests,
@@ -33,8 +35,8 @@ import { clusterNamespaceOf } from "./tenants/limits.ts";
 /** Returns all of them, to be started. */
 export function informersOf(caches: Caches): readonly AnyInformer[] {
   const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
-  const limiting = [caches.tenants, caches.limitQuotas];
-  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...limiting, caches.grants];
+  const others = [caches.tenants, caches.limitQuotas, caches.grants, caches.appClusters];
+  return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...others];
 }
 
 /** Creates them. Where Grants do not decide, their kind may be absent, as in a control plane of an earlier release. */
@@ -62,8 +64,9 @@ export function createCaches(
         [byTenant]: clusterNamespaceOf,
       },
     }),
-    // A control plane that was upgraded may lack the kind; then no tenant has limits.
+    // A control plane that was upgraded may lack these kinds; then no tenant has limits, and no app cluster binds by itself.
     tenants: new Informer<Tenant>({ ...common, type: tenants, mayBeAbsent: true }),
+    appClusters: new Informer<AppCluster>({ ...common, type: appClusters, mayBeAbsent: true }),
     limitQuotas: new Informer<KubeObject>({
       ...common,
       type: resourceQuotas,

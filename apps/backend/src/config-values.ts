@@ -125,6 +125,23 @@ export function lifetime(words: FlagWords): Flag<number | undefined> {
   };
 }
 
+const [leastSessionSeconds, mostSessionSeconds] = [60, 86_400];
+
+/** A lifetime in whole seconds, from a minute to a day; undefined when it is `off`. */
+export function sessionLifetime(words: FlagWords): Flag<number | undefined> {
+  return {
+    value: "duration|off",
+    ...words,
+    read([given = ""]) {
+      if (given === "off") return undefined;
+      const seconds = (parseDuration(given) ?? 0) / 1000;
+      if (seconds < leastSessionSeconds || seconds > mostSessionSeconds || !Number.isInteger(seconds))
+        throw new FlagFault("must be 1m to 24h in whole seconds, such as 1h, or off");
+      return seconds;
+    },
+  };
+}
+
 /** Beginnings of image names. An empty one would allow every image. */
 export function imagePrefixes(words: FlagWords): Flag<readonly string[]> {
   return {

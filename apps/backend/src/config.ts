@@ -31,6 +31,7 @@ import {
   scopes,
   secureUrl,
   secureUrls,
+  sessionLifetime,
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
@@ -63,8 +64,7 @@ export interface BackendConfig {
     readonly callbackUrl: string;
     readonly authorizeUrl: string | undefined;
     readonly extraScopes: readonly string[];
-    /** Undefined if everyone who can log in may bind everything. */
-    readonly userRules: UserRules | undefined;
+    readonly userRules: UserRules;
     /** Undefined if no one may log in on another device. */
     readonly deviceClientId: string | undefined;
     /** Undefined if no program may bind. */
@@ -84,6 +84,8 @@ export interface BackendConfig {
   readonly allowedRedirects: readonly string[];
   /** True to refuse logins of plugins that cannot confirm them. */
   readonly requireConfirmedLogin: boolean;
+  /** Lifetime of sessions of people for scripts, in seconds; undefined: there are none. */
+  readonly sessionSeconds: number | undefined;
   /** Proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
@@ -195,6 +197,10 @@ const backendFlags = {
   }),
   "require-confirmed-login": toggle({
     help: "Refuse logins of plugins that cannot confirm them: an earlier kubectl bind, or one in Go",
+  }),
+  "session-lifetime": sessionLifetime({
+    help: "Lifetime of the sessions of klutch login, by which a person's scripts bind APIs: 1m to 24h, or off for none",
+    default: "1h",
   }),
   "trusted-proxies": wholeNumber(
     {
@@ -345,7 +351,7 @@ function ofLogin(
   servesLogin: boolean,
 ): Pick<
   BackendConfig,
-  "oidc" | "cookieKeys" | "allowedRedirects" | "requireConfirmedLogin" | "trustedProxies"
+  "oidc" | "cookieKeys" | "allowedRedirects" | "requireConfirmedLogin" | "sessionSeconds" | "trustedProxies"
 > {
   const only = (value: string | undefined): string => (servesLogin ? (value ?? "") : "");
   return {
@@ -356,7 +362,7 @@ function ofLogin(
       callbackUrl: only(values["oidc-callback-url"]),
       authorizeUrl: values["oidc-authorize-url"] || undefined,
       extraScopes: values["oidc-extra-scope"],
-      userRules: values["bind-authorization"] === "rbac" ? userRulesOf(values) : undefined,
+      userRules: userRulesOf(values),
       deviceClientId: values["oidc-device-client-id"],
       ci: ciRulesOf(values),
     },
@@ -366,6 +372,7 @@ function ofLogin(
     },
     allowedRedirects: values["allowed-redirect"],
     requireConfirmedLogin: values["require-confirmed-login"],
+    sessionSeconds: values["session-lifetime"],
     trustedProxies: values["trusted-proxies"],
   };
 }
@@ -378,6 +385,7 @@ function userRulesOf(values: Values): UserRules {
     usernamePrefix: prefix(values["oidc-username-prefix"]) ?? defaultUserRules.usernamePrefix,
     groupsClaim: values["oidc-groups-claim"] ?? defaultUserRules.groupsClaim,
     groupsPrefix: prefix(values["oidc-groups-prefix"]) ?? defaultUserRules.groupsPrefix,
+    isForRecords: values["bind-authorization"] !== "rbac",
   };
 }
 

@@ -1,5 +1,6 @@
 /** Context of every controller. */
 import {
+  type AppCluster,
   appClusterBindingAnnotation,
   type APIServiceExport,
   type APIServiceExportRequest,
@@ -32,6 +33,7 @@ export interface Caches {
   readonly accounts: Informer<KubeObject>;
   readonly grants: Informer<Grant>;
   readonly tenants: Informer<Tenant>;
+  readonly appClusters: Informer<AppCluster>;
   /** Quotas with the limits of tenants, in their service namespaces. */
   readonly limitQuotas: Informer<KubeObject>;
 }

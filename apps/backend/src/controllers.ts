@@ -1,8 +1,14 @@
 /** The controllers of the control plane, and the changes that wake them. */
-import { type APIServiceExportTemplate, crdNameOf, serviceNamespaceAnnotation } from "@klutch/api";
-import { keyOf, refOf } from "@klutch/kube-core";
+import {
+  type APIServiceExportTemplate,
+  crdNameOf,
+  readServiceNamespaceOwner,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
+import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
 import { isRevokedExport } from "./authorization/revoked-exports.ts";
@@ -58,6 +64,18 @@ export function createControllers(
     reconcile: createGrantReconcile(context),
     logger,
     metrics,
+  });
+  const appClusters = new Controller({
+    name: "appclusters",
+    reconcile: createAppClusterReconcile(context),
+    logger,
+    metrics,
+  });
+  appClusters.watch(caches.appClusters);
+  appClusters.watch(caches.namespaces, ({ object }) => appClusterOf(object));
+  appClusters.watch(caches.exports, ({ object }) => {
+    const place = caches.namespaces.get(object.metadata.namespace ?? "");
+    return place === undefined ? [] : appClusterOf(place);
   });
   const heartbeats = new Heartbeats(context.clock);
   const withdrawn = new WithdrawnRights(context);
@@ -124,8 +142,9 @@ export function createControllers(
     return [key, ...(type === "deleted" ? waitingIn(object.metadata.namespace ?? "") : [])];
   });
   mappings.watch(caches.namespaces, ({ object }) => {
-    const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
-    return owner === undefined ? [] : [owner];
+    const owner = readServiceNamespaceOwner(object.metadata.annotations?.[serviceNamespaceAnnotation]);
+    if (owner === undefined) return [];
+    return [keyOfRef({ namespace: owner.clusterNamespace, name: owner.consumerNamespace })];
   });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
   const bindingsIn = (namespace: string): readonly string[] =>
@@ -139,5 +158,5 @@ export function createControllers(
     { bindings, mappings, waitingIn },
     { groups: byTenant, logger, metrics },
   );
-  return [requests, exports, mappings, grants, bindings, tenants, templateStates];
+  return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters];
 }

@@ -20,13 +20,18 @@ export interface UnavailableApi {
 
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
-  readonly #templates: Informer<APIServiceExportTemplate>;
-  readonly #crds: Informer<KubeObject>;
+  readonly #templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
+  readonly #crds: Pick<Informer<KubeObject>, "get">;
   readonly #scopes: OfferScopes;
+  /** Answers by kind, because to read a schema takes milliseconds and every page of every person asks for all of them. */
+  readonly #known = new WeakMap<
+    KubeObject,
+    { readonly template: APIServiceExportTemplate; readonly offer: OfferedApi | undefined }
+  >();
 
   constructor(parts: {
-    readonly templates: Informer<APIServiceExportTemplate>;
-    readonly crds: Informer<KubeObject>;
+    readonly templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
+    readonly crds: Pick<Informer<KubeObject>, "get">;
     readonly scopes: OfferScopes;
   }) {
     this.#templates = parts.templates;
@@ -57,7 +62,13 @@ export class ExportTemplates {
     const template = this.template(group, resource);
     const crd = this.#crds.get(crdNameOf({ group, resource }));
     if (template === undefined || crd === undefined) return undefined;
-    return offerFault(template, crd, this.#scopes) === undefined ? offeredApi(template, crd) : undefined;
+    // Objects of a cache never change: what changed is another object.
+    const known = this.#known.get(crd);
+    if (known?.template === template) return known.offer;
+    const isOffered = offerFault(template, crd, this.#scopes) === undefined;
+    const offer = isOffered ? offeredApi(template, crd) : undefined;
+    this.#known.set(crd, { template, offer });
+    return offer;
   }
 
   /** Returns the template of a resource. If several exist, the first by namespace and name counts. */

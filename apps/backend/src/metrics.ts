@@ -41,7 +41,7 @@ export const logins: CounterDeclaration<"way"> = {
   type: "counter",
   help: "Logins that ended with a credential, by the way in which the plugin got it",
   notes:
-    "`way` is `confirmed`, `ci` for programs, or `redirect` for plugins that confirm no login: earlier ones, and those in Go. `--require-confirmed-login` refuses these.",
+    "`way` is `confirmed`, `ci` for programs, `token` for konnectors that bind by themselves, `session` for a session of `klutch login`, or `redirect` for plugins that confirm no login: earlier ones, and those in Go. `--require-confirmed-login` refuses these.",
   labels: ["way"],
   processes: ofBackend,
 };

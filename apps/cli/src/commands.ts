@@ -7,8 +7,11 @@ import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
 import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
+import { explainCommand } from "./explain/command.ts";
 import { handBack } from "./unbind/hand-back.ts";
+import { overviewCommands } from "./overview/commands.ts";
 import { serviceCommand } from "./service/commands.ts";
+import { sessionCommands } from "./session/commands.ts";
 import { tenantCommands } from "./tenants/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
@@ -18,7 +21,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service, upgrade, those for tenants, cost, and mirror, for the executable `klutch`. */
+/** The commands of the executable `klutch` besides `bind`, in the order of its help. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   unbinding
@@ -28,6 +31,8 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
   return [
     verifyCommand(context, tools),
     doctorCommand(context, tools),
+    explainCommand(context, tools),
+    ...overviewCommands(context, tools),
     unbinding,
     releaseCommand(context, tools),
     handBackCommand(context, tools),
@@ -35,6 +40,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     upgradeCommand(context, tools),
     ...tenantCommands(context, tools),
     costCommand(context, tools),
+    ...sessionCommands(context, tools),
     mirrorCommand(context, tools),
   ];
 }

@@ -21,6 +21,16 @@ export class CouldNotLookError extends Error {
   }
 }
 
+/** Ends a command with exit code 2, without a further line: it looked, and what it printed is not well. */
+export class NotWellError extends Error {
+  readonly code = "NotWell";
+
+  constructor(message: string) {
+    super(message);
+    this.name = "NotWellError";
+  }
+}
+
 /** Most names in a sentence. */
 const mostNamed = 5;
 

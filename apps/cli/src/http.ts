@@ -98,26 +98,42 @@ const longestWaitMs = 20_000;
  * Sends JSON and reads JSON of at most 1 048 576 characters. Follows no redirect. Waits as `Retry-After` says (1 to 20 seconds, 2 without it)
  * when the server is busy (429), at most six times; then that is the answer. `more`: further headers. Throws `CliError` for an unreachable host.
  */
-export async function postJson(
-  { signal, clock }: Pick<CliContext, "signal" | "clock">,
+export function postJson(
+  context: Pick<CliContext, "signal" | "clock">,
   url: string,
   body: object,
   more: Readonly<Record<string, string>> = {},
+): Promise<JsonAnswer> {
+  const headers = { "content-type": "application/json", ...more };
+  return exchange(context, url, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+/** Reads JSON, as `postJson`. */
+export function getJson(
+  context: Pick<CliContext, "signal" | "clock">,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<JsonAnswer> {
+  return exchange(context, url, { method: "GET", headers });
+}
+
+async function exchange(
+  { signal, clock }: Pick<CliContext, "signal" | "clock">,
+  url: string,
+  init: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: string;
+  },
 ): Promise<JsonAnswer> {
   for (let waits = 0; ; waits++) {
     let response: Response;
     let text: string | undefined;
     try {
       response = await fetch(url, {
-        method: "POST",
+        ...init,
         redirect: "manual",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json",
-          "user-agent": "kubectl-bind",
-          ...more,
-        },
-        body: JSON.stringify(body),
+        headers: { accept: "application/json", "user-agent": "kubectl-bind", ...init.headers },
         signal: AbortSignal.any([signal, AbortSignal.timeout(defaultTimeoutMs)]),
       });
       text = await readAtMost(response, maxLength);

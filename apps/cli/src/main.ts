@@ -32,3 +32,5 @@ const exitCode = await runCli(name, args, {
   openBrowser: (url) => openBrowser(url),
 });
 process.exitCode = exitCode === 0 ? 0 : (endedBy ?? exitCode);
+// A connection to a server that does not answer would keep the process for ten seconds more. What was printed is out before it ends.
+if (endedBy !== undefined) process.stdout.write("", () => process.stderr.write("", () => process.exit()));

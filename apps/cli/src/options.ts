@@ -55,6 +55,8 @@ export interface BindOptions extends CommonOptions {
   readonly wish: LoginWish;
   /** Log in on another device than this machine; then the wish names APIs. */
   readonly device: boolean;
+  /** Log in even if there is a session of `klutch login`. */
+  readonly login: boolean;
   /** Path, or `-`, of an access token that takes the place of the login; then `wish` names APIs. */
   readonly tokenFile: string | undefined;
 }
@@ -159,6 +161,16 @@ export function jsonOption(format: unknown): "json" | undefined {
   );
 }
 
+/** Reads `-o` of a command that prints more than objects; undefined is text. Throws `CliError` Usage with the allowed formats. */
+export function readFormat<F extends string>(value: unknown, formats: readonly F[]): F | undefined {
+  const found = formats.find((format) => format === value);
+  if (value === undefined || found !== undefined) return found;
+  throw new CliError(
+    "Usage",
+    `Unknown output format -o ${JSON.stringify(value)}: use ${formats.join(", ")}, or omit the flag for text.`,
+  );
+}
+
 /** Go's short form in whole numbers (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
 export function durationMs(value: string | undefined, name: string): number | undefined {
   if (value === undefined || value === "0") return undefined;
@@ -257,11 +269,33 @@ function possibleWish(name: string, wish: LoginWish): LoginWish {
   throw new CliError("Usage", `${name} ${problem}.`);
 }
 
-/** Reads the flags of `bind <url>`. */
-export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
+function authorizeUrlOption(values: Values): string | undefined {
   const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
   const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
   if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
+  return allowAuthorizeUrl;
+}
+
+/** Flags of a login: those of `klutch login`, which `bind <url>` has, too. */
+export type LoginFlags = Pick<
+  BindOptions,
+  "browser" | "device" | "allowAuthorizeUrl" | "loginAs" | "timeoutMs"
+>;
+
+/** Reads the flags of `klutch login`. Throws `CliError` naming the flag. */
+export function loginOptions(values: Values): LoginFlags {
+  return {
+    browser: values["browser"] !== false,
+    device: flag(values, "device"),
+    allowAuthorizeUrl: authorizeUrlOption(values),
+    loginAs: text(values, "loginAs"),
+    timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
+  };
+}
+
+/** Reads the flags of `bind <url>`. */
+export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
+  const allowAuthorizeUrl = authorizeUrlOption(values);
   const wish = wishOption(values);
   const device = flag(values, "device");
   if (device && wish.kind === "none")
@@ -277,6 +311,7 @@ export function bindOptions(values: Values, env: CommonEnvironment): BindOptions
     loginAs: text(values, "loginAs"),
     wish,
     device,
+    login: flag(values, "login"),
     tokenFile: tokenFileOption(values, wish),
   };
 }

@@ -6,7 +6,7 @@ import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
-import { CouldNotLookError } from "./findings.ts";
+import { CouldNotLookError, NotWellError } from "./findings.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
@@ -18,7 +18,7 @@ import { safeTerminal } from "./safe-terminal.ts";
 
 /**
  * Runs one command line. Returns the exit code: 0, or after one message on standard error 1, or 2 when a check could not look at what it
- * checks.
+ * checks. `explain` and `status` return 2 if what they printed is not well.
  */
 export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {
   const context: CliContext = { ...outside, terminal: safeTerminal(outside.terminal) };
@@ -30,6 +30,8 @@ export async function runCli(name: string, args: readonly string[], outside: Cli
   } catch (error) {
     // Commander has printed help, version or its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    // Its output has said everything.
+    if (error instanceof NotWellError) return 2;
     const shown: unknown = context.signal.aborted ? context.signal.reason : error;
     context.terminal.say(`error: ${errorText(shown)}`);
     if (context.env["KLUTCH_DEBUG"] === "1" && error instanceof Error) {
@@ -103,6 +105,7 @@ function bindCommand(name: string, context: CliContext): Command {
     .argument("[url]", "URL of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login URL instead of opening a browser")
     .option("--device", "log in on another device: print a code and wait; needs --service, --api or --all")
+    .option("--login", "log in again, even if klutch login left a session that still counts")
     .option("--allow-authorize-url <url>", "allow a login page on this other server")
     .option(
       "--cluster-name <name>",
@@ -156,6 +159,9 @@ Examples:
 
   # Log in from a machine without a browser, with a code that you type on another one
   kubectl bind https://klutch.example.com/export --device --service postgresql
+
+  # Bind with the session of klutch login, without another login
+  kubectl bind https://klutch.example.com/export --service postgresql
 
   # Log in, and accept the permission claims without a question
   kubectl bind https://klutch.example.com/export --accept-permissions

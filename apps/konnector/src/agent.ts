@@ -64,6 +64,7 @@ export async function createAgent(options: CreateAgentOptions, signal: AbortSign
       bindingCluster,
       createProviderClient: create,
       runtime,
+      ownBind: config.ownBind,
     });
   }
   return new AppClusterSecretReconciler({

@@ -67,6 +67,8 @@ export interface Timing {
   readonly limitRetryMs: number;
   /** A name that an object of the app cluster's own takes is looked at again after this. Default 15 000. */
   readonly takenRetryMs: number;
+  /** An API that the control plane refused to bind by this konnector's token is asked for again after this. Default 30 000. */
+  readonly ownBindRetryMs: number;
 }
 
 /** The defaults. */
@@ -85,6 +87,7 @@ export const defaultTiming: Timing = {
   schemaSettlesMs: 60_000,
   limitRetryMs: 30_000,
   takenRetryMs: 15_000,
+  ownBindRetryMs: 30_000,
 };
 
 /** Dependencies of every part of the agent. */

@@ -28,6 +28,7 @@ test("without flags the defaults of the shipped manifests hold", () => {
     installCrd: true,
     timing: { massDeletionLimit: 5, providerObjectsLimit: 1_000 },
     controlPlane: undefined,
+    ownBind: undefined,
   });
 });
 
@@ -80,6 +81,26 @@ test("control-plane mode takes Secret, namespace, key and root namespace from it
     rootNamespace: "root",
   });
   assert.match(faultsOf(["--mass-deletion-limit=-1"])[0] ?? "", /: "-1" must be 0 \(never hold\) or more/);
+});
+
+test("the konnector's own bind needs an https URL of the route and the name of an AppCluster, and excludes control-plane mode", () => {
+  const url = "https://klutch.example.org/bind-app-cluster";
+  assert.deepEqual(parse([`--bind-url=${url}`, "--app-cluster=prod"]).ownBind, {
+    url,
+    appCluster: "prod",
+    tokenFile: "/var/run/secrets/klutch/token",
+  });
+  for (const [args, words] of [
+    [[`--bind-url=${url}`], /^--app-cluster is "", must be the name of an AppCluster/],
+    [[`--bind-url=${url}`, "--app-cluster=Prod EU"], /^--app-cluster is "Prod EU", must be/],
+    [
+      ["--bind-url=http://klutch.example.org/bind-app-cluster", "--app-cluster=prod"],
+      /^--bind-url is .*https/,
+    ],
+    [["--bind-url=https://klutch.example.org", "--app-cluster=prod"], /^--bind-url is .*\/bind-app-cluster/],
+    [["--app-cluster=prod"], /^--app-cluster is only used with --bind-url/],
+  ] as const)
+    assert.match(faultsOf(args)[0] ?? "", words);
 });
 
 test("all faults are listed at once", () => {

@@ -1,5 +1,6 @@
 /** Flags and environment of the konnector. */
-import { consumerNamespace, klutchVersion } from "@klutch/api";
+import { checkedOwnBindUrl, consumerNamespace, klutchVersion } from "@klutch/api";
+import { isDnsSubdomain } from "@klutch/kube-core";
 import {
   ConfigError,
   type ConfigSource,
@@ -30,6 +31,16 @@ export interface ControlPlaneMode {
   readonly rootNamespace: string;
 }
 
+/** Names the backend at which this konnector binds by itself. */
+export interface OwnBind {
+  /** URL of the backend's route; it ends in `/bind-app-cluster` and is the audience of the token. */
+  readonly url: string;
+  /** Name of the AppCluster in the control plane. */
+  readonly appCluster: string;
+  /** File of a projected service account token, which the kubelet renews. */
+  readonly tokenFile: string;
+}
+
 /** Configuration of a konnector process. */
 export interface KonnectorConfig {
   /** Kubeconfig of the cluster with the bindings (the app cluster, in control-plane mode the control plane); in-cluster configuration when absent. */
@@ -47,6 +58,8 @@ export interface KonnectorConfig {
   /** Times and limits that flags set; the others have their defaults. */
   readonly timing: Partial<Timing>;
   readonly controlPlane: ControlPlaneMode | undefined;
+  /** Absent where people bind. */
+  readonly ownBind: OwnBind | undefined;
 }
 
 const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
@@ -73,6 +86,19 @@ const flags = {
     default: "kubeconfig",
   }),
   "binding-root-namespace": optionalText({ help: `${inControlPlaneMode} namespace of the bindings` }),
+  "bind-url": optionalText({
+    value: "url",
+    help: "Bind by the konnector's own token instead of a person's login: URL of the backend's /bind-app-cluster",
+  }),
+  "app-cluster": optionalText({
+    value: "name",
+    help: "with --bind-url: name of the AppCluster in the control plane",
+  }),
+  "bind-token-file": text({
+    value: "path",
+    help: "with --bind-url: file of a service account token whose audience is that URL",
+    default: "/var/run/secrets/klutch/token",
+  }),
   "probe-host": optionalText({
     value: "host",
     help: "Where /healthz, /readyz and /metrics are served; all interfaces when it is not set",
@@ -128,6 +154,7 @@ export const konnectorProgram: Program<KonnectorConfig> = {
 export function parseConfig(source: ConfigSource): KonnectorConfig {
   const { values, faults } = readFlags(flags, source);
   const controlPlane = controlPlaneMode(values, faults);
+  const ownBind = ownBindOf(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     kubeconfig: values.kubeconfig,
@@ -143,7 +170,24 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
       providerObjectsLimit: values["provider-objects-limit"],
     },
     controlPlane,
+    ownBind,
   };
+}
+
+function ownBindOf(values: Values, faults: string[]): OwnBind | undefined {
+  const { "bind-url": url, "app-cluster": appCluster, "bind-token-file": tokenFile } = values;
+  if (url === undefined) {
+    if (appCluster !== undefined) faults.push("--app-cluster is only used with --bind-url");
+    return undefined;
+  }
+  if (values["control-plane-mode"]) faults.push("--bind-url and --control-plane-mode exclude each other");
+  if (checkedOwnBindUrl(url) === undefined)
+    faults.push(`--bind-url is ${JSON.stringify(url)}, must be an https URL that ends in /bind-app-cluster`);
+  if (appCluster === undefined || !isDnsSubdomain(appCluster) || appCluster.length > 64)
+    faults.push(
+      `--app-cluster is ${JSON.stringify(appCluster ?? "")}, must be the name of an AppCluster of at most 64 characters`,
+    );
+  return { url, appCluster: appCluster ?? "", tokenFile };
 }
 
 function controlPlaneMode(values: Values, faults: string[]): ControlPlaneMode | undefined {

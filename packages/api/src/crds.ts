@@ -6,6 +6,7 @@ import { apiServiceExportRequestCrd } from "./kinds/api-service-export-request.t
 import { apiServiceExportTemplateCrd } from "./kinds/api-service-export-template.ts";
 import { apiServiceNamespaceCrd } from "./kinds/api-service-namespace.ts";
 import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
+import { appClusterCrd } from "./kinds/app-cluster.ts";
 import { backupCrds, restoreCrds } from "./kinds/backup.ts";
 import { clusterBindingCrd } from "./kinds/cluster-binding.ts";
 import { grantCrd } from "./kinds/grant.ts";
@@ -28,6 +29,7 @@ export const bindCrds: readonly CustomResourceDefinition[] = [
   apiServiceExportTemplateCrd,
   apiServiceNamespaceCrd,
   appClusterBindingCrd,
+  appClusterCrd,
   clusterBindingCrd,
   grantCrd,
   tenantCrd,

@@ -64,6 +64,13 @@ export type {
   SecretReference,
 } from "./kinds/managed-common.ts";
 export * from "./kinds/managed-service-binding.ts";
+export {
+  type AppCluster,
+  type AppClusterIdentity,
+  type AppClusterSpec,
+  type AppClusterStatus,
+  konnectorSubject,
+} from "./kinds/app-cluster.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
 export {
@@ -93,6 +100,27 @@ export * from "./renewal.ts";
 export * from "./resources.ts";
 export { type AnswerKey, newAnswerKey } from "./sealed-answer.ts";
 export * from "./secret-types.ts";
+export {
+  decodeSessionDeviceRequest,
+  decodeSessionRequest,
+  decodeSessionTemplates,
+  heldOf as heldSessionOf,
+  type IssuedSession,
+  isSessionText,
+  openSession,
+  openSessionOffer,
+  personOf as sessionPersonOf,
+  sealSession,
+  sealSessionOffer,
+  type SessionDeviceRequest,
+  sessionLogin,
+  type SessionOffer,
+  type SessionPerson,
+  sessionPrefix,
+  type SessionTemplate,
+  type SessionTemplates,
+  sessionUrls,
+} from "./session.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";

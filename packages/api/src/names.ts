@@ -101,11 +101,14 @@ export const fieldManager = "klutch.anynines.com";
 /** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
 export const binderName = "klutch-binder";
 
+/** Secret of the app cluster with the kubeconfig that the konnector gets by its own token. */
+export const ownBindSecret = "appcluster-kubeconfig";
+
 /** Name of the ClusterRole with the right to bind every offered API; operators bind it to people and groups. */
 export const bindAllName = "klutch-bind-all";
 
 /**
- * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed`, `redirect` or `ci`, the way of the last login. Earlier
+ * Annotation on a ClusterBinding, and on a kubeconfig Secret of an app cluster: `confirmed`, `redirect`, `ci` or `token`, the way of the last login. Earlier
  * plugins write none on the Secret.
  */
 export const loginWayAnnotation = "klutch.anynines.com/login";

@@ -8,6 +8,7 @@ import {
   clusterIdOf,
   crdNameOf,
   prefixedName,
+  readServiceNamespaceOwner,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "./naming.ts";
@@ -51,4 +52,34 @@ test("whom a service namespace belongs to is known by a value that two tenants c
   ] as const;
   const [first, second] = tenants.map(([cluster, consumer]) => serviceNamespaceOwner(cluster, consumer));
   assert.notEqual(first, second);
+});
+
+test("the owner of a service namespace is read as it was written, whatever the names", () => {
+  fc.assert(
+    fc.property(label, label, (clusterNamespace, consumerNamespace) => {
+      const owner = serviceNamespaceOwner(clusterNamespace, consumerNamespace);
+      assert.deepEqual(readServiceNamespaceOwner(owner), { clusterNamespace, consumerNamespace });
+    }),
+  );
+});
+
+test("an owner that is not two names of namespaces belongs to no tenant", () => {
+  for (const owner of [
+    undefined,
+    "",
+    "/",
+    "cluster-a",
+    "cluster-a/",
+    "/team",
+    "cluster-a/team/",
+    "cluster-a/team/more",
+    "cluster-a//team",
+    " cluster-a/team",
+    "cluster-a/team\n",
+    "Cluster-A/team",
+    "cluster-a/../kube-system",
+    "cluster_a/team",
+    `cluster-a/${"x".repeat(64)}`,
+  ])
+    assert.equal(readServiceNamespaceOwner(owner), undefined, JSON.stringify(owner));
 });

@@ -1,5 +1,5 @@
 /** Derives the names on one side from those on the other. docs/reference/names.md lists them. */
-import { boundedName } from "@klutch/kube-core";
+import { boundedName, isDnsLabel } from "@klutch/kube-core";
 import { base62Hash } from "./hash.ts";
 
 /** `<plural>.<group>`: name of the CRD, the export and the binding of a resource. */
@@ -29,6 +29,15 @@ export function serviceNamespaceName(clusterNamespace: string, consumerNamespace
 /** Value of the annotation that says whose a service namespace is. */
 export function serviceNamespaceOwner(clusterNamespace: string, consumerNamespace: string): string {
   return `${clusterNamespace}/${consumerNamespace}`;
+}
+
+/** Reads the value of that annotation; undefined unless it is two names of namespaces with a slash between them. */
+export function readServiceNamespaceOwner(
+  owner: string | undefined,
+): { readonly clusterNamespace: string; readonly consumerNamespace: string } | undefined {
+  const [clusterNamespace = "", consumerNamespace = "", ...rest] = (owner ?? "").split("/");
+  if (rest.length > 0 || !isDnsLabel(clusterNamespace) || !isDnsLabel(consumerNamespace)) return undefined;
+  return { clusterNamespace, consumerNamespace };
 }
 
 /** Name on the provider of a cluster-scoped object under isolation `Prefixed`. */

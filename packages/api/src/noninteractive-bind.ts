@@ -2,6 +2,9 @@
 import { printable } from "@klutch/kube-core";
 import { displayName } from "./display-name.ts";
 import { checkApiName } from "./foreign/api-name.ts";
+import { type LoginWish, readWish } from "./login-wish.ts";
+import type { ClusterProof } from "./renewal.ts";
+import { decodeClusterProof } from "./session.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
 
 /** A wish that was checked. */
@@ -23,6 +26,29 @@ export function decodeNoninteractiveBind(value: unknown): NoninteractiveBind {
   const root = record(value, "body");
   const clusterId = decodeClusterId(root["clusterID"]);
   return { clusterId, clusterName: displayName(root["clusterName"]), apis: decodeApis(root["apis"]) };
+}
+
+/** A wish of a person with a session, that was checked. */
+export interface SessionBind extends Pick<NoninteractiveBind, "clusterId" | "clusterName"> {
+  /** APIs by name, or a wish that the backend resolves, as in a login on another device. */
+  readonly wanted: NoninteractiveBind["apis"] | LoginWish;
+  /** Proof that the person holds the app cluster. */
+  readonly proof: ClusterProof | undefined;
+}
+
+/** Reads the body that a session comes with: it may have `wish` in the place of `apis`, and `proof`. Throws `WireError`, as above. */
+export function decodeSessionBind(value: unknown): SessionBind {
+  const root = record(value, "body");
+  const proof = decodeClusterProof(root);
+  if (root["wish"] === undefined) {
+    const { apis, ...place } = decodeNoninteractiveBind(root);
+    return { ...place, wanted: apis, proof };
+  }
+  const clusterId = decodeClusterId(root["clusterID"]);
+  const wanted = readWish(text(root["wish"], "wish"));
+  if (wanted.kind === "none")
+    throw new WireError("wish", "names no API; it must be all, service=<service> or apis=<name>,<name>");
+  return { clusterId, clusterName: displayName(root["clusterName"]), wanted, proof };
 }
 
 function decodeClusterId(value: unknown): string {

@@ -220,6 +220,8 @@ export const backendRules: readonly PolicyRule[] = [
   },
   // It makes one in each cluster namespace, and changes nothing in what operators write.
   { apiGroups: [bindGroup], resources: ["tenants"], verbs: [...read, "create"] },
+  // Operators write them.
+  { apiGroups: [bindGroup], resources: ["appclusters"], verbs: read },
   // It asks who may bind what.
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   {
@@ -228,6 +230,7 @@ export const backendRules: readonly PolicyRule[] = [
       "apiserviceexportrequests/status",
       "apiserviceexports/status",
       "apiservicenamespaces/status",
+      "appclusters/status",
       "clusterbindings/status",
       "tenants/status",
     ],

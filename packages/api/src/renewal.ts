@@ -107,6 +107,16 @@ export function checkedDeviceUrl(text: unknown): string | undefined {
   return plainUrlEndingIn(text, "/device");
 }
 
+/** Returns the URL at which a konnector binds by itself, by the same rules; it ends in `/bind-app-cluster`. */
+export function checkedOwnBindUrl(text: unknown): string | undefined {
+  return plainUrlEndingIn(text, "/bind-app-cluster");
+}
+
+/** Returns the URL at which a backend issues sessions, by the same rules; it ends in `/session`. */
+export function checkedSessionUrl(text: unknown): string | undefined {
+  return plainUrlEndingIn(text, "/session");
+}
+
 /** Returns the URL if it is https, or http on this machine, without credentials, query or fragment, and has this ending. */
 function plainUrlEndingIn(text: unknown, ending: string): string | undefined {
   if (typeof text !== "string" || text.length > 2_048 || !URL.canParse(text)) return undefined;

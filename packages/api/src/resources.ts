@@ -32,6 +32,8 @@ export const apiServiceNamespaces: ResourceType = bind("APIServiceNamespace", "a
 export const clusterBindings: ResourceType = bind("ClusterBinding", "clusterbindings");
 export const grants: ResourceType = bind("Grant", "grants");
 export const tenants: ResourceType = bind("Tenant", "tenants");
+/** Cluster-scoped. */
+export const appClusters: ResourceType = { ...bind("AppCluster", "appclusters"), namespaced: false };
 export const appClusterBindings: ResourceType = bind("AppClusterBinding", "appclusterbindings");
 export const apiServiceBindings: ResourceType = bind("APIServiceBinding", "apiservicebindings");
 export const apiServiceExportTemplates: ResourceType = {

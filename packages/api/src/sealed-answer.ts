@@ -7,8 +7,8 @@ import { compactDecrypt, CompactEncrypt, exportJWK, generateKeyPair, importJWK }
 import { isPublicKey } from "./cluster-key.ts";
 import { WireError } from "./wire-fields.ts";
 
-/** Purpose of a sealed answer, its header `typ`. One answer cannot serve for the other. */
-export type AnswerType = "klutch-login-offer" | "klutch-binding";
+/** Purpose of a sealed answer, its header `typ`. One answer cannot serve for another. */
+export type AnswerType = "klutch-login-offer" | "klutch-binding" | "klutch-session-offer" | "klutch-session";
 
 /** The key of one login, in memory only. */
 export interface AnswerKey {

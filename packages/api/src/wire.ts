@@ -4,7 +4,7 @@ import { decodeControlPlaneId } from "./control-plane-id.ts";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
 import { withoutNulls } from "./foreign/read.ts";
-import { checkedConfirmUrl, checkedDeviceUrl } from "./renewal.ts";
+import { checkedConfirmUrl, checkedDeviceUrl, checkedSessionUrl } from "./renewal.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
 
 export { WireError } from "./wire-fields.ts";
@@ -27,6 +27,8 @@ export interface BindingProvider {
   readonly severalApis?: boolean;
   /** URL at which a login on another device begins. Optional: given only where the identity provider has that flow. */
   readonly deviceUrl?: string;
+  /** URL at which a login brings a session for scripts. Optional: backends of earlier releases have none, and operators may close it. */
+  readonly sessionUrl?: string;
 }
 
 /** A request inside a BindingResponse. */
@@ -49,7 +51,7 @@ export interface BindingResponse {
 
 const bindApiVersion = `${bindGroup}/v1alpha1` as const;
 
-/** Checks the body of `GET /export`; a `controlPlaneId`, `confirmUrl` or `deviceUrl` that is malformed is left out. Throws `WireError`. */
+/** Checks the body of `GET /export`; a `controlPlaneId`, `confirmUrl`, `deviceUrl` or `sessionUrl` that is malformed is left out. Throws `WireError`. */
 export function decodeBindingProvider(value: unknown): BindingProvider {
   const root = record(value, "BindingProvider");
   expectText(root, "kind", "BindingProvider");
@@ -66,6 +68,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
     const controlPlaneId = decodeControlPlaneId(root["controlPlaneId"]);
     const confirmUrl = checkedConfirmUrl(root["confirmUrl"]);
     const deviceUrl = checkedDeviceUrl(root["deviceUrl"]);
+    const sessionUrl = checkedSessionUrl(root["sessionUrl"]);
     return {
       kind: "BindingProvider",
       apiVersion: "v1alpha1",
@@ -76,6 +79,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
       ...(confirmUrl === undefined ? {} : { confirmUrl }),
       ...(root["severalApis"] === true ? { severalApis: true } : {}),
       ...(deviceUrl === undefined ? {} : { deviceUrl }),
+      ...(sessionUrl === undefined ? {} : { sessionUrl }),
     };
   }
   throw new WireError(

@@ -28,6 +28,7 @@ export { kubeconfigNames, loadKubeconfig, type LoadKubeconfigOptions } from "./k
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
 export { derivedReads } from "./derived-reads.ts";
 export { listPages } from "./pages.ts";
+export { type QuotaRefusal, quotaRefusalOf } from "./quota-refusal.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
 export type * from "./types.ts";

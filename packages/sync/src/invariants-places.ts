@@ -1,5 +1,10 @@
 /** Locates the objects of a tenant on the provider, as a snapshot shows them. */
-import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import {
+  type APIServiceExport,
+  clusterNamespaceAnnotation,
+  readServiceNamespaceOwner,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
 import { type DynamicObject, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { claimNameOf, clusterScopedPlace, type ClusterScopedView } from "./cluster-scoped.ts";
 import { providerDigest } from "./digest.ts";
@@ -32,8 +37,9 @@ export function placesOf({ provider }: InvariantSnapshot): Places {
     tenantOf.set(mapping.providerNamespace, tenant.namespace);
   }
   for (const { metadata } of provider.namespaces ?? []) {
-    const [owner, consumerNamespace] = (metadata.annotations?.[serviceNamespaceAnnotation] ?? "").split("/");
-    if (owner === undefined || owner === "" || consumerNamespace === undefined) continue;
+    const marked = readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation]);
+    if (marked === undefined) continue;
+    const { clusterNamespace: owner, consumerNamespace } = marked;
     const name = metadata.name ?? "";
     tenantOf.set(name, owner);
     if (owner !== tenant.namespace) consumerOf.delete(name);

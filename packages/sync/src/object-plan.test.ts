@@ -86,6 +86,18 @@ test("a claim that was refused for the limit says so at once and writes nothing 
   assert.deepEqual(kinds(plan({ consumer: deleting, limitReached }).steps), ["removeFinalizer"]);
 });
 
+test("a claim that was refused by a quota that is not counted yet says so at once and writes nothing else; deletions go on", () => {
+  const consumer = consumerWidget({ a: 1 }, { generation: 1 });
+  const { steps, waiting } = plan({ consumer, quotaNotCounted: true, view: fullView });
+  assert.equal(waiting, "quotaNotCounted");
+  assert.deepEqual(kinds(steps), ["writeStatus"]);
+  assert.match(JSON.stringify(steps), /has not got this spec yet: the control plane is counting the objects/);
+  const provider = providerWidget({ a: 2 });
+  assert.ok(kinds(plan({ consumer, provider, quotaNotCounted: true }).steps).includes("applyProvider"));
+  const deleting = consumerWidget({ a: 1 }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  assert.deepEqual(kinds(plan({ consumer: deleting, quotaNotCounted: true }).steps), ["removeFinalizer"]);
+});
+
 test("a new claim's marks and its first upstream object go out side by side, and everything else goes in order", () => {
   const stages = (pair: Partial<ObservedPair>): readonly (readonly string[])[] =>
     stagesOf(plan(pair).steps).map(kinds);

@@ -59,6 +59,8 @@ export interface ObservedPair {
   readonly withdrawn?: string | undefined;
   /** Says how many objects of the API the app cluster may have, after the provider refused this one for that. Default: it did not. */
   readonly limitReached?: string | undefined;
+  /** The provider refused this one because it has not counted yet for a new limit. Default false. */
+  readonly quotaNotCounted?: boolean | undefined;
   /** Words for why the provider cannot be used at present, which do not change while that lasts. Default: it can be. */
   readonly away?: string | undefined;
   /** The claim has waited so long that its status is to say so. Default false. */
@@ -226,6 +228,7 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
     obstacle === "providerReplacement" ||
     obstacle === "notOffered" ||
     obstacle === "limitReached" ||
+    obstacle === "quotaNotCounted" ||
     (isSent && !isFirst(consumer, provider));
   const waiting = obstacle ?? (observed.second === undefined ? undefined : "secondObject");
   return {
@@ -257,11 +260,19 @@ function notSentWordsOf(obstacle: Waiting | undefined, observed: ObservedPair): 
 function obstacleOf(
   observed: ObservedPair,
   target: ObjectRef | undefined,
-): "mapping" | "foreignObject" | "providerReplacement" | "notOffered" | "limitReached" | undefined {
-  const { provider, withdrawn, limitReached } = observed;
+):
+  | "mapping"
+  | "foreignObject"
+  | "providerReplacement"
+  | "notOffered"
+  | "limitReached"
+  | "quotaNotCounted"
+  | undefined {
+  const { provider, withdrawn, limitReached, quotaNotCounted } = observed;
   if (target === undefined) return "mapping";
   if (provider === undefined && withdrawn !== undefined) return "notOffered";
   if (provider === undefined && limitReached !== undefined) return "limitReached";
+  if (provider === undefined && quotaNotCounted === true) return "quotaNotCounted";
   if (isForeign(observed)) return "foreignObject";
   return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
 }

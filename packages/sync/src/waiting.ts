@@ -14,6 +14,8 @@ export type Waiting =
   | "notOffered"
   /** The app cluster may have no more objects of the API. */
   | "limitReached"
+  /** The provider has not counted yet for a new limit of the app cluster. */
+  | "quotaNotCounted"
   /** Not really: the pair is in sync, and a second upstream object is left alone. */
   | "secondObject";
 
@@ -27,6 +29,8 @@ const waitingWords: Readonly<
   orphanConfirmation: "it is being checked whether the object is really gone",
   foreignObject:
     "the provider already has an object of this name that belongs to somebody else; choose another name",
+  quotaNotCounted:
+    "the control plane is counting the objects of this cluster; it is tried again in a few seconds",
   secondObject:
     "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
 };

@@ -4,10 +4,13 @@ import { konnectorRuntime } from "@klutch/api";
 import { logTail, reservePorts, run, type RunningProcess, startProcess } from "@klutch/engines";
 import { samplesOf } from "./metrics-text.ts";
 
-/** Builds an app as it is shipped, into `folder`; returns the path of its bundle. */
-export async function buildBundle(app: string, folder: string): Promise<string> {
+/** The checkout that this program is part of. */
+export const ownTree: string = join(import.meta.dirname, "..", "..", "..");
+
+/** Builds an app of a checkout as it is shipped, into `folder`; returns the path of its bundle. */
+export async function buildBundle(app: string, folder: string, tree: string = ownTree): Promise<string> {
   const bundle = join(folder, `${app}.mjs`);
-  const build = join(import.meta.dirname, "..", "..", "..", "tools", "build", "main.ts");
+  const build = join(tree, "tools", "build", "main.ts");
   await run(process.execPath, [build, app, bundle]);
   return bundle;
 }

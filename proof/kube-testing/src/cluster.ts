@@ -83,7 +83,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
   const files = await prepareFiles(dataDir);
   // The memory of a temporary cluster is not needed any more, and an orderly end takes seconds.
   const end = temporary === undefined ? "stop" : "kill";
-  const etcd = stack.use(await restartable(() => startEtcd(name, dataDir, fsync), end));
+  const etcd = stack.use(
+    await restartable(() => startEtcd(name, dataDir, { fsync, env: garbageOf(options) }), end),
+  );
   const startServer = (): Promise<RunningProcess> => startApiServer(name, dataDir, port, files, options);
   const apiserver = stack.use(await restartable(startServer, end));
   const access = await accessAsAdministrator(stack, name, serverAt(port), dataDir, files.adminToken);
@@ -193,6 +195,11 @@ async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
   return { adminToken, tokenFile, accountKey };
 }
 
+/** Returns the environment by which servers collect their garbage. Temporary ones do it less often: their memory does not matter. */
+function garbageOf({ dataDir }: Pick<ClusterOptions, "dataDir">): Readonly<Record<string, string>> {
+  return dataDir === undefined ? { GOGC: "400" } : {};
+}
+
 async function startApiServer(
   name: string,
   dataDir: string,
@@ -220,8 +227,7 @@ async function startApiServer(
       "--endpoint-reconciler-type=none",
       ...apiServerArgs,
     ],
-    // A temporary server is up sooner when it collects its garbage less often, and its memory does not matter.
-    env: options.dataDir === undefined ? { GOGC: "400" } : {},
+    env: garbageOf(options),
     cwd: dataDir,
     logFile: join(dataDir, "kube-apiserver.log"),
     // Then it is past its bootstrap, too: the default roles exist.

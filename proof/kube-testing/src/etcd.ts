@@ -19,12 +19,25 @@ const longestAddress = 100;
 /** The `--etcd-servers` of an API server that runs in the cluster's folder; without the folder, because its path may be too long. */
 export const etcdAddress: string = `unix://${clientSocket}`;
 
+/** Options of `startEtcd`. */
+export interface EtcdOptions {
+  /** Waits for the disk. */
+  readonly fsync: boolean;
+  /** Added to its environment. Default: nothing. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
 /** Starts etcd with its data in `<folder>/etcd`; ready means healthy. The folder must be closed for other users. */
-export async function startEtcd(name: string, folder: string, fsync: boolean): Promise<RunningProcess> {
+export async function startEtcd(
+  name: string,
+  folder: string,
+  { fsync, env }: EtcdOptions,
+): Promise<RunningProcess> {
   return startProcess({
     name: `${name} etcd`,
     command: await resolveEngine("etcd"),
     args: etcdArguments(fsync),
+    env,
     cwd: folder,
     logFile: join(folder, "etcd.log"),
     ready: async () => (await askEtcd(folder, "/health")) !== "",

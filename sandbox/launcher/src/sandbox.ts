@@ -88,7 +88,9 @@ async function startClusters(base: SandboxBase): Promise<SandboxContext["cluster
   const versions = chosenKubernetes();
   const start = async (name: string, port: number, kubernetes: KubernetesVersion): Promise<OwnCluster> => {
     const dataDir = join(folder, "clusters", name);
-    const options = { name, controllerManager: true, fsync: true, dataDir, port, kubernetes };
+    // The control plane counts for limits of tenants.
+    const controllerManager = name === "control-plane" ? "quotas" : true;
+    const options = { name, controllerManager, fsync: true, dataDir, port, kubernetes } as const;
     const cluster = base.stack.use(await startCluster(options));
     for (const server of cluster.processes) reportEnd(base, server);
     return cluster;

@@ -7,10 +7,27 @@ import type { Identity } from "../identity.ts";
 import { auditDecisions } from "../metrics.ts";
 
 /** Decisions, by the names that records have. */
-export type Decision = "bind" | "addMember" | "renew" | "export" | "acceptClaims" | "revoke";
+export type Decision =
+  | "bind"
+  | "addMember"
+  | "renew"
+  | "export"
+  | "acceptClaims"
+  | "revoke"
+  | "login"
+  | "logout";
 
 /** Ways in which a decision was asked for. */
-export type Way = "confirmed" | "device" | "redirect" | "ci" | "renewal" | "controller" | "operator";
+export type Way =
+  | "confirmed"
+  | "device"
+  | "redirect"
+  | "ci"
+  | "token"
+  | "session"
+  | "renewal"
+  | "controller"
+  | "operator";
 
 /** An API by its group and resource. */
 interface Api {

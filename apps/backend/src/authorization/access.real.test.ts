@@ -30,7 +30,7 @@ import {
 } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { databases, templateObject } from "../testing/provider.ts";
-import { prepareReplicas } from "../testing/replicas.ts";
+import { prepareReplicas, switchTo } from "../testing/replicas.ts";
 import { exportRequest } from "../testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
@@ -88,7 +88,7 @@ async function logIn(
   return { browser, page };
 }
 const shown = (html: string): string =>
-  ["databases", "queues"].filter((resource) => html.includes(`value="${resource}"`)).join();
+  ["databases", "queues", "caches"].filter((resource) => html.includes(`value="${resource}"`)).join();
 
 test("each person sees the APIs that RBAC gives them, and kubectl says the same", async () => {
   const kubectl = await startKubectl(stack, cluster);
@@ -202,9 +202,11 @@ test("an app cluster's account can neither write nor read records", async () => 
 
 test("a right that is withdrawn ends new binds within seconds, and nothing that is bound", async () => {
   await client.delete(clusterRoleBindings, { name: "bind-databases" });
-  await waitFor("the page without the API", async () => shown((await logIn(people.cleo)).page.html) === "", {
-    timeoutMs: 30_000,
-  });
+  // The answers hold ten seconds for each person; the controllers ask about ann.
+  for (const person of [people.cleo, people.ann])
+    await waitFor("the page without the API", async () => shown((await logIn(person)).page.html) === "", {
+      timeoutMs: 30_000,
+    });
   assert.ok((await client.list(apiServiceExports)).items.length > 0);
 });
 
@@ -229,4 +231,44 @@ test("an app cluster with an API that no one who bound it may bind now is named,
 test("a person in five thousand groups logs in, and those that a role binding names count", async () => {
   const { page } = await logIn("eve+admins+5000");
   assert.equal(shown(page.html), "databases,queues");
+});
+
+test("a template that is renamed to one that people may bind opens nothing that no one has bound", async () => {
+  const caches: ResourceType = { ...databases, plural: "caches", kind: "Cache" };
+  await client.create<KubeObject>(customResourceDefinitions, crdObject(caches));
+  const template = templateObject(caches.group, caches.plural);
+  await client.create(apiServiceExportTemplates, template);
+  await allow("bind-spare", ["spare"], [["Group", "oidc:team-a"]]);
+  const namespace = (await client.list<Grant>(grants)).items[0]?.metadata.namespace ?? "";
+  await using tenant = unlimitedClient(cluster, { namespace, name: "klutch-binder" });
+  const ask = async (name: string): Promise<void> => {
+    await tenant.create(apiServiceExportRequests, exportRequest({ namespace, name }, "caches"));
+    await waitFor(
+      `the refusal of ${name}`,
+      async () => (await phaseOf(namespace, name)) === "Pending NotAllowed",
+    );
+  };
+  await waitFor("the offer", async () => shown((await logIn(people.dora)).page.html).endsWith("caches"));
+  await ask("before");
+  await client.delete(apiServiceExportTemplates, { namespace: "default", name: "caches" });
+  const metadata = { ...template.metadata, name: "spare" };
+  await client.create(apiServiceExportTemplates, { ...template, metadata });
+  // The right is one on a name, so that the page shows it now.
+  await waitFor("the page", async () => shown((await logIn(people.ann)).page.html) === "caches");
+  await ask("after");
+  assert.equal(await phaseOf(namespace, "before"), "Pending NotAllowed");
+  assert.equal(await client.find(apiServiceExports, { namespace, name: "caches.example.org" }), undefined);
+  await bind(people.ann, "caches");
+  await waitFor("the export", async () => (await phaseOf(namespace, "before")) === "Succeeded");
+});
+
+test("a groups claim that no token has gives no group, and the page says so", async () => {
+  const lost = await start("lost", "--bind-authorization=rbac", "--oidc-groups-claim=realm_access.rolez");
+  await switchTo(service, lost);
+  const { page } = await logIn(people.ann);
+  assert.equal(shown(page.html), "");
+  assert.match(page.html, /knows you as <code>oidc:ann\+team-a<\/code>, and your login names no group\./);
+  await switchTo(service, backend);
+  assert.equal(shown((await logIn(people.ann)).page.html), "caches");
+  await lost.stop();
 });

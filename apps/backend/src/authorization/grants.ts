@@ -4,7 +4,7 @@ import { crdNameOf, type Grant, grantFinalizer, grants, type GrantSpec } from "@
 import { type Clock, isNotFound, type KubeClient } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
-import { ensure } from "../apply.ts";
+import { backendFieldManager } from "../apply.ts";
 import type { Asker } from "../audit/audit.ts";
 import { UserError } from "../errors.ts";
 import type { Person } from "../identity.ts";
@@ -55,7 +55,9 @@ export async function recordGrant(
     spec,
   };
   try {
-    const { metadata } = await ensure<Grant>(client, grants, grant, options);
+    // It always differs from an earlier one, by its time, so that is not read first.
+    const written = { ...options, fieldManager: backendFieldManager, force: true };
+    const { metadata } = await client.apply<Grant>(grants, grant, written);
     if (metadata.deletionTimestamp !== undefined) throw beingRevoked(crdNameOf({ group, resource }));
   } catch (error) {
     if (!mayBeAbsent || !isNotFound(error)) throw error;

@@ -1,7 +1,7 @@
 /** Names and groups from a token, also from one that means harm. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clientUserOf, defaultUserRules, userOf, type UserRules } from "./user-claims.ts";
+import { clientUserOf, defaultUserRules, namesBy, userOf, type UserRules } from "./user-claims.ts";
 
 const rules = (some: Partial<UserRules>): UserRules => ({ ...defaultUserRules, ...some });
 
@@ -85,5 +85,27 @@ test("a program's name is that of its client, and no person can have it", () => 
     assert.throws(
       () => userOf({ [usernameClaim]: "client:deploy" }, rules({ usernameClaim })),
       /claim is a name that begins with client:, which belongs to programs/,
+    );
+});
+test("where names are for records only, a token that breaks the rules has none, and its login goes on", () => {
+  const claims = { sub: "ann", groups: [{ name: "team-a" }] };
+  const named = (some: UserRules): object => namesBy(some, (one) => userOf(claims, one));
+  assert.deepEqual(named(rules({ isForRecords: true })), {});
+  assert.throws(() => named(defaultUserRules), /"groups" claim is a list with an object in it/);
+  assert.deepEqual(
+    namesBy(rules({ isForRecords: true }), (one) => userOf({ sub: "ann" }, one)),
+    { user: "oidc:ann", groups: [] },
+  );
+  assert.deepEqual(
+    namesBy(undefined, () => assert.fail("nothing to read")),
+    {},
+  );
+});
+
+test("no token names a person or group of Klutch's own, whatever the prefix", () => {
+  for (const claims of [{ sub: "klutch:app-cluster:prod" }, { sub: "ann", groups: ["klutch:app-clusters"] }])
+    assert.throws(
+      () => userOf(claims, rules({ usernamePrefix: "", groupsPrefix: "" })),
+      /begins with klutch:, which belongs to app clusters; set a prefix/,
     );
 });

@@ -13,6 +13,8 @@ export interface UserRules {
   /** Name of a claim, else a path with dots, such as `realm_access.roles`. */
   readonly groupsClaim: string;
   readonly groupsPrefix: string;
+  /** True where RBAC decides nothing: names are for records only, and a token with others than the rules allow has none. Default false. */
+  readonly isForRecords?: boolean | undefined;
 }
 
 /** A person as RBAC names them. */
@@ -29,6 +31,14 @@ export const defaultUserRules: UserRules = {
   groupsPrefix: "oidc:",
 };
 
+/** Begins names that only Klutch gives. */
+const ofKlutch = "klutch:";
+
+/** Returns an app cluster whose konnector binds by itself, as RBAC names it. */
+export function appClusterUserOf(name: string): User {
+  return { user: `${ofKlutch}app-cluster:${name}`, groups: [`${ofKlutch}app-clusters`] };
+}
+
 /** Limits of names, in characters, and of the number of groups: a token is not to fill the memory or a request to the API server. */
 const longestName = 256;
 const mostGroups = 10_000;
@@ -36,6 +46,17 @@ const mostGroups = 10_000;
 /** Reads both from a token whose signature was verified. Throws `JWTClaimValidationFailed`, which names the claim and never its value. */
 export function userOf(claims: JWTPayload, rules: UserRules): User {
   return { user: userNameOf(claims, rules), groups: groupsOf(claims, rules) };
+}
+
+/** Returns what `name` reads; nothing for a token that breaks the rules where names are for records only, or without rules. */
+export function namesBy(rules: UserRules | undefined, name: (rules: UserRules) => User): Partial<User> {
+  if (rules === undefined) return {};
+  try {
+    return name(rules);
+  } catch (error) {
+    if (rules.isForRecords === true && error instanceof errors.JWTClaimValidationFailed) return {};
+    throw error;
+  }
 }
 
 /** Begins the name of a program, after the prefix of user names. */
@@ -83,6 +104,12 @@ function named(claims: JWTPayload, claim: string, prefix: string, value: string)
     throw wrong(claims, claim, `a name of ${value.length} characters; ${longestName} are allowed`);
   if (name.startsWith("system:"))
     throw wrong(claims, claim, "a name that begins with system:, which belongs to Kubernetes; set a prefix");
+  if (name.startsWith(ofKlutch))
+    throw wrong(
+      claims,
+      claim,
+      `a name that begins with ${ofKlutch}, which belongs to app clusters; set a prefix`,
+    );
   return name;
 }
 

@@ -97,6 +97,17 @@ test("a composite about which Crossplane says nothing for a minute is news", () 
   );
 });
 
+test("a composite that a person paused says so", () => {
+  const paused = composite("");
+  const conditions = [
+    { type: "Synced", status: "False", reason: "ReconcilePaused", lastTransitionTime: created },
+  ];
+  assert.match(
+    said({ ...paused, status: { conditions } }) ?? "-",
+    /^The platform has paused this, by the annotation crossplane\.io\/paused of its composite\. Ask the platform team$/,
+  );
+});
+
 const crd = (plural: string, scope: string, definition: string): KubeObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

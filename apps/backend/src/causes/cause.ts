@@ -15,6 +15,8 @@ export interface Composite {
 
 interface SyncedState {
   readonly isFalse: boolean;
+  /** True if a person told Crossplane to leave the composite alone. */
+  readonly isPaused: boolean;
   readonly message: string;
   /** Milliseconds since the epoch. */
   readonly since: number;
@@ -47,6 +49,7 @@ export function compositeOf(object: DynamicObject): Composite {
         ? undefined
         : {
             isFalse: synced.status === "False",
+            isPaused: synced.reason === "ReconcilePaused",
             message: plainText(synced.message ?? "", messageLimit),
             since: Date.parse(textAt(valueAt(synced, "lastTransitionTime")) ?? ""),
           },
@@ -66,10 +69,11 @@ export function causeOf({ metadata, synced, createdAt }: Composite, now: number)
   if (!synced.isFalse) return { message: undefined };
   const leftMs = synced.since + settleMs - now;
   if (leftMs > 0) return { message: undefined, againInMs: leftMs + 1_000 };
-  return { message: wordsOf(synced.message) };
+  return { message: synced.isPaused ? pausedWords : wordsOf(synced.message) };
 }
 
 const askTheTeam = "Ask the platform team";
+const pausedWords = `The platform has paused this, by the annotation crossplane.io/paused of its composite. ${askTheTeam}`;
 
 /** Puts what a developer can do, or cannot, before what Crossplane said. */
 function wordsOf(message: string): string {

@@ -6,7 +6,7 @@ import { displayName } from "@klutch/api";
 import { plainText } from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import { errors, type JWTPayload, type JWTVerifyResult } from "jose";
-import { clientUserOf, type UserRules } from "../authorization/user-claims.ts";
+import { clientUserOf, namesBy, type UserRules } from "../authorization/user-claims.ts";
 import type { Person } from "../identity.ts";
 import { createKeySet } from "./key-set.ts";
 
@@ -67,7 +67,7 @@ export function createAccessTokenVerifier(options: {
       subject: `client:${client}`,
       client,
       displayName: displayName(`client:${client}`),
-      ...(userRules === undefined ? {} : clientUserOf(payload, client, userRules)),
+      ...namesBy(userRules, (user) => clientUserOf(payload, client, user)),
     };
   };
 }

@@ -1,6 +1,6 @@
 /** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
-import { textAt } from "@klutch/kube-core";
-import { type BindingProvider, displayName, klutchVersion } from "@klutch/api";
+import { plainText, textAt } from "@klutch/kube-core";
+import { type BindingProvider, displayName, klutchVersion, sessionLogin } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
@@ -44,6 +44,8 @@ export interface AppOptions {
   readonly controlPlaneId: () => string | undefined;
   /** Returns the public URL of /device, or undefined if the identity provider has no such flow. Default: it has none. */
   readonly deviceUrl?: (() => string | undefined) | undefined;
+  /** Logins that lead to a session, and the public URL of /session. Default: there are none. */
+  readonly sessions?: { readonly login: SessionLogins; readonly url: string } | undefined;
   /** Public URL of /authorize; default: beside /callback. */
   readonly authorizeUrl: string | undefined;
   /** Public URL of /callback. */
@@ -56,6 +58,14 @@ export interface AppOptions {
   readonly clusterKeyOf?: ClusterKeyOf | undefined;
   /** Further routes. */
   readonly extend?: ((app: Hono) => void) | undefined;
+}
+
+/** Logins in a browser that lead to a session. Both throw `UserError`. */
+export interface SessionLogins {
+  /** Binds the login to this browser; returns the identity provider's URL. */
+  begin(context: Context): Promise<string>;
+  /** Returns the URL of the plugin, with the offer; undefined if the callback is of a login that binds. */
+  finish(context: Context, address: string | undefined): Promise<string | undefined>;
 }
 
 /** The application; `fetch` serves it. */
@@ -98,6 +108,8 @@ function startPageOf(options: AppOptions, context: Context): Markup {
 function addLoginRoutes(app: Hono, options: AppOptions): void {
   app.get("/authorize", async (context) => {
     const query = context.req.query();
+    const { t: kind } = query;
+    if (kind !== undefined) return context.redirect(await beginSessionLogin(options, context, kind));
     // Before anything else: for a redirect that is not allowed, nothing is created and no one is sent to the login.
     const redirectUrl = redirectUrlOf(query, options.allowedRedirects);
     const { s: sessionId, c: clusterId } = query;
@@ -118,9 +130,29 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
+    const back = await options.sessions?.login.finish(context, options.addressOf?.(context));
+    if (back !== undefined) {
+      noStore(context);
+      return context.redirect(back);
+    }
     const session = await options.login.finish(context);
     return context.redirect(`/resources?s=${encodeURIComponent(session.sessionId)}`);
   });
+}
+
+function beginSessionLogin(
+  { sessions }: Pick<AppOptions, "sessions">,
+  context: Context,
+  kind: string,
+): Promise<string> {
+  if (sessions !== undefined && kind === sessionLogin) return sessions.login.begin(context);
+  throw new UserError(
+    400,
+    sessions === undefined
+      ? "This provider issues no sessions."
+      : `t=${plainText(kind, 80)} is not known; it must be ${sessionLogin}, or absent.`,
+    "Use kubectl bind, which logs in each time.",
+  );
 }
 
 function addBindRoutes(app: Hono, options: AppOptions): void {
@@ -219,6 +251,7 @@ function bindingProvider(options: AppOptions, context: Context): BindingProvider
     confirmUrl: options.confirmation.url,
     severalApis: true,
     ...(deviceUrl === undefined ? {} : { deviceUrl }),
+    ...(options.sessions === undefined ? {} : { sessionUrl: options.sessions.url }),
     ...(controlPlaneId === undefined ? {} : { controlPlaneId }),
   };
 }

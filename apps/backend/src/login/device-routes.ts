@@ -1,37 +1,62 @@
-/** `POST /device` and `POST /device/poll`: a plugin on a machine without a browser. Neither codes nor handles are logged. */
+/** `POST /device` and `POST /device/poll`, and the same below `/session`: a plugin on a machine without a browser. Neither codes nor handles are logged. */
 import { decodeDeviceLoginRequest, decodeDevicePollRequest } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import { UserError } from "../errors.ts";
+import type { DeviceFlow } from "./device-flow.ts";
 import { createDeviceLogins, type DeviceLoginParts } from "./device-login.ts";
 import { type Gate, heldOff, jsonAnswer, requestOf } from "./open-routes.ts";
 
-const again = "Start again with kubectl bind --device.";
+/** Parts of the two routes of one flow. */
+export interface DeviceRoutes<R> {
+  /** Path of the first request; polls go to `/poll` below it. */
+  readonly path: string;
+  readonly flow: DeviceFlow<R>;
+  readonly decode: (body: unknown) => R;
+  /** Next step after a refusal of a request. */
+  readonly again: string;
+  /** Returns what the log says of a request. */
+  readonly about: (request: R) => Readonly<Record<string, string>>;
+  readonly gate: Gate;
+  readonly logger: Logger;
+}
 
-/** Adds the routes. Refusals say why, as at /confirm. */
+/** Adds the routes of logins that bind APIs. */
 export function addDeviceRoutes(
   app: Hono,
   parts: DeviceLoginParts & { readonly gate: Gate; readonly logger: Logger },
 ): void {
-  const { gate, logger } = parts;
-  const logins = createDeviceLogins(parts);
-  app.post("/device", async (context) => {
+  addDeviceFlowRoutes(app, {
+    path: "/device",
+    flow: createDeviceLogins(parts),
+    decode: decodeDeviceLoginRequest,
+    again: "Start again with kubectl bind --device.",
+    about: ({ clusterId }) => ({ clusterId }),
+    gate: parts.gate,
+    logger: parts.logger,
+  });
+}
+
+/** Adds the routes of a flow. Refusals say why, as at /confirm. */
+export function addDeviceFlowRoutes<R>(app: Hono, parts: DeviceRoutes<R>): void {
+  const { path, flow, decode, again, about, gate, logger } = parts;
+  app.post(path, async (context) => {
     const held = heldOff(gate, context);
     if (held !== undefined) return held;
     try {
-      const request = await requestOf(context, decodeDeviceLoginRequest, again);
-      const started = await logins.start(request);
-      logger.info("a login on another device has begun", { clusterId: request.clusterId });
+      const request = await requestOf(context, decode, again);
+      const started = await flow.start(request);
+      logger.info("a login on another device has begun", about(request));
       return numberedAnswer(context, 200, { ...started });
     } catch (error) {
       return refusal(context, logger, error);
     }
   });
-  app.post("/device/poll", async (context) => {
+  app.post(`${path}/poll`, async (context) => {
     const held = heldOff(gate, context);
     if (held !== undefined) return held;
     try {
-      const answer = await logins.poll(
+      const answer = await flow.poll(
         await requestOf(context, decodeDevicePollRequest, again),
         gate.addressOf(context),
       );

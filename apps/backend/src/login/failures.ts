@@ -57,6 +57,13 @@ export function translateToken(cause: unknown): UserError {
   return new UserError(401, `The access token is not accepted: ${why}.`, advice, { cause });
 }
 
+/** Words the failure of a logout token for the identity provider that sent it. */
+export function translateLogout(cause: unknown): UserError {
+  const why = cause instanceof errors.JWTExpired ? "it has expired" : reasonOf(cause);
+  const advice = "Send a logout token as OpenID Connect Back-Channel Logout 1.0 says.";
+  return new UserError(400, `The logout token is not accepted: ${why}.`, advice, { cause });
+}
+
 /** Shortens the provider's own words to one line, because anybody can put them into a link. */
 export function saidBy({
   error,

@@ -7,7 +7,7 @@ import type { Clock } from "@klutch/kube";
 import type { Person } from "../identity.ts";
 import { createKeySet } from "./key-set.ts";
 import { personNameOf } from "./person-name.ts";
-import { userOf, type UserRules } from "../authorization/user-claims.ts";
+import { namesBy, userOf, type UserRules } from "../authorization/user-claims.ts";
 
 /** Verifies one provider's tokens. Throws when a token is not exactly what it should be. */
 export type IdTokenVerifier = (idToken: string) => Promise<Person>;
@@ -55,6 +55,6 @@ function personOf(claims: JWTPayload, userRules: UserRules | undefined): Person 
     subject: sub,
     ...(displayName === undefined ? {} : { displayName }),
     ...(isAddress ? { verifiedEmail: email } : {}),
-    ...(userRules === undefined ? {} : userOf(claims, userRules)),
+    ...namesBy(userRules, (rules) => userOf(claims, rules)),
   };
 }

@@ -30,8 +30,16 @@ import {
   pollDeviceCode,
   requestDeviceCode,
 } from "./device-grant.ts";
-import { isUnavailable, reasonOf, startAgain, translate, translateToken } from "./failures.ts";
+import {
+  isUnavailable,
+  reasonOf,
+  startAgain,
+  translate,
+  translateLogout,
+  translateToken,
+} from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
+import { createLogoutTokenVerifier, type LogoutTokenVerifier, type ProviderLogout } from "./logout-token.ts";
 import type { UserRules } from "../authorization/user-claims.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
 
@@ -74,6 +82,7 @@ interface Discovered {
   readonly configuration: Configuration;
   readonly verifyIdToken: IdTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier | undefined;
+  readonly verifyLogoutToken: LogoutTokenVerifier;
   /** Client of logins on another device, and the verifier of its ID tokens. */
   readonly device: { readonly client: Configuration; readonly verify: IdTokenVerifier } | undefined;
 }
@@ -89,6 +98,7 @@ export class IdentityProvider {
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
   #offersDevice = false;
+  #endSessionUrl: string | undefined;
 
   constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
@@ -104,6 +114,14 @@ export class IdentityProvider {
   /** True if this backend has a client for logins on another device, and the metadata, as far as they are known, have that flow. */
   get offersDevice(): boolean {
     return this.#offersDevice;
+  }
+
+  /**
+   * URL at which a browser ends its login at the identity provider (OpenID Connect RP-Initiated Logout 1.0), with the client's id and no token;
+   * undefined if the metadata, as far as they are known, name none that may be used.
+   */
+  get endSessionUrl(): string | undefined {
+    return this.#endSessionUrl;
   }
 
   /**
@@ -193,6 +211,17 @@ export class IdentityProvider {
     }
   }
 
+  /** Returns the person of whom a logout token says that they logged out. Throws `UserError`. */
+  async logout(logoutToken: string): Promise<ProviderLogout> {
+    const { verifyLogoutToken } = await this.#discover();
+    try {
+      return await verifyLogoutToken(logoutToken);
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translateLogout(error);
+    }
+  }
+
   get #scope(): string {
     return ["openid profile email", ...(this.#config.extraScopes ?? [])].join(" ");
   }
@@ -232,7 +261,10 @@ export class IdentityProvider {
             };
       this.#problem = undefined;
       this.#offersDevice = device !== undefined && deviceFault(metadata) === undefined;
-      return { configuration, verifyIdToken, verifyAccessToken, device };
+      this.#endSessionUrl = endSessionUrlOf(metadata, clientId);
+      const clientIds = [clientId, ...(deviceClientId === undefined ? [] : [deviceClientId])];
+      const verifyLogoutToken = createLogoutTokenVerifier({ ...verifying, clientIds });
+      return { configuration, verifyIdToken, verifyAccessToken, verifyLogoutToken, device };
     } catch (cause) {
       throw this.#unusable(cause);
     }
@@ -249,6 +281,16 @@ export class IdentityProvider {
       { cause },
     );
   }
+}
+
+function endSessionUrlOf(
+  { end_session_endpoint: endpoint }: Readonly<Record<string, unknown>>,
+  clientId: string,
+): string | undefined {
+  if (typeof endpoint !== "string" || urlFault(endpoint) !== undefined) return undefined;
+  const url = new URL(endpoint);
+  url.searchParams.set("client_id", clientId);
+  return url.href;
 }
 
 /** Gives back the URL of the keys. Throws when one of the endpoints that a login uses is missing, or could be listened to. */

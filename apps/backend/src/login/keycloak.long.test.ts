@@ -176,6 +176,22 @@ test("a code that the person denies at Keycloak ends the login", async () => {
   await assert.rejects(provider.pollDevice(deviceCode), /was refused at the identity provider/);
 });
 
+test("a person who logs out at Keycloak is named by a logout token that counts, and its other tokens do not", async () => {
+  const provider = deviceProvider();
+  await provider.probe();
+  const page = new URL(provider.endSessionUrl ?? "");
+  assert.equal(page.href, `${realm.issuer}/protocol/openid-connect/logout?client_id=${oidcClient.id}`);
+  const browser = new TestBrowser();
+  assert.equal((await logIn(developer, browser)).status, 200);
+  const question = await browser.go(page.href);
+  await browser.submit(question, 'name="session_code"', { confirmLogout: "Logout" });
+  const token = await waitFor("the logout token", () => fixture.logoutTokens.at(-1));
+  const { issuer, subject, at } = await provider.logout(token);
+  assert.deepEqual([issuer, subject], [realm.issuer, developer.id]);
+  assert.ok(Math.abs(at - systemClock.now()) < 60_000);
+  await assert.rejects(provider.logout(await realm.idToken(developer)), /logout token is not accepted/);
+});
+
 test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {
   const browser = new TestBrowser();
   const back = await logIn(developer, browser, `${fixture.url}/callback`);

@@ -2,17 +2,17 @@
  * `POST /bind-noninteractive`: a program with an access token binds APIs in one request, without a browser. The same request may come several times
  * at once, and always leads to the same tenant. Callers retry 429 and 5xx and give up on all else, so the statuses are chosen by that.
  */
-import { type BindingResponse, decodeNoninteractiveBind } from "@klutch/api";
+import { type BindingResponse, decodeNoninteractiveBind, sessionPrefix } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import { UserError } from "../errors.ts";
 import type { Respond } from "../provisioning/bind.ts";
 import type { ClientPerson } from "./access-token.ts";
+import { bearerOf } from "./bearer.ts";
 import { type Gate, heldOff, jsonAnswer, requestOf } from "./open-routes.ts";
 
 /** The CLI of a9s appends the name to the URL that people know, whatever its path is. */
 const paths = ["/bind-noninteractive", "/exports/bind-noninteractive", "/export/bind-noninteractive"];
-const bearer = /^bearer +(?<token>[\w~+/.-]+=*) *$/i;
 const shape = 'Send {"clusterID": "…", "apis": [{"group": "…", "resource": "…"}]}.';
 
 /** Adds the route under its three paths. */
@@ -22,6 +22,8 @@ export function addNoninteractiveRoute(
     /** Returns the program of an access token; rejects with a `UserError`. Undefined if this way is closed. */
     readonly program: ((token: string) => Promise<ClientPerson | undefined>) | undefined;
     readonly respond: Respond;
+    /** Binds for the person of a session, which is no access token. Default: no session counts. */
+    readonly withSession?: ((context: Context, session: string) => Promise<BindingResponse>) | undefined;
     readonly gate: Gate;
     readonly logger: Logger;
   },
@@ -32,6 +34,10 @@ export function addNoninteractiveRoute(
     if (held !== undefined) return held;
     let client: string | undefined;
     try {
+      const { withSession } = parts;
+      const token = bearerOf(context);
+      if (withSession !== undefined && token?.startsWith(sessionPrefix) === true)
+        return answerOf(context, await withSession(context, token));
       const person = await programOf(parts.program, context);
       ({ client } = person);
       const {
@@ -43,9 +49,9 @@ export function addNoninteractiveRoute(
       const session = { ...person, clusterId, clusterName, sessionId: "ci", way: "ci", address } as const;
       const response = await respond(session, apis);
       logger.info("a program bound APIs", { client, clusterId, apis: apis.length });
-      return answer(context, response);
+      return answerOf(context, response);
     } catch (error) {
-      return refusal(context, logger, client, error);
+      return refusalOf(context, logger, client === undefined ? {} : { client }, error);
     }
   };
   for (const path of paths) app.post(path, serve);
@@ -61,26 +67,35 @@ async function programOf(
     "Ask the platform operator to name your client in --ci-clients, or use kubectl bind.",
   );
   if (program === undefined) throw closed;
-  const token = bearer.exec(context.req.header("authorization") ?? "")?.groups?.["token"];
-  if (token === undefined)
-    throw new UserError(
-      401,
-      "The request has no access token.",
-      "Send the header Authorization: Bearer <access token>.",
-    );
-  const person = await program(token);
+  const person = await program(tokenOf(context));
   if (person === undefined) throw closed;
   return person;
 }
 
+/** Returns the token of the request. Throws `UserError` 401 without one. */
+export function tokenOf(context: Context): string {
+  const token = bearerOf(context);
+  if (token !== undefined) return token;
+  throw new UserError(
+    401,
+    "The request has no access token.",
+    "Send the header Authorization: Bearer <access token>.",
+  );
+}
+
 /** Answers 200, the only status that callers take for success. */
-function answer(context: Context, response: BindingResponse): Response {
+export function answerOf(context: Context, response: BindingResponse): Response {
   context.header("Cache-Control", "no-store");
   return context.json(response, 200);
 }
 
-function refusal(context: Context, logger: Logger, client: string | undefined, error: unknown): Response {
-  const by = client === undefined ? {} : { client };
+/** Answers an error, and logs it with the fields `by` that say who asked. */
+export function refusalOf(
+  context: Context,
+  logger: Logger,
+  by: Readonly<Record<string, string>>,
+  error: unknown,
+): Response {
   if (!(error instanceof UserError)) {
     logger.error("a bind of a program failed", { ...by, error });
     return jsonAnswer(context, 500, { error: "The backend failed.", advice: "Try again." });

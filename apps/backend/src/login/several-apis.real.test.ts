@@ -31,7 +31,7 @@ import {
 import { crdObject, roleObject, waitFor } from "@klutch/kube-testing";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { databases, templateObject } from "../testing/provider.ts";
-import { prepareReplicas } from "../testing/replicas.ts";
+import { prepareReplicas, switchTo } from "../testing/replicas.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -158,7 +158,7 @@ test("three APIs are bound with one login that began at one replica and ended at
   const browser = new TestBrowser();
   const key = await newAnswerKey();
   const page = await logIn(browser, key, "service=queue");
-  service.route(second.url);
+  await switchTo(service, second);
   const three = ["databases.example.org", "logins.example.org", "queues.example.org"];
   const landed = await bind(browser, page, three);
   assert.equal(landed.status, 303, landed.html);

@@ -26,7 +26,7 @@ import {
   secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { createKubeClient, isForbidden } from "@klutch/kube";
+import { createKubeClient, isForbidden, systemClock } from "@klutch/kube";
 import {
   accountConfig,
   answerTo,
@@ -43,6 +43,7 @@ import {
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, offerDatabases, ownClaim } from "../testing/provider.ts";
+import { createEndedSessions } from "../sessions/ended-sessions.ts";
 import { loginFlags, startBackend } from "../testing/start-backend.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 
@@ -133,4 +134,17 @@ test("in control-plane mode without the role of the mode it says which one is mi
   assert.match(await said, /Apply control-plane-mode\.yaml .* klutch-backend-control-plane-mode$/);
   await give(controlPlaneModeRoleName, controlPlaneModeRules);
   await (await starting).stop();
+});
+
+test("a logout is remembered with the shipped rights, and only in the backend's own namespace", async () => {
+  const person = { issuer: "https://idp.example.org", subject: "ann" };
+  const now = systemClock.now();
+  const session = { ...person, id: "one", startedAt: now, endsAt: now + 60_000 };
+  const ended = createEndedSessions({ client, namespace: account.namespace, clock: systemClock });
+  assert.equal(await ended.has(session), false);
+  await ended.end(session);
+  await ended.end({ ...session, id: "two" });
+  assert.deepEqual([await ended.has(session), await ended.has({ ...session, id: "three" })], [true, false]);
+  const elsewhere = createEndedSessions({ client, namespace: "default", clock: systemClock });
+  await assert.rejects(elsewhere.end(session), /does not say at the moment which sessions were ended/);
 });

@@ -1,5 +1,5 @@
 /** Refuses one app cluster too many, before anything is made for it. */
-import { identityAnnotation } from "@klutch/api";
+import { identityAnnotation, splitIdentity } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
@@ -13,7 +13,7 @@ export function refuseTooMany(
   const identities = [...namespaces].flatMap(
     ({ metadata }) => metadata.annotations?.[identityAnnotation] ?? [],
   );
-  const own = identities.filter((identity) => identity.slice(0, identity.lastIndexOf("#")) === subject);
+  const own = identities.filter((identity) => splitIdentity(identity).subject === subject);
   if (own.length >= limits.clustersPerUser) {
     throw new UserError(
       429,

@@ -8,6 +8,7 @@ import {
 } from "@klutch/api";
 import { refOfObject } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
+import type { Asker } from "../audit/audit.ts";
 
 /** Writes the names of the last login, and its way. A name that it did not bring stays, because existing plugins send none. */
 export async function rememberNames(
@@ -18,6 +19,7 @@ export async function rememberNames(
     readonly displayName?: string | undefined;
     readonly client?: string | undefined;
     readonly proof?: { readonly confirms: boolean } | undefined;
+    readonly way?: Asker["way"];
   },
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
@@ -32,13 +34,9 @@ export async function rememberNames(
   await client.mergePatch(clusterBindings, refOfObject(binding), patch, options);
 }
 
-function wayOf({
-  client,
-  proof,
-}: {
-  readonly client?: string | undefined;
-  readonly proof?: { readonly confirms: boolean } | undefined;
-}): "ci" | "confirmed" | "redirect" {
+function wayOf({ client, proof, way }: Parameters<typeof rememberNames>[2]): string {
+  if (way === "token") return way;
   if (client !== undefined) return "ci";
+  if (way === "session") return way;
   return proof?.confirms === true ? "confirmed" : "redirect";
 }

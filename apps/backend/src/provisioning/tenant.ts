@@ -101,6 +101,15 @@ export function refuseAtLogin(
   if (own === undefined) refuseRevokedPerson(namespaceCache.list(), identity, prettyName);
 }
 
+/** Returns the tenant that the person has from this app cluster and the keys that were proven for it, as far as the cache knows. */
+export function ownTenant(
+  { namespaceCache }: Pick<TenantContext, "namespaceCache">,
+  identity: TenantIdentity,
+): { readonly name: string; readonly keys: readonly string[] } | undefined {
+  const { own } = tenantsOf(namespaceCache, identity);
+  return own === undefined ? undefined : { name: nameOf(own), keys: clusterKeysOf(own) };
+}
+
 /** Returns the tenant that a confirmation would lead to, as far as the cache knows. Throws `UserError` if the person gets none. Makes nothing. */
 export function tenantFor(
   context: TenantContext,
@@ -121,14 +130,24 @@ export async function ensureTenant(
   identity: TenantIdentity,
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
-  const { client, prettyName } = context;
+  const { client } = context;
   const namespace = await ensureNamespace(context, identity, options);
-  await ensure(
-    client,
-    serviceAccounts,
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: binderName } },
-    options,
-  );
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: binderName } };
+  await Promise.all([
+    ensure(client, serviceAccounts, account, options),
+    ensureClusterBinding(context, namespace, identity, options),
+    ensureBinderRoleBinding(client, namespace, binderName, namespace, options),
+  ]);
+  return namespace;
+}
+
+/** Makes it, with the names of this login. */
+async function ensureClusterBinding(
+  { client, prettyName }: TenantContext,
+  namespace: string,
+  identity: TenantIdentity,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
   const binding = await ensure<ClusterBinding>(
     client,
     clusterBindings,
@@ -144,8 +163,6 @@ export async function ensureTenant(
     options,
   );
   await rememberNames(client, binding, identity, options);
-  await ensureBinderRoleBinding(client, namespace, binderName, namespace, options);
-  return namespace;
 }
 
 /** Binds the app cluster's account to a ClusterRole inside `namespace`. */

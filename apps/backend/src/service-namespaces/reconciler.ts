@@ -26,7 +26,7 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     const mapping = caches.mappings.get(key);
     const name = mapping?.status?.namespace ?? serviceNamespaceName(clusterNamespace, consumerNamespace);
     if (mapping === undefined || mapping.metadata.deletionTimestamp !== undefined) {
-      await removeNamespace(context, name, owner, signal);
+      await removeNamespace(context, name, key, signal);
       return undefined;
     }
     if (isBeyond(context, mapping)) {
@@ -90,14 +90,15 @@ async function createNamespace(
 async function removeNamespace(
   context: ControllerContext,
   name: string,
-  owner: string,
+  key: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, caches } = context;
+  const { namespace = "", name: consumerNamespace } = refOf(key);
+  const owner = serviceNamespaceOwner(namespace, consumerNamespace);
   const present = caches.namespaces.get(name);
   if (present === undefined || present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) return;
   if (present.metadata.deletionTimestamp !== undefined) return;
-  const [namespace = "", consumerNamespace = ""] = owner.split("/");
   const live = await client.find(apiServiceNamespaces, { namespace, name: consumerNamespace }, { signal });
   if (live !== undefined && live.metadata.deletionTimestamp === undefined) return;
   await client.delete(namespaces, { name }, { signal, preconditions: { uid: present.metadata.uid } });

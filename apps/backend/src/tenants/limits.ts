@@ -3,6 +3,7 @@ import {
   clusterBindingName,
   crdNameOf,
   type ObjectMaximum,
+  readServiceNamespaceOwner,
   serviceNamespaceAnnotation,
   type Tenant,
   tenantLimitsName,
@@ -137,7 +138,6 @@ export async function removeQuota(
 
 /** Values of the index `byTenant`: the cluster namespace of a service namespace. */
 export function clusterNamespaceOf({ metadata }: KubeObject): readonly string[] {
-  const owner = metadata.annotations?.[serviceNamespaceAnnotation];
-  const [namespace = ""] = (owner ?? "").split("/");
-  return namespace === "" ? [] : [namespace];
+  const owner = readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation]);
+  return owner === undefined ? [] : [owner.clusterNamespace];
 }

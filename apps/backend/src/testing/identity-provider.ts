@@ -1,13 +1,14 @@
 /**
  * Runs a real, certified identity provider in the test's own process. Any user name can log in, and no consent is asked. `ann+team-a+team-b` is in
- * two groups, and `ann+5000` in five thousand. Programs get access tokens (programs.ts).
+ * two groups, and `ann+5000` in five thousand. Programs get access tokens (programs.ts), and a public client may log people in on another device. A
+ * person who logs out there makes it send a logout token to the backend.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { systemClock } from "@klutch/kube";
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { programClients, programFeatures } from "./programs.ts";
-import Provider, { type AdapterFactory, type AdapterPayload } from "oidc-provider";
+import Provider, { type AdapterFactory, type AdapterPayload, type ClientMetadata } from "oidc-provider";
 
 /** The backend as its identity provider knows it. */
 export interface OidcClient {
@@ -17,6 +18,17 @@ export interface OidcClient {
 }
 
 const lifetimeSeconds = 600;
+
+/** Its public client for logins on another device. */
+export const deviceClientId = "klutch-device";
+
+const deviceClient: ClientMetadata = {
+  client_id: deviceClientId,
+  token_endpoint_auth_method: "none",
+  grant_types: ["urn:ietf:params:oauth:grant-type:device_code"],
+  redirect_uris: [],
+  response_types: [],
+};
 const loginPath = "/login";
 
 /** Starts it on loopback until the stack is disposed; gives back its issuer URL. */
@@ -46,22 +58,36 @@ export async function startIdentityProvider(
 function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Provider {
   return new Provider(issuer, {
     clients: [
-      { client_id: client.id, client_secret: client.secret, redirect_uris: [client.callbackUrl] },
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        redirect_uris: [client.callbackUrl],
+        backchannel_logout_uri: new URL("backchannel-logout", client.callbackUrl).href,
+      },
       ...programClients,
+      deviceClient,
     ],
     adapter: inMemory(),
     jwks: { keys: [signingKey] },
+    // The backend of a test is on this machine, to which the provider would send no logout token.
+    fetch: (url, { dispatcher: _guard, ...options } = {}) => fetch(url, options),
     pkce: { required: () => true },
     cookies: { keys: ["a-cookie-key-of-the-tests"] },
     ttl: {
       AccessToken: lifetimeSeconds,
       ClientCredentials: lifetimeSeconds,
+      DeviceCode: lifetimeSeconds,
       Grant: lifetimeSeconds,
       IdToken: lifetimeSeconds,
       Interaction: lifetimeSeconds,
       Session: lifetimeSeconds,
     },
-    features: { devInteractions: { enabled: false }, ...programFeatures(client.id) },
+    features: {
+      devInteractions: { enabled: false },
+      deviceFlow: { enabled: true },
+      backchannelLogout: { enabled: true },
+      ...programFeatures(client.id),
+    },
     interactions: { url: (_context, { uid }) => `${loginPath}/${uid}` },
     findAccount: (_context, accountId) => ({
       accountId,
@@ -77,7 +103,8 @@ function createProvider(issuer: string, client: OidcClient, signingKey: JWK): Pr
     async loadExistingGrant({ oidc }) {
       const { accountId } = oidc.session ?? {};
       if (accountId === undefined) return undefined;
-      const grant = new oidc.provider.Grant({ accountId, clientId: client.id });
+      const clientId = oidc.client?.clientId ?? client.id;
+      const grant = new oidc.provider.Grant({ accountId, clientId });
       grant.addOIDCScope("openid profile email groups");
       await grant.save();
       return grant;

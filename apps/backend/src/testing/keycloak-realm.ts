@@ -141,6 +141,7 @@ function representation(redirectUri: string): unknown {
         redirectUris: [redirectUri],
         standardFlowEnabled: true,
         directAccessGrantsEnabled: true,
+        attributes: { "backchannel.logout.url": new URL("backchannel-logout", redirectUri).href },
         protocolMappers: [
           mapper("oidc-usermodel-realm-role-mapper", "roles"),
           mapper("oidc-group-membership-mapper", "groups"),

@@ -1,6 +1,7 @@
 /** The backend's HTTP side on loopback, with the identity provider that a test gives it. */
 import { serve } from "@hono/node-server";
 import { systemClock } from "@klutch/kube";
+import { textAt } from "@klutch/kube-core";
 import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
 import type { Hono } from "hono";
 import { type AppOptions, createApp } from "../login/app.ts";
@@ -19,6 +20,8 @@ export interface LoginFixture extends AsyncDisposable {
   readonly issuer: string;
   /** Every call of the bind function. */
   readonly bound: { readonly session: BindSession; readonly resource: string; readonly group: string }[];
+  /** Logout tokens that the identity provider sent. */
+  readonly logoutTokens: readonly string[];
   /** Another replica of the backend behind the same URL. */
   readonly otherReplica: (request: Request) => Promise<Response>;
 }
@@ -81,6 +84,7 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
       ? options.issuer
       : await options.issuer(stack, { ...oidcClient, callbackUrl });
   const bound: LoginFixture["bound"] = [];
+  const logoutTokens: string[] = [];
   const cookieKeys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
   const oidc = {
     issuer,
@@ -117,9 +121,21 @@ export async function startLoginFixture(options: LoginFixtureOptions): Promise<L
       logger: options.logger ?? silentLogger,
       clusterKeyOf: options.clusterKeyOf,
       admit: options.admit,
+      extend: (app) =>
+        app.post("/backchannel-logout", async (context) => {
+          logoutTokens.push(textAt(await context.req.parseBody(), "logout_token") ?? "");
+          return context.body(null, 200);
+        }),
     });
   served.app = replica();
   const otherReplica = async (request: Request): Promise<Response> => replica().fetch(request);
   const owned = stack.move();
-  return { url, issuer, bound, otherReplica, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    url,
+    issuer,
+    bound,
+    logoutTokens,
+    otherReplica,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }

@@ -7,6 +7,7 @@ import {
   startBackendProcess,
   TcpProxy,
   type TestCluster,
+  waitFor,
 } from "@klutch/kube-testing";
 import { startIdentityProvider } from "./identity-provider.ts";
 import { oidcClient } from "./login-fixture.ts";
@@ -49,4 +50,16 @@ export async function prepareReplicas(
     return stack.use(await startBackendProcess(cluster, options));
   };
   return { cluster, issuer, service, start };
+}
+
+/** Has the Service lead to this replica, also for connections that are kept alive: these would go on to the one before. */
+export async function switchTo(service: TcpProxy, { url }: Pick<BackendProcess, "url">): Promise<void> {
+  service.route(url);
+  service.cut();
+  await waitFor("the replica behind the Service", () =>
+    fetch(`${service.url}/export`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
 }

@@ -4,8 +4,8 @@ import { secrets } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 
-/** `confirmed`, `ci` with an access token, or `redirect` at an earlier backend: in the address that the browser opened. */
-export type LoginWay = "ci" | "confirmed" | "redirect";
+/** `confirmed`, `ci` with an access token, `session` with that of `klutch login`, or `redirect` at an earlier backend: in the address that the browser opened. */
+export type LoginWay = "ci" | "confirmed" | "redirect" | "session";
 
 /** Writes the way on the Secrets of the bindings. */
 export async function rememberLoginWay(

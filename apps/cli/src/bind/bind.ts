@@ -24,6 +24,8 @@ import { formatObjects } from "../output.ts";
 import { fetchProvider, type ProviderDescription } from "./provider.ts";
 import { refuseControlPlane } from "./refuse-control-plane.ts";
 import { checkRequests, requireAll } from "./requested.ts";
+import { bindWithSession, sessionFor } from "./session-bind.ts";
+import type { StoredLogin } from "./stored-logins.ts";
 import { showBindings } from "./show-bindings.ts";
 import { bindWithToken } from "./token-bind.ts";
 
@@ -40,9 +42,11 @@ export async function bind(context: CliContext, url: string, options: BindOption
   if (clusterName !== undefined)
     terminal.say(`The provider sees this cluster as ${clusterName}; --cluster-name changes that.`);
   const { tokenFile } = options;
+  const stored = await sessionFor(context, provider, options);
   if (options.dryRun) {
     const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
-    const step = tokenFile === undefined ? "log in to" : "send the access token to";
+    const login = stored === undefined ? "log in to" : "send the session to";
+    const step = tokenFile === undefined ? login : "send the access token to";
     terminal.say(
       `A real run would ${step} provider ${printable(provider.prettyName)} (${printable(provider.version)}) at ${provider.loginUrl.origin}.`,
     );
@@ -66,7 +70,7 @@ export async function bind(context: CliContext, url: string, options: BindOption
       `${who} binds one API of a login, because its backend is of an earlier release. Choose one on the page; run the command again for each other one.`,
     );
   const names = { clusterId, clusterName, who };
-  const response = await answerOf(context, provider, consumer, { ...names, device, wish, options });
+  const response = await answerOf(context, provider, consumer, { ...names, device, stored, wish, options });
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
   const backendOrigin = new URL(provider.url).origin;
@@ -74,7 +78,8 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const chosen = tokenFile === undefined ? { at: who, wish: options.wish } : undefined;
   const bindings = await bindApis(context, consumer, remote, response.requests, options, chosen);
   const loginWay = confirmUrl === undefined ? "redirect" : "confirmed";
-  await rememberLoginWay(context, consumer, bindings, tokenFile === undefined ? loginWay : "ci");
+  const way = stored === undefined ? loginWay : "session";
+  await rememberLoginWay(context, consumer, bindings, tokenFile === undefined ? way : "ci");
   await showBindings(context, consumer, bindings, options);
   const bound = response.requests.flatMap(({ spec }) => spec.resources.map(crdNameOf));
   requireAll(options.wish, bound, { url, who, severalApis });
@@ -84,6 +89,8 @@ export async function bind(context: CliContext, url: string, options: BindOption
 interface Login {
   /** The provider, if the person logs in on another device. */
   readonly device: DeviceProvider | undefined;
+  /** The session of `klutch login`, if one is used. */
+  readonly stored: StoredLogin | undefined;
   readonly clusterId: string;
   readonly clusterName: string | undefined;
   /** Undefined for a provider that binds one API of a login. */
@@ -93,12 +100,12 @@ interface Login {
   readonly options: BindOptions;
 }
 
-/** Returns the provider's answer to an access token, or to a login in the way that the person wants and the provider takes. */
+/** Returns the provider's answer to an access token or a session, or to a login in the way that the person wants and the provider takes. */
 async function answerOf(
   context: CliContext,
   provider: ProviderDescription,
   consumer: Consumer,
-  { device, clusterId, clusterName, wish, who, options }: Login,
+  { device, stored, clusterId, clusterName, wish, who, options }: Login,
 ): Promise<BindingResponse> {
   const { timeoutMs, browser, loginAs, tokenFile } = options;
   const plugin = { clusterId, clusterName, wish, timeoutMs, browser };
@@ -107,6 +114,13 @@ async function answerOf(
     const apis = options.wish.kind === "apis" ? options.wish.names : [];
     return bindWithToken(context, provider, { tokenFile, clusterId, clusterName, apis });
   }
+  if (stored !== undefined)
+    return bindWithSession(context, provider, consumer, {
+      stored,
+      clusterId,
+      clusterName,
+      wish: options.wish,
+    });
   if (device !== undefined) {
     const signer = await clusterSigner(consumer, context.signal);
     return deviceLogin(context, device, { ...plugin, wish: options.wish, signer, loginAs });

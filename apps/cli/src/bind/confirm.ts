@@ -13,6 +13,7 @@ import {
   openBinding,
   openOffer,
   printable,
+  type SessionPerson,
   WireError,
 } from "@klutch/api";
 import { isRecord } from "@klutch/kube-core";
@@ -67,7 +68,8 @@ export async function finishLogin(
   provider: ConfirmingProvider,
   { clusterId, signer, loginAs, key, offer, redirectUrl }: OfferedLogin,
 ): Promise<BindingResponse> {
-  await askWho(context, provider, offer, loginAs);
+  const meaning = tenantText(offer, printable(provider.prettyName || provider.url));
+  await askWho(context, offer, { loginAs, meaning, end: nothingChanged });
   const { sessionId, issuer, subject, nonce, ticket } = offer;
   const challenge = await fetchChallenge(context, confirmChallengeUrl(provider.confirmUrl));
   const signature = signer.sign(
@@ -107,31 +109,45 @@ function offerReader(key: AnswerKey, sessionId: string): AnswerReader<LoginOffer
   };
 }
 
-async function askWho(
+/** Asks whether the person of a login is the one at this machine. Rejects with `CliError`, whose words end with `end`. */
+export async function askWho(
   context: CliContext,
-  provider: ProviderDescription,
-  offer: LoginOffer,
-  loginAs: string | undefined,
+  { subject, issuer, displayName, verifiedEmail }: Omit<SessionPerson, "user">,
+  about: {
+    /** Answers the question: a subject or a verified e-mail address. */
+    readonly loginAs: string | undefined;
+    /** Sentence that says what a yes leads to. */
+    readonly meaning: string;
+    readonly end: string;
+  },
 ): Promise<void> {
   const { terminal } = context;
-  const { subject, issuer, displayName, verifiedEmail } = offer;
+  const { loginAs, meaning, end } = about;
   const person = printable(displayName === undefined ? subject : `${displayName} (subject ${subject})`);
   terminal.say(`You are logged in as ${person}, says ${printable(issuer)}.`);
-  terminal.say(tenantText(offer, printable(provider.prettyName || provider.url)));
-  if (loginAs === subject || (loginAs !== undefined && loginAs === verifiedEmail)) {
+  terminal.say(meaning);
+  if (isPerson({ subject, verifiedEmail }, loginAs)) {
     terminal.say("Accepted by --login-as.");
     return;
   }
   if (loginAs !== undefined)
     throw new CliError(
       "Login",
-      `The login is as ${person}, and --login-as asks for ${printable(loginAs)}. Log in as that person. ${nothingChanged}`,
+      `The login is as ${person}, and --login-as asks for ${printable(loginAs)}. Log in as that person. ${end}`,
     );
   if (await ask(context, "Is that you, and do you want to continue?", false)) return;
   throw new CliError(
     "Login",
-    `The login as ${person} was not accepted. In a script, name the person who logs in with --login-as. ${nothingChanged}`,
+    `The login as ${person} was not accepted. In a script, name the person who logs in with --login-as. ${end}`,
   );
+}
+
+/** Returns true if `--login-as` names the person: by what no one can choose for themselves. */
+export function isPerson(
+  { subject, verifiedEmail }: Pick<SessionPerson, "subject" | "verifiedEmail">,
+  loginAs: string | undefined,
+): boolean {
+  return loginAs !== undefined && (loginAs === subject || loginAs === verifiedEmail);
 }
 
 function tenantText({ tenant }: LoginOffer, provider: string): string {

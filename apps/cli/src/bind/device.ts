@@ -54,38 +54,55 @@ export async function deviceLogin(
   const { clusterId, clusterName, wish, signer } = options;
   const key = await newAnswerKey();
   const sessionId = newSessionId();
-  const started = await start(context, provider, {
-    sessionId,
-    clusterId,
-    clusterName,
-    answerKey: key.publicKey,
-    clusterKey: signer.publicKey,
-    wish,
+  const keys = { answerKey: key.publicKey, clusterKey: signer.publicKey };
+  const name = clusterName === undefined ? {} : { clusterName };
+  const sealed = await offerOnDevice(context, provider, {
+    url: provider.deviceUrl,
+    request: { sessionId, clusterId, ...name, ...keys, wish: wishText(wish) },
+    caution: "a person who logs in with it binds the APIs for this app cluster, in their name",
+    end: nothingChanged,
+    timeoutMs: options.timeoutMs,
   });
-  showCode(context, provider, started);
-  const stop = context.terminal.waiting("Waiting for the login on the other device");
-  let sealed: string;
-  try {
-    sealed = await waitForOffer(context, provider, started, options.timeoutMs);
-  } finally {
-    stop();
-  }
   const offer = await openedOffer(key, sealed, sessionId);
   return finishLogin(context, provider, { ...options, key, offer, redirectUrl: deviceGrant });
 }
 
-async function start(
-  context: CliContext,
-  { deviceUrl }: DeviceProvider,
-  { wish, clusterName, ...request }: DeviceLoginRequest,
-): Promise<DeviceLoginStart> {
-  const name = clusterName === undefined ? {} : { clusterName };
-  const answer = await postJson(context, deviceUrl, { ...request, ...name, wish: wishText(wish) });
-  if (answer.status !== 200) throw refused("gave no code for a login on another device", answer);
-  return usable(() => decodeDeviceLoginStart(answer.body));
+/** A login on another device, whatever it leads to. */
+export interface DeviceStart {
+  /** URL of the first request; polls go below it. */
+  readonly url: string;
+  readonly request: object;
+  /** Clause that says why no one else may have the code. */
+  readonly caution: string;
+  /** Ends the words of a login that failed. */
+  readonly end: string;
+  readonly timeoutMs: number;
 }
 
-function showCode(context: CliContext, provider: DeviceProvider, code: DeviceLoginStart): void {
+/** Shows the code and waits until a person logged in with it; resolves to the sealed offer. */
+export async function offerOnDevice(
+  context: CliContext,
+  provider: ProviderDescription,
+  login: DeviceStart,
+): Promise<string> {
+  const answer = await postJson(context, login.url, login.request);
+  if (answer.status !== 200) throw refused("gave no code for a login on another device", answer, login.end);
+  const started = await usable(() => decodeDeviceLoginStart(answer.body));
+  showCode(context, provider, started, login.caution);
+  const stop = context.terminal.waiting("Waiting for the login on the other device");
+  try {
+    return await waitForOffer(context, login, started);
+  } finally {
+    stop();
+  }
+}
+
+function showCode(
+  context: CliContext,
+  provider: ProviderDescription,
+  code: DeviceLoginStart,
+  caution: string,
+): void {
   const { terminal } = context;
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = code;
   terminal.say(
@@ -100,9 +117,7 @@ function showCode(context: CliContext, provider: DeviceProvider, code: DeviceLog
   terminal.say("");
   if (verificationUriComplete !== undefined)
     terminal.say(`This address has the code in it: ${printable(verificationUriComplete)}`);
-  terminal.say(
-    "Give the code to no one: a person who logs in with it binds the APIs for this app cluster, in their name.",
-  );
+  terminal.say(`Give the code to no one: ${caution}.`);
 }
 
 function inWords(seconds: number): string {
@@ -112,12 +127,11 @@ function inWords(seconds: number): string {
 /** Polls until there is an answer. A provider that is away for a while, as in an upgrade, is asked again. */
 async function waitForOffer(
   context: CliContext,
-  provider: DeviceProvider,
+  { url: deviceUrl, timeoutMs, end }: DeviceStart,
   started: DeviceLoginStart,
-  timeoutMs: number,
 ): Promise<string> {
   const { clock, signal } = context;
-  const url = devicePollUrl(provider.deviceUrl);
+  const url = devicePollUrl(deviceUrl);
   const expiresAt = clock.monotonic() + started.expiresIn * 1000;
   const giveUpAt = Math.min(expiresAt, clock.monotonic() + timeoutMs);
   let { handle, interval } = started;
@@ -126,7 +140,7 @@ async function waitForOffer(
     const leftMs = giveUpAt - clock.monotonic();
     await clock.sleep(Math.max(0, Math.min(leftMs, interval * 1000)), { signal });
     if (leftMs < interval * 1000) break;
-    const answer = await poll(context, url, handle);
+    const answer = await poll(context, url, handle, end);
     if (answer.kind === "offered") return answer.offer;
     if (answer.kind === "away") {
       problem = answer.problem;
@@ -143,7 +157,7 @@ async function waitForOffer(
       : "Run the command again, or give more time with --timeout.";
   throw new CliError(
     "Timeout",
-    `No one logged in with the code in time. ${advice}${problem === undefined ? "" : ` At last the provider did not answer: ${problem}`} ${nothingChanged}`,
+    `No one logged in with the code in time. ${advice}${problem === undefined ? "" : ` At last the provider did not answer: ${problem}`} ${end}`,
   );
 }
 
@@ -151,6 +165,7 @@ async function poll(
   context: CliContext,
   url: string,
   handle: string,
+  end: string,
 ): Promise<DevicePoll | { readonly kind: "away"; readonly problem: string }> {
   let answer: JsonAnswer;
   try {
@@ -164,7 +179,7 @@ async function poll(
   // A page in the place of JSON is of a proxy, or of a replica of an earlier release.
   if (status === 429 || status === 503 || !isRecord(body))
     return { kind: "away", problem: `${url} answered HTTP ${status}.` };
-  throw refused("did not accept the login on the other device", answer);
+  throw refused("did not accept the login on the other device", answer, end);
 }
 
 /** Opens the offer. Throws `CliError` if it is not for this run. */

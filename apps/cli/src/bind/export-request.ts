@@ -12,7 +12,7 @@ import {
   type RequestedResource,
   WireError,
 } from "@klutch/api";
-import { isAlreadyExists, isForbidden, isUnauthorized } from "@klutch/kube";
+import { ApiError, isAlreadyExists, isForbidden, isUnauthorized, quotaRefusalOf } from "@klutch/kube";
 import type { DynamicObject, ObjectRef } from "@klutch/kube-core";
 import type { Provider } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -129,7 +129,7 @@ async function createOnceCounted(
     try {
       return await createRequest(provider, request, context.signal);
     } catch (error) {
-      if (!isForbidden(error) || !error.message.includes("status unknown for quota")) throw error;
+      if (!(error instanceof ApiError) || quotaRefusalOf(error) !== "NotCounted") throw error;
       refusal = printable(error.message);
       return undefined;
     }

@@ -171,12 +171,12 @@ export async function usable<T>(read: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Words a refusal with the provider's own words. `what` says what it did not do, after "The provider". */
-export function refused(what: string, { status, body }: JsonAnswer): CliError {
+/** Words a refusal with the provider's own words. `what` says what it did not do, after "The provider"; `end` is the last sentence. */
+export function refused(what: string, { status, body }: JsonAnswer, end: string = nothingChanged): CliError {
   const { error, advice } = isRecord(body) ? body : {};
   const said = [error, advice].filter((one) => typeof one === "string").join(" ");
   const why = said === "" ? "" : `: ${printable(said)}`;
-  return new CliError("Login", `The provider ${what} (HTTP ${status}${why}). ${nothingChanged}`);
+  return new CliError("Login", `The provider ${what} (HTTP ${status}${why}). ${end}`.trimEnd());
 }
 
 /** Names of the APIs in an answer: `databases.example.org, backups.example.org`. */

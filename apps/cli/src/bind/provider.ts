@@ -18,6 +18,8 @@ export interface ProviderDescription {
   readonly severalApis?: boolean | undefined;
   /** URL at which a login on another device begins, at the origin of the login; undefined if the provider has none. */
   readonly deviceUrl?: string | undefined;
+  /** URL at which it issues sessions for scripts, at the origin of the login; undefined if it issues none. */
+  readonly sessionUrl?: string | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export async function fetchProvider(
     controlPlaneId: provider.controlPlaneId,
     confirmUrl: besideLogin(url, loginUrl, provider.confirmUrl, "takes confirmations of logins"),
     deviceUrl: besideLogin(url, loginUrl, provider.deviceUrl, "begins logins on another device"),
+    sessionUrl: besideLogin(url, loginUrl, provider.sessionUrl, "issues sessions"),
     severalApis: provider.severalApis === true,
   };
 }

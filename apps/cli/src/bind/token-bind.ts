@@ -67,7 +67,8 @@ async function readGiven(file: string): Promise<string> {
   }
 }
 
-async function postPatiently(
+/** Sends the body with the bearer credential; again, as often as five times, while the provider says that it is not able now. */
+export async function postPatiently(
   context: CliContext,
   url: string,
   body: object,

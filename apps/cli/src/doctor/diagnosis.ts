@@ -22,22 +22,37 @@ export const problem = (text: string, advice?: string): Finding => ({ level: "pr
 
 /** Prints sections on standard output. */
 export function printSections({ terminal }: CliContext, sections: readonly Section[]): void {
-  for (const { title, findings } of sections) {
-    terminal.out(`${title}\n`);
-    for (const { level, text, advice } of findings) {
-      terminal.out(`  ${level.padEnd(7)}  ${printable(text)}\n`);
-      for (const line of advice?.split("\n") ?? []) terminal.out(`           ${line}\n`);
-    }
-  }
+  terminal.out(sectionsText(sections));
 }
 
-/** Prints the sections as JSON on standard output: `{ "problems": <left>, "sections": [{ "title", "findings": [{ "level", "text", "advice" }] }] }`. */
+/** Returns the sections as text. */
+export function sectionsText(sections: readonly Section[]): string {
+  const lines = sections.flatMap(({ title, findings }) => [
+    `${title}\n`,
+    ...findings.flatMap(({ level, text, advice }) => [
+      `  ${level.padEnd(7)}  ${printable(text)}\n`,
+      ...(advice?.split("\n") ?? []).map((line) => `           ${line}\n`),
+    ]),
+  ]);
+  return lines.join("");
+}
+
+/** Prints the sections as JSON on standard output, as `sectionsObject` returns them. */
 export function printJson({ terminal }: CliContext, sections: readonly Section[], problems: number): void {
+  terminal.out(`${JSON.stringify(sectionsObject(sections, problems), null, 2)}\n`);
+}
+
+/** Returns the sections for programs: `{ "problems": <left>, "sections": [{ "title", "findings": [{ "level", "text", "advice" }] }] }`. */
+export function sectionsObject(sections: readonly Section[], problems: number): object {
   const clean = sections.map(({ title, findings }) => ({
     title,
-    findings: findings.map(({ level, text, advice }) => ({ level, text: printable(text), advice })),
+    findings: findings.map(({ level, text, advice }) => ({
+      level,
+      text: printable(text),
+      ...(advice === undefined ? {} : { advice }),
+    })),
   }));
-  terminal.out(`${JSON.stringify({ problems, sections: clean }, null, 2)}\n`);
+  return { problems, sections: clean };
 }
 
 /** Counts the problems. */

@@ -46,14 +46,7 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
   const bindings = await listBindings(consumer, context.signal);
   const home = await readHome(context, consumer);
   const rights = await checkRights(context, consumer, home);
-  const sections = [
-    await checkKonnector(context, consumer, home, bindings ?? []),
-    checkBindings(bindings, home, context.clock.now()),
-    rights.section,
-    await checkClaims(context, consumer, bindings ?? []),
-    ...(await checkApis(context, consumer, bindings ?? [])),
-    ...(await checkLogins(context, consumer, bindings ?? [])),
-  ];
+  const sections = await sectionsOf(context, consumer, home, bindings, rights.section);
   if (output === undefined) printSections(context, sections);
   let left = problemsIn(sections);
   if (options.fix && (await fixRights(context, consumer, rights, options.claims))) {
@@ -66,6 +59,31 @@ async function diagnose(context: CliContext, options: DoctorOptions): Promise<vo
   if (output === "json") printJson(context, sections, left);
   if (left === 0) context.terminal.say("No problems.");
   else throw new CheckFailedError(`${counted(left, "problem")} found.`);
+}
+
+/** Looks without repairing; returns the sections that `doctor` prints. */
+export async function diagnosisOf(context: CliContext, consumer: Consumer): Promise<readonly Section[]> {
+  const bindings = await listBindings(consumer, context.signal);
+  const home = await readHome(context, consumer);
+  const { section } = await checkRights(context, consumer, home);
+  return sectionsOf(context, consumer, home, bindings, section);
+}
+
+async function sectionsOf(
+  context: CliContext,
+  consumer: Consumer,
+  home: Home,
+  bindings: readonly APIServiceBinding[] | undefined,
+  rights: Section,
+): Promise<Section[]> {
+  return [
+    await checkKonnector(context, consumer, home, bindings ?? []),
+    checkBindings(bindings, home, context.clock.now()),
+    rights,
+    await checkClaims(context, consumer, bindings ?? []),
+    ...(await checkApis(context, consumer, bindings ?? [])),
+    ...(await checkLogins(context, consumer, bindings ?? [])),
+  ];
 }
 
 function checkBindings(bindings: readonly APIServiceBinding[] | undefined, home: Home, now: number): Section {

@@ -99,12 +99,7 @@ export function personAt(
   return (url) => {
     void (async () => {
       const jar = new Map<string, string>();
-      const form = await follow(jar, url);
-      const action = /<form[^>]* action="([^"]*)"/.exec(form.html)?.[1]?.replaceAll("&amp;", "&") ?? "";
-      const { html, url: at } = await follow(jar, new URL(action, form.url).href, [
-        ["login", login],
-        ["password", dexPassword],
-      ]);
+      const { html, url: at } = await logIn(jar, url, login);
       const boxes = [...html.matchAll(/name="api" value="([^"]*)" checked/g)];
       const page = { html, selected: boxes.map(([, name = ""]) => name) };
       seen.push(page);
@@ -114,6 +109,27 @@ export function personAt(
       await follow(jar, new URL("/bind", at).href, fields);
     })();
   };
+}
+
+/** Plays the person and the browser where nothing is chosen: logs in at Dex, and follows the browser to the plugin. `seen` gets each address. */
+export function loginAt({ person: login }: RealBackend, seen: string[]): (url: string) => void {
+  return (url) => {
+    seen.push(url);
+    void logIn(new Map(), url, login).then((last) => void seen.push(last.url));
+  };
+}
+
+async function logIn(
+  jar: Map<string, string>,
+  url: string,
+  login: string,
+): Promise<{ readonly url: string; readonly html: string }> {
+  const form = await follow(jar, url);
+  const action = /<form[^>]* action="([^"]*)"/.exec(form.html)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  return follow(jar, new URL(action, form.url).href, [
+    ["login", login],
+    ["password", dexPassword],
+  ]);
 }
 
 /** Follows redirects with the cookies of one browser; hosts of this machine have different ports, so their cookies are kept apart. */

@@ -100,6 +100,29 @@ function rulesByRole(rbac: RbacObjects): ReadonlyMap<string, readonly (readonly 
   return found;
 }
 
+/** A role that names templates which do not exist. */
+export interface UnknownTemplates {
+  /** `ClusterRole <name>` or `Role <namespace>/<name>`. */
+  readonly role: string;
+  readonly names: readonly string[];
+}
+
+/** Returns them in the order of the roles. A Role counts in its own namespace only. */
+export function unknownTemplatesIn(
+  rbac: RbacObjects,
+  templates: readonly TemplateRef[],
+): readonly UnknownTemplates[] {
+  const everywhere = new Set(templates.map(({ name }) => name));
+  const exact = new Set(templates.map(({ namespace, name }) => `${namespace}/${name}`));
+  return [...rulesByRole(rbac)].flatMap(([role, rules]) => {
+    const namespace = role.startsWith("Role ") ? role.slice("Role ".length).split("/")[0] : undefined;
+    const exists = (name: string): boolean =>
+      namespace === undefined ? everywhere.has(name) : exact.has(`${namespace}/${name}`);
+    const names = [...new Set(rules.flat())].filter((name) => !exists(name));
+    return names.length === 0 ? [] : [{ role, names }];
+  });
+}
+
 function roleKeyOf(binding: DynamicObject): string {
   const kind = textAt(binding, "roleRef", "kind") ?? "";
   const name = textAt(binding, "roleRef", "name") ?? "";

@@ -267,3 +267,32 @@ test("many app clusters are fifty lines and a number, and a control plane withou
   assert.match(decided.notes[0] ?? "", /^No one who is known for 60 app clusters may bind/);
   assert.deepEqual((await lookAtWhoMayBind(reader({}), [])).notes, []);
 });
+
+test("a role that names a template which does not exist is named with the nearest one, also before anything is bound", async () => {
+  const role = object("Role", { namespace: "shop", name: "own" }, { rules: [rule(["bind"], ["databases"])] });
+  const answers: Readonly<Record<string, readonly DynamicObject[]>> = {
+    apiserviceexporttemplates: [template("databases", "databases"), template("queues", "queues")],
+    clusterroles: [
+      clusterRole("good", rule(["bind"], ["databases"])),
+      clusterRole("all", rule(["bind"])),
+      clusterRole("reads", rule(["get"], ["nothing"])),
+      clusterRole("typo", rule(["bind"], ["databasse", "queues", "databasse"])),
+      clusterRole("lies", rule(["bind"], ["\u001b[2Jx\ny"])),
+    ],
+    roles: [role],
+  };
+  const reader = {
+    list: async ({ plural }: { readonly plural: string }) => answers[plural] ?? [],
+    find: async () => undefined,
+    get: async () => undefined,
+    unread: [],
+  };
+  const { notes, against } = await lookAtWhoMayBind(reader, []);
+  assert.equal(
+    notes[0],
+    "ClusterRole typo gives the right bind on APIServiceExportTemplates that do not exist: databasse. Nearest: databases.",
+  );
+  assert.match(notes[1] ?? "", /^ClusterRole lies .* that do not exist: [^\p{Cc}]*\.$/u);
+  assert.match(notes[2] ?? "", /^Role shop\/own .*: databases\./);
+  assert.deepEqual([notes.length, against], [3, []]);
+});

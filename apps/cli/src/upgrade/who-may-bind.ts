@@ -9,10 +9,19 @@ import {
   crdNameOf,
   grants,
 } from "@klutch/api";
-import { type DynamicObject, keyOf, listAt, namespaces, textAt } from "@klutch/kube-core";
+import { type DynamicObject, keyOf, listAt, namespaces, printable, textAt } from "@klutch/kube-core";
 import { counted, named } from "../findings.ts";
+import { nearestNames } from "../nearest.ts";
 import { isTenant, peopleIn } from "../tenants/people.ts";
-import { type MayBind, mayBindBy, readRbac, type TemplateRef, type User } from "./bind-rights.ts";
+import {
+  type MayBind,
+  mayBindBy,
+  readRbac,
+  type TemplateRef,
+  type UnknownTemplates,
+  unknownTemplatesIn,
+  type User,
+} from "./bind-rights.ts";
 import { isOfGo, type Program } from "./programs.ts";
 import type { ClusterReader } from "./reader.ts";
 import { findings, type Findings } from "./report.ts";
@@ -38,18 +47,22 @@ export async function lookAtWhoMayBind(
 ): Promise<Findings> {
   // An export holds the schema of its kind, and its name is enough.
   const exports = await reader.list(apiServiceExports, { metadataOnly: true });
-  if (exports.length === 0) return findings({});
+  const templates = await reader.list(apiServiceExportTemplates);
+  if (exports.length === 0 && templates.length === 0) return findings({});
   const rules = peopleRulesOf(programs);
+  const rbac = await readRbac(reader);
+  const unknown = unknownNotes(unknownTemplatesIn(rbac, templates.map(refOf)), templates.map(refOf));
+  if (exports.length === 0) return findings({ notes: unknown });
   const losses = lossesOf({
     exports,
-    templates: await reader.list(apiServiceExportTemplates),
+    templates,
     namespaces: await reader.list(namespaces, { metadataOnly: true }),
     bindings: await reader.list(clusterBindings, { metadataOnly: true }),
     grants: await reader.list(grants),
-    mayBind: mayBindBy(await readRbac(reader)),
+    mayBind: mayBindBy(rbac),
     rules,
   });
-  return findings({ notes: notesOf(losses, rules) });
+  return findings({ notes: [...notesOf(losses, rules), ...unknown] });
 }
 
 /** Reads the flags of the first backend of this implementation; the defaults without a Deployment. */
@@ -131,10 +144,13 @@ function templatesByApi(templates: readonly DynamicObject[]): ReadonlyMap<string
   const found = new Map<string, TemplateRef>();
   for (const template of templates.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))) {
     const api = apiOf(template, "APIServiceSelector");
-    const { namespace = "", name = "" } = template.metadata;
-    if (!found.has(api)) found.set(api, { namespace, name });
+    if (!found.has(api)) found.set(api, refOf(template));
   }
   return found;
+}
+
+function refOf({ metadata: { namespace = "", name = "" } }: DynamicObject): TemplateRef {
+  return { namespace, name };
 }
 
 function grouped(objects: readonly DynamicObject[]): ReadonlyMap<string, readonly DynamicObject[]> {
@@ -191,4 +207,21 @@ function noteOf({ tenant, apis, people }: Loss, { usernameClaim }: PeopleRules):
         ? "no one is known by this issuer"
         : `no one is known by the claim ${usernameClaim}`;
   return `Not allowed to bind: app cluster ${tenant}: ${named(apis)}; people: ${who}.`;
+}
+
+/** Names roles whose right is on templates that do not exist, with the nearest existing ones: a name that is misspelt gives no right, and RBAC says nothing. */
+function unknownNotes(
+  unknown: readonly UnknownTemplates[],
+  templates: readonly TemplateRef[],
+): readonly string[] {
+  const existing = templates.map(({ name }) => name);
+  const more = unknown.length - mostTenants;
+  return [
+    ...unknown.slice(0, mostTenants).map(({ role, names }) => {
+      const near = [...new Set(names.flatMap((name) => nearestNames(name, existing)))];
+      const hint = near.length === 0 ? "" : ` Nearest: ${named(near)}.`;
+      return `${role} gives the right bind on APIServiceExportTemplates that do not exist: ${named(names.map((name) => printable(name, 128)))}.${hint}`;
+    }),
+    ...(more > 0 ? [`Names of templates that do not exist: ${counted(more, "more role")}.`] : []),
+  ];
 }

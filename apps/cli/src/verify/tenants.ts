@@ -1,5 +1,5 @@
 /** Finds the namespaces of this tenant and of other tenants. No I/O. */
-import { identityAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import { identityAnnotation, readServiceNamespaceOwner, serviceNamespaceAnnotation } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import { mappingOf, type Tenant } from "@klutch/sync";
 
@@ -21,6 +21,7 @@ export function ownNamespaces(
       ? [[object.metadata.name ?? "", mapping.providerNamespace] as const]
       : [];
   });
+  // Read loosely, as the policy for the tenant's account does: a mark that only begins well is still a namespace to look at.
   const annotated = all.filter(({ metadata }) =>
     metadata.annotations?.[serviceNamespaceAnnotation]?.startsWith(`${tenant.namespace}/`),
   );
@@ -34,7 +35,10 @@ export function ownNamespaces(
 /** Lists the provider's namespaces that carry any identity, and those that service namespaces name as their owner. */
 export function otherTenants(all: readonly KubeObject[], tenant: Tenant): Tenant[] {
   const owners = new Set(
-    all.map(({ metadata }) => (metadata.annotations?.[serviceNamespaceAnnotation] ?? "").split("/")[0]),
+    all.map(
+      ({ metadata }) =>
+        readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation])?.clusterNamespace,
+    ),
   );
   return all
     .filter(({ metadata: { name = "", annotations } }) => {

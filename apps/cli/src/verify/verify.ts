@@ -91,13 +91,17 @@ async function connectControlPlane(
   const { providerKubeconfig: path } = options;
   const config = await loadKubeconfig({ path, env: context.env });
   const named = options.namespace ?? config.namespace ?? "";
-  const namespace = named === "" ? await ownNamespace(context, consumer) : named;
+  const namespace = named === "" ? await ownClusterNamespace(context, consumer, "--namespace") : named;
   const client = createKubeClient({ ...config, namespace }, { userAgent: "klutch" });
   return { side: "provider", client, namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
-/** Returns the cluster namespace that the app cluster's kubeconfigs of its providers name. Throws `CliError` unless it is one. */
-async function ownNamespace({ signal }: CliContext, { client }: Consumer): Promise<string> {
+/** Returns the cluster namespace that the app cluster's kubeconfigs of its providers name. Throws `CliError`, naming `flag`, unless it is one. */
+export async function ownClusterNamespace(
+  { signal }: CliContext,
+  { client }: Consumer,
+  flag: string,
+): Promise<string> {
   const all = client.listAll<DynamicObject>(secrets, { namespace: consumerNamespace, signal });
   const found = new Set<string>();
   for await (const secret of all) {
@@ -110,7 +114,7 @@ async function ownNamespace({ signal }: CliContext, { client }: Consumer): Promi
   const which = only === undefined ? "no kubeconfig of a provider" : `providers of ${[...found].join(", ")}`;
   throw new CliError(
     "Usage",
-    `The app cluster has ${which}. Pass --namespace with the cluster namespace of this app cluster in the control plane.`,
+    `The app cluster has ${which}. Pass ${flag} with the cluster namespace of this app cluster in the control plane.`,
   );
 }
 

@@ -9,12 +9,23 @@ export interface JsonAnswer {
   readonly body: unknown;
 }
 
-/** Sends `body`. Follows no redirect, sends no credential. Throws when there is no answer in time. */
-export async function postJson(url: string, body: unknown, signal: AbortSignal): Promise<JsonAnswer> {
+/** Sends `body`, and no credential but `bearer`. Follows no redirect. Throws when there is no answer in time. */
+export async function postJson(
+  url: string,
+  body: unknown,
+  signal: AbortSignal,
+  bearer?: string,
+): Promise<JsonAnswer> {
+  const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
   const response = await fetch(url, {
     method: "POST",
     redirect: "error",
-    headers: { "content-type": "application/json", accept: "application/json", "user-agent": "konnector" },
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json",
+      "user-agent": "konnector",
+      ...authorization,
+    },
     body: JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   });

@@ -34,6 +34,7 @@ import {
 } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Logger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
+import type { OwnBind } from "../config.ts";
 import { runAgent } from "../agent.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
@@ -79,6 +80,8 @@ export interface StartOptions {
   readonly leaseName?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
   readonly logger?: Logger | undefined;
+  /** Default: people bind. */
+  readonly ownBind?: OwnBind | undefined;
 }
 
 /** The last warnings of the agents in this process, for the message of a test that waits in vain. */
@@ -110,6 +113,7 @@ export async function startKonnector(
       installCrd: true,
       timing: { graceMs: 300, recordAfterMs: 200, ...options.timing },
       controlPlane: undefined,
+      ownBind: options.ownBind,
     },
     cluster: await agentConfig(consumer),
     ...systemRuntime({ logger: options.logger ?? rememberingLogger, metrics: createMetrics() }),

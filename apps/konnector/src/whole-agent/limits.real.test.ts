@@ -8,17 +8,19 @@ import {
   clusterBindings,
   consumerNamespace,
 } from "@klutch/api";
-import { ApiError } from "@klutch/kube";
+import { ApiError, quotaRefusalOf } from "@klutch/kube";
 import {
   apiVersionOf,
   type DynamicObject,
   events,
+  namespaces,
+  type ObjectRef,
   recordAt,
   recordsAt,
   resourceQuotas,
   textAt,
 } from "@klutch/kube-core";
-import { applyPolicies, objectOfType, waitFor } from "@klutch/kube-testing";
+import { applyPolicies, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
 import { databaseApi, readyStatus } from "../testing/database-api.ts";
 import { bindApi, startKonnector, widget } from "../testing/fixture.ts";
 import { serviceNamespace } from "../testing/pair.ts";
@@ -35,14 +37,14 @@ const konnector = cleanup.use(await startKonnector(fixture, { timing: { massDele
 const quota = { namespace: serviceNamespace, name: "klutch-limits" };
 const counted = `count/${api}`;
 
-/** Plays the backend and the quota controller. The quota itself counts creations. */
-async function setQuota(max: number, used?: number): Promise<void> {
+/** Plays the backend and the quota controller. The quota itself counts creations; a new one refuses them until its use is set. */
+async function setQuota(max: number, used?: number, ref: ObjectRef = quota): Promise<void> {
   const hard = { [counted]: String(max) };
-  if ((await provider.client.find(resourceQuotas, quota)) === undefined)
-    await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, quota, { spec: { hard } }));
-  await provider.client.mergePatch(resourceQuotas, quota, { spec: { hard } });
+  if ((await provider.client.find(resourceQuotas, ref)) === undefined)
+    await provider.client.create(resourceQuotas, objectOfType(resourceQuotas, ref, { spec: { hard } }));
+  await provider.client.mergePatch(resourceQuotas, ref, { spec: { hard } });
   const status = { hard, ...(used === undefined ? {} : { used: { [counted]: String(used) } }) };
-  await provider.client.mergePatch(resourceQuotas, quota, { status }, { subresource: "status" });
+  await provider.client.mergePatch(resourceQuotas, ref, { status }, { subresource: "status" });
 }
 const usedOfQuota = async (): Promise<string | undefined> =>
   textAt((await provider.client.get<DynamicObject>(resourceQuotas, quota)).status, "used", counted);
@@ -106,6 +108,47 @@ test("an API without a limit is bound and synced as ever, and its binding shows 
   assert.equal(await limitShown(), undefined);
   await consumer.client.delete(type, { namespace: "app", name: "first" });
   await waitFor("first to be gone", async () => (await onConsumer(type, "first")) === undefined);
+});
+
+test("the server refuses with words of its own until a new quota is counted, and they are known", async () => {
+  const elsewhere = { namespace: "uncounted", name: "new" };
+  await provider.client.create(namespaces, namespaceObject(elsewhere.namespace));
+  await setQuota(3, undefined, elsewhere);
+  let attempt = 0;
+  const refused = await waitFor("the quota to be in force", async () => {
+    const ref = { namespace: elsewhere.namespace, name: `probe-${attempt++}` };
+    const answer = provider.client.create(type, objectOfType(type, ref, { spec: {} }));
+    return answer.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  });
+  assert.ok(refused instanceof ApiError, String(refused));
+  assert.equal(quotaRefusalOf(refused), "NotCounted", refused.message);
+});
+
+test("while the control plane counts for a new quota a claim says so in our words, and goes up once it has counted", async () => {
+  await setQuota(20);
+  const early: string[] = [];
+  const counting =
+    "the provider has not got this spec yet: the control plane is counting the objects of this cluster; it is tried again in a few seconds";
+  const refused = await waitFor("a claim that comes after the quota", async () => {
+    const name = `early-${early.length}`;
+    early.push(name);
+    await create(name);
+    const isTaken = await waitFor("the outcome", async () => {
+      if ((await onProvider(type, name)) !== undefined) return "taken";
+      return (await messageOf(name)) === counting ? "refused" : undefined;
+    });
+    return isTaken === "taken" ? undefined : name;
+  });
+  await setQuota(20, 0);
+  await waitFor("it upstream", () => onProvider(type, refused));
+  for (const reason of ["SyncRefused", "LimitReached"]) assert.deepEqual(await warnings(reason), []);
+  for (const name of early) {
+    await consumer.client.delete(type, { namespace: "app", name });
+    await waitFor(`${name} to be gone`, async () => (await onConsumer(type, name)) === undefined);
+  }
 });
 
 const words = "this cluster may have 3 databases, has 3; ask Ann [31m<ann@example.org>";

@@ -8,12 +8,25 @@
 
 {{/* The agent would refuse these APIs, and rights on them would be rights on kinds of the cluster itself. */}}
 {{- define "klutch-konnector.bindingFaults" -}}
+{{- $provider := .Values.provider }}
+{{- if and $provider.url (not (regexMatch "^https://[^/?#@]+(/[^?#@]*)?$" $provider.url)) }}
+provider.url: is {{ $provider.url | quote }}, must be an https URL, such as https://klutch.example.org
+{{- end }}
+{{- if and $provider.url (not (regexMatch "^[a-z0-9]([-a-z0-9.]{0,62}[a-z0-9])?$" $provider.appCluster)) }}
+provider.appCluster: is {{ $provider.appCluster | quote }}, must be the name of an AppCluster in the control plane
+{{- end }}
+{{- if and $provider.appCluster (not $provider.url) }}
+provider.url: is empty, must be the public URL of the backend, because provider.appCluster is set
+{{- end }}
 {{- $names := dict -}}
 {{- range $index, $binding := .Values.bindings }}
 {{- $at := printf "bindings[%d]" $index }}
 {{- $name := $binding.name }}
 {{- with include "klutch-konnector.apiFault" $name }}
 {{ $at }}.name: is {{ $name | quote }}, {{ . }}
+{{- end }}
+{{- if not (or $binding.secretName $provider.url) }}
+{{ $at }}.secretName: is missing, must be the Secret with the provider's kubeconfig, or set provider.url
 {{- end }}
 {{- if hasKey $names $name }}
 {{ $at }}.name: is {{ $name | quote }} as in bindings[{{ get $names $name }}], must be bound once

@@ -18,6 +18,9 @@
 {{- if .Values.oidc.requireConfirmedLogin }}
 - {{ printf "--require-confirmed-login=%s" (toString .Values.oidc.requireConfirmedLogin) | quote }}
 {{- end }}
+{{- if .Values.oidc.sessionLifetime }}
+- {{ printf "--session-lifetime=%s" (toString .Values.oidc.sessionLifetime) | quote }}
+{{- end }}
 {{- range .Values.oidc.extraScopes }}
 - {{ printf "--oidc-extra-scope=%s" (toString .) | quote }}
 {{- end }}

@@ -6,6 +6,7 @@ apiserviceexportrequests.klutch.anynines.com: v1alpha1
 apiserviceexporttemplates.example-backend.klutch.anynines.com: v1alpha1
 apiservicenamespaces.klutch.anynines.com: v1alpha1
 appclusterbindings.klutch.anynines.com: v1alpha1
+appclusters.klutch.anynines.com: v1alpha1
 clusterbindings.klutch.anynines.com: v1alpha1
 grants.klutch.anynines.com: v1alpha1
 tenants.klutch.anynines.com: v1alpha1

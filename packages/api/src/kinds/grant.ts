@@ -34,7 +34,7 @@ export interface GrantSpec {
   readonly template: TemplateReference;
   /** RFC 3339: when the person bound the API last. */
   readonly boundAt: string;
-  /** `confirmed`, `device`, `redirect` or `ci`; backends of the release before wrote none of these four. */
+  /** `confirmed`, `device`, `redirect`, `ci` or `session`; backends of earlier releases wrote none of these. */
   readonly way?: string | undefined;
   /** Address of the client at that time, as far as the backend knew it. */
   readonly address?: string | undefined;
@@ -88,7 +88,7 @@ const spec: Schema<GrantSpec> = object(
   {
     way: string({
       description:
-        "Way in which the person got the credentials: `confirmed`, `device`, `redirect` or `ci`, as in docs/reference/audit.md.",
+        "Way in which the person got the credentials: `confirmed`, `device`, `redirect`, `ci`, `session` or `token`, as in docs/reference/audit.md.",
     }),
     address: string({ description: "Address of the client when the API was bound." }),
     clusterName: string({ description: "Name of the app cluster for people when the API was bound." }),

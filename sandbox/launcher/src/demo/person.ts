@@ -8,6 +8,7 @@ import { inheritedEnvironment } from "@klutch/engines";
 import type { AppCluster, CliFiles } from "../context.ts";
 import { repository } from "../machine.ts";
 import { sandboxUser } from "../services/dex.ts";
+import { ScriptedBrowser } from "./scripted-browser.ts";
 
 /** A command at a terminal. */
 interface Typing {
@@ -16,12 +17,21 @@ interface Typing {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly print?: (line: string) => void;
+  /** E-mail address of the person who logs in. Default: the sandbox's user. */
+  readonly person?: string;
 }
 
 const loginUrl = /https?:\/\/\S+\/authorize\?\S+/;
 
 /** Runs a command, logs in at each address that it prints, and returns its output. Throws with that when it fails. */
-async function runAsPerson({ command, args, env, cwd, print }: Typing): Promise<string> {
+async function runAsPerson({
+  command,
+  args,
+  env,
+  cwd,
+  print,
+  person = sandboxUser.email,
+}: Typing): Promise<string> {
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   const logins = new Map<string, Promise<void>>();
@@ -31,7 +41,7 @@ async function runAsPerson({ command, args, env, cwd, print }: Typing): Promise<
     if (line.trim() !== "") print?.(loginUrl.test(line) ? line.replace(/\?\S+/, "?…") : line);
     const [url] = loginUrl.exec(line) ?? [];
     if (url === undefined || logins.has(url)) return;
-    const login = playPerson(url).catch((cause: unknown) => {
+    const login = playPerson(url, person).catch((cause: unknown) => {
       // Nothing else ends the plugin, which waits for the login.
       child.kill();
       throw new Error(`the login failed: ${String(cause)}`, { cause });
@@ -74,7 +84,7 @@ export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
 }
 
 /**
- * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own; a bare `backups` is that of
+ * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own, as `person`; a bare `backups` is that of
  * anynines.com. Throws with everything the plugin printed when it fails.
  */
 export async function bindApis(
@@ -84,8 +94,10 @@ export async function bindApis(
   apis: readonly string[],
   print: (line: string) => void = () => undefined,
   env: Readonly<Record<string, string>> = {},
+  person: string = sandboxUser.email,
 ): Promise<void> {
   await runAsPerson({
+    person,
     command: "kubectl",
     args: [
       "bind",
@@ -94,7 +106,7 @@ export async function bindApis(
       "--no-browser",
       "--accept-permissions",
       "--login-as",
-      sandboxUser.email,
+      person,
     ],
     env: {
       ...inheritedEnvironment,
@@ -107,83 +119,10 @@ export async function bindApis(
 }
 
 /** Logs in at the address that `kubectl bind` printed, and binds what the page has selected. */
-async function playPerson(url: string): Promise<void> {
+async function playPerson(url: string, person: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
-  const login = { login: sandboxUser.email, password: sandboxUser.password };
+  const login = { login: person, password: sandboxUser.password };
   if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
   await browser.submit(page, ['name="api"']);
-}
-
-/** A page that was loaded. */
-interface Page {
-  readonly url: URL;
-  readonly html: string;
-}
-
-const maxSteps = 20;
-
-/** A browser without windows, which follows redirects, keeps cookies and fills in forms. */
-class ScriptedBrowser {
-  readonly #cookies = new Map<string, string>();
-
-  /** Loads a page, following redirects. */
-  async open(url: string): Promise<Page> {
-    return this.#go(new URL(url), { method: "GET" });
-  }
-
-  /** Sends the first form of the page that has all these texts, with these values in place of its own. */
-  async submit(page: Page, markers: readonly string[], values: Readonly<Record<string, string>> = {}) {
-    const forms = [...page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)];
-    const form = forms.find((match) => markers.every((marker) => match[0].includes(marker)));
-    if (form === undefined) throw new Error(`no form with ${markers.join(" and ")} at ${textOf(page)}`);
-    const [, tag = "", content = ""] = form;
-    const inputs = [...content.matchAll(/<input\b([^>]*)>/g)].map(([input]) => input);
-    const pairs = inputs
-      .filter((input) => !input.includes('type="checkbox"') || / checked\b/.test(input))
-      .map((input) => [attribute(input, "name"), attribute(input, "value")])
-      .filter(([name = ""]) => name !== "" && !Object.hasOwn(values, name));
-    return this.#go(new URL(attribute(tag, "action"), page.url), {
-      method: "POST",
-      body: new URLSearchParams([...pairs, ...Object.entries(values)]).toString(),
-      headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
-    });
-  }
-
-  async #go(url: URL, init: RequestInit): Promise<Page> {
-    let current = url;
-    let request = init;
-    for (let step = 0; step < maxSteps; step++) {
-      const headers = new Headers(request.headers);
-      headers.set("cookie", [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "));
-      const response = await fetch(current, { ...request, headers, redirect: "manual" });
-      for (const cookie of response.headers.getSetCookie()) {
-        const [, name = "", value = ""] = /^([^=;]*)=([^;]*)/.exec(cookie) ?? [];
-        this.#cookies.set(name, value);
-      }
-      const location = response.headers.get("location");
-      if (location === null) {
-        const page = { url: current, html: await response.text() };
-        if (!response.ok) throw new Error(`answer ${response.status} from ${textOf(page)}`);
-        return page;
-      }
-      current = new URL(location, current);
-      request = { method: "GET" };
-    }
-    throw new Error(`more than ${maxSteps} redirects from ${url.origin}`);
-  }
-}
-
-function attribute(tag: string, name: string): string {
-  const match = new RegExp(`\\b${name}="([^"]*)"`).exec(tag);
-  return (match?.[1] ?? "").replaceAll("&amp;", "&").replaceAll("&quot;", '"');
-}
-
-/** Returns the address of a page without its parameters, and its words. */
-function textOf({ url, html }: Page): string {
-  const words = html
-    .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, " ")
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll(/\s+/g, " ");
-  return `${url.origin}${url.pathname}: ${words.trim().slice(0, 300)}`;
 }

@@ -1,4 +1,4 @@
-/** Dex as identity provider, with one user: a process, or a Pod of the control plane. */
+/** Dex as identity provider, with a developer and a colleague without rights: a process, or a Pod of the control plane. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { KeyPair } from "@klutch/certificates";
@@ -11,11 +11,13 @@ import type { SandboxBase } from "../context.ts";
 import { applyAll, shippedManifests, waitForConditions } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 
-/** The sandbox's only user. The password guards nothing but this machine's loopback. */
+/** The sandbox's user, who may bind every API. The password guards nothing but this machine's loopback. */
 export const sandboxUser: { readonly email: string; readonly password: string } = {
   email: "developer@example.com",
   password: dexPassword,
 };
+/** Another person, who may bind nothing until an operator says so. The password is the same. */
+export const sandboxColleague = "colleague@example.com";
 const userID = "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10";
 
 /** Client id of the backend. */
@@ -24,7 +26,10 @@ export const oidcClientId = "klutch-backend";
 /** Returns Dex's configuration, with the sandbox's user and the backend as its client. `web`: its listen options, in Dex' own words. */
 function configText(issuer: string, web: object, secret: string, backendUrl: string): string {
   const client = { id: oidcClientId, secret, callbackUrl: `${backendUrl}/callback` };
-  const people = [{ email: sandboxUser.email, username: "developer", userID }];
+  const people = [
+    { email: sandboxUser.email, username: "developer", userID },
+    { email: sandboxColleague, username: "colleague", userID: "5b0c2a34-7a41-4a38-8d7e-6f1f0f7f2c11" },
+  ];
   return formatYaml(dexConfig(issuer, web, { client, people }));
 }
 

@@ -8,7 +8,9 @@ export function nothingOffered({ user, groups = [] }: Pick<Session, "user" | "gr
   if (user === undefined)
     return html`<div class="card"><p>Nothing is offered yet. The platform operator offers an API with an <code>APIServiceExportTemplate</code>.</p></div>`;
   const known =
-    groups.length === 0 ? "" : html` and in ${groups.map((group) => html`<code>${group}</code> `)}`;
+    groups.length === 0
+      ? ", and your login names no group"
+      : html` and in ${groups.map((group) => html`<code>${group}</code> `)}`;
   return html`<div class="card"><p>There is no API that you may bind here.</p>
     <p class="soft">The platform operator gives the right <code>bind</code> on an <code>APIServiceExportTemplate</code>. The control plane knows you as <code>${user}</code>${known}.</p></div>`;
 }

@@ -124,7 +124,7 @@ test("a limit that is raised, changed or lifted is shown, and claims that wait a
   const { clock, reports, woken, told, limits } = fixture;
   told({ max: 3, used: 3 });
   await clock.advance(200);
-  limits.holdOf(api, "widgets").refused("app/one");
+  limits.holdOf(api, "widgets").refused("app/one", "Exceeded");
   await clock.advance(200);
   told({ max: 4, used: 3, contact: "Ann" });
   await clock.advance(200);
@@ -143,12 +143,12 @@ test("10,000 refused claims of a provider that says nothing of a limit are sent 
   const { clock, woken, told, limits } = fixture;
   told(undefined);
   const hold = limits.holdOf(api, "widgets");
-  for (let index = 0; index < 10_000; index++) hold.refused(`app/${index}`);
+  for (let index = 0; index < 10_000; index++) hold.refused(`app/${index}`, "Exceeded");
   await clock.advance(0);
   for (let second = 0; second < 300; second++) {
     const before = woken.length;
     await clock.advance(1_000);
-    for (const key of woken.slice(before)) hold.refused(key);
+    for (const key of woken.slice(before)) hold.refused(key, "Exceeded");
   }
   assert.ok(woken.length >= 10 && woken.length <= 20, `${woken.length} attempts in five minutes`);
 });

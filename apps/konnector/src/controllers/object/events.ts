@@ -23,6 +23,7 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   foreignObject: ["Warning", "NameTaken"],
   notOffered: ["Warning", "NotOffered"],
   limitReached: ["Warning", "LimitReached"],
+  quotaNotCounted: ["Normal", "WaitingForQuota"],
   secondObject: ["Warning", "TwoUpstreamObjects"],
 };
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError } from "@klutch/kube";
-import { isQuotaRefusal, LimitHold } from "./limit-hold.ts";
+import { LimitHold } from "./limit-hold.ts";
 
 interface Fixture {
   readonly hold: LimitHold;
@@ -17,7 +16,7 @@ function start(...refused: readonly string[]): Fixture {
     wake: (more) => void keys.push(...more),
     onChange: () => undefined,
   });
-  for (const key of refused) hold.refused(key);
+  for (const key of refused) hold.refused(key, "Exceeded");
   return { hold, woken: () => keys.splice(0) };
 }
 const waiting = ({ hold }: Fixture, ...keys: readonly string[]): readonly string[] =>
@@ -38,7 +37,7 @@ test("a number of the provider that is late is corrected by its refusal, one abo
   const { hold } = start("a/one", "a/two");
   hold.set({ max: 1, used: 0 });
   assert.equal(hold.wordsFor("a/one"), undefined, "there is room, so it is sent again");
-  hold.refused("a/one");
+  hold.refused("a/one", "Exceeded");
   assert.equal(hold.wordsFor("a/one"), "this cluster may have 1 widgets, has 1");
   hold.set({ max: 1, used: 4 });
   assert.equal(hold.wordsFor("a/one"), "this cluster may have 1 widgets, has 4");
@@ -62,8 +61,8 @@ test("each that goes up lets two more try, and one that is refused again lets no
   assert.equal(woken()[0], "one");
   hold.created("one");
   assert.deepEqual(woken(), ["two", "three"]);
-  hold.refused("two");
-  hold.refused("three");
+  hold.refused("two", "Exceeded");
+  hold.refused("three", "Exceeded");
   assert.deepEqual(woken(), []);
   hold.created("another");
   assert.deepEqual(woken(), [], "a claim that did not wait says nothing about room");
@@ -76,7 +75,7 @@ test("without a change one is tried after 1, 2, 4 and again 4 seconds", () => {
     hold.retry(now);
     for (const key of woken()) {
       times.push(now);
-      hold.refused(key);
+      hold.refused(key, "Exceeded");
     }
   }
   assert.deepEqual(times, [1_000, 3_000, 7_000, 11_000, 15_000]);
@@ -99,11 +98,52 @@ test("a limit that is lifted lets the first try, and its success the others", ()
   assert.deepEqual(woken(), ["two", "three"]);
 });
 
-test("a refusal counts only if it is a quota's", () => {
-  const refusal = (status: number, message: string): ApiError =>
-    new ApiError({ status, reason: "Forbidden", message } as never);
-  assert.ok(isQuotaRefusal(refusal(403, 'widgets "a" is forbidden: exceeded quota: klutch, requested: 1')));
-  assert.ok(!isQuotaRefusal(refusal(403, "no rights")));
-  assert.ok(!isQuotaRefusal(refusal(422, "exceeded quota: klutch")));
-  assert.ok(!isQuotaRefusal(new Error("exceeded quota: klutch")));
+test("claims that wait for the provider's count say no limit, are tried every few seconds, and go up one after the other", () => {
+  const { hold, woken } = start();
+  for (const key of ["one", "two", "three"]) hold.refused(key, "NotCounted");
+  assert.ok(hold.awaitsCount("one"));
+  assert.equal(hold.wordsFor("one"), undefined);
+  const times: number[] = [];
+  for (let now = 0; now <= 15_000; now += 500) {
+    hold.retry(now);
+    for (const key of woken()) {
+      times.push(now);
+      assert.ok(!hold.awaitsCount(key), "it is sent, as if it were new");
+      hold.refused(key, "NotCounted");
+    }
+  }
+  assert.deepEqual(times, [1_000, 3_000, 7_000, 11_000, 15_000]);
+  hold.retry(19_000);
+  const [first = ""] = woken();
+  hold.created(first);
+  assert.equal(woken().length, 2);
+});
+
+test("the wait for the count has a limit of its own, below that of a limit that is reached", () => {
+  const keys: string[] = [];
+  const wake = (more: readonly string[]): void => void keys.push(...more);
+  const hold = new LimitHold({ plural: "widgets", retryMs: 60_000, wake, onChange: () => undefined });
+  hold.refused("one", "NotCounted");
+  const times: number[] = [];
+  for (let now = 0; now <= 30_000; now += 500) {
+    hold.retry(now);
+    for (const key of keys.splice(0)) {
+      times.push(now);
+      hold.refused(key, "NotCounted");
+    }
+  }
+  assert.deepEqual(times, [1_000, 3_000, 7_000, 11_000, 15_000, 19_000, 23_000, 27_000]);
+});
+
+test("a claim that waited for the count says the limit when that is reached, and waits no more when it is gone", () => {
+  const { hold } = start();
+  hold.set({ max: 0, used: 0 });
+  hold.refused("one", "NotCounted");
+  assert.equal(hold.wordsFor("one"), undefined);
+  hold.refused("one", "Exceeded");
+  assert.ok(!hold.awaitsCount("one"));
+  assert.equal(hold.wordsFor("one"), "this cluster may have 0 widgets, has 0");
+  hold.refused("two", "NotCounted");
+  hold.forget("two");
+  assert.ok(!hold.awaitsCount("two"));
 });

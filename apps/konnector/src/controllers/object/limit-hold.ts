@@ -1,15 +1,18 @@
 /**
  * Claims of one API that the provider refused because the app cluster may have no more of it. They wait, say so, and are sent again a few at a
  * time: as many as there is room for when the limit or the use changes, two more after each that went up, and one from time to time, because a
- * quota may have room of which the provider has not told. State only: no I/O, no clock of its own.
+ * quota may have room of which the provider has not told. Those that a new quota refused before the provider counted for it wait in the same way, with
+ * other words, and for seconds only. State only: no I/O, no clock of its own.
  */
 import { type ApiLimit, isLimitReached, limitWords } from "@klutch/api";
-import { isForbidden } from "@klutch/kube";
+import type { QuotaRefusal } from "@klutch/kube";
 import { jsonEqual } from "@klutch/kube-core";
 import type { ObservedPair, Step } from "@klutch/sync";
 
 /** Wait before the first claim is sent again although nothing changed; it doubles up to `LimitHoldOptions.retryMs`. */
 const firstRetryMs = 1_000;
+/** Longest wait between two attempts while the provider counts, which it does for half a minute at most. */
+const countingRetryMs = 4_000;
 
 /** Options of a hold. */
 export interface LimitHoldOptions {
@@ -23,12 +26,12 @@ export interface LimitHoldOptions {
   readonly onChange: () => void;
 }
 
-/** The provider refused to create the object of a claim, which is held from now on. */
+/** A quota of the provider refused to create the object of a claim, which is held from now on. */
 export class LimitReachedError extends Error {
   readonly code = "LimitReached";
 
-  constructor(cause: Error) {
-    super(`the provider's quota refused the object: ${cause.message}`, { cause });
+  constructor(cause: unknown) {
+    super("a quota of the provider refused the object", { cause });
     this.name = "LimitReachedError";
   }
 }
@@ -38,17 +41,14 @@ export function isCreate({ provider }: Pick<ObservedPair, "provider">, step: Ste
   return step.do === "applyProvider" && provider === undefined;
 }
 
-/** Returns true if a ResourceQuota of the server refused the object. */
-export function isQuotaRefusal(error: unknown): error is Error {
-  return isForbidden(error) && error.message.includes("exceeded quota: ");
-}
-
 /** Remembers which claims wait. Lost without harm on restart: each is sent once, and refused again. */
 export class LimitHold {
   readonly #options: LimitHoldOptions;
   #limit: ApiLimit | undefined;
   /** Claims that wait, the longest first. */
   readonly #held = new Set<string>();
+  /** The part of them that waits for the provider's count. */
+  readonly #counting = new Set<string>();
   /** Claims that were refused and are sent again. */
   readonly #tried = new Set<string>();
   #retryMs = firstRetryMs;
@@ -61,25 +61,34 @@ export class LimitHold {
 
   /** Returns why the claim with this key waits, as a sentence; undefined if it does not wait for room. */
   wordsFor(key: string): string | undefined {
-    return this.#held.has(key) ? this.#words : undefined;
+    return this.#held.has(key) && !this.#counting.has(key) ? this.#words : undefined;
+  }
+
+  /** Returns true if the claim with this key waits until the provider has counted. */
+  awaitsCount(key: string): boolean {
+    return this.#counting.has(key);
   }
 
   /** Holds a claim whose object was refused. */
-  refused(key: string): void {
+  refused(key: string, refusal: QuotaRefusal): void {
     this.#tried.delete(key);
     this.#held.add(key);
+    if (refusal === "NotCounted") this.#counting.add(key);
+    else this.#counting.delete(key);
     this.#options.onChange();
   }
 
   /** Notes that a claim's object was created: there may be room for others that wait. */
   created(key: string): void {
     this.#held.delete(key);
+    this.#counting.delete(key);
     if (this.#tried.delete(key)) this.#release(2);
   }
 
   /** Forgets a claim that is gone. */
   forget(key: string): void {
     this.#held.delete(key);
+    this.#counting.delete(key);
     this.#tried.delete(key);
   }
 
@@ -109,8 +118,10 @@ export class LimitHold {
     }
     this.#retryAt ??= now + this.#retryMs;
     if (this.#retryAt <= now) {
+      const { retryMs } = this.#options;
+      const longestMs = this.#counting.size > 0 ? Math.min(countingRetryMs, retryMs) : retryMs;
       this.#release(1);
-      this.#retryMs = Math.min(this.#retryMs * 2, this.#options.retryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, longestMs);
       this.#retryAt = now + this.#retryMs;
     }
     return this.#retryAt - now;
@@ -128,6 +139,7 @@ export class LimitHold {
     const keys = [...this.#held.values().take(Math.max(0, count))];
     for (const key of keys) {
       this.#held.delete(key);
+      this.#counting.delete(key);
       this.#tried.add(key);
     }
     if (keys.length > 0) this.#options.wake(keys);

@@ -87,6 +87,7 @@ export function observationOf(
     missingSecret: missingSecretOf(placed, bound),
     withdrawn: bound.withdrawn(),
     limitReached: bound.limit.wordsFor(placed.key),
+    quotaNotCounted: bound.limit.awaitsCount(placed.key),
     away: bound.away(),
     tenant: bound.provider.tenant,
     rule: defaultMetadataRule,

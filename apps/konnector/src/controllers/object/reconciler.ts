@@ -1,4 +1,5 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
+import { quotaRefusalOf } from "@klutch/kube";
 import {
   type DynamicObject,
   isDeleting,
@@ -35,7 +36,7 @@ import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { PairEvents } from "./events.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
-import { isCreate, isQuotaRefusal, LimitReachedError } from "./limit-hold.ts";
+import { isCreate, LimitReachedError } from "./limit-hold.ts";
 import { NaivePairStore } from "./naive-store.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
@@ -299,8 +300,9 @@ export class ObjectReconciler implements Part {
       if (isCreate(observed, step)) this.#bound.limit.created(observed.placed.key);
       return answer;
     } catch (error) {
-      if (isCreate(observed, step) && isQuotaRefusal(error)) {
-        this.#bound.limit.refused(observed.placed.key);
+      const refusal = isCreate(observed, step) ? quotaRefusalOf(error) : undefined;
+      if (refusal !== undefined) {
+        this.#bound.limit.refused(observed.placed.key, refusal);
         throw new LimitReachedError(error);
       }
       await this.#events.failed(observed, step, error);

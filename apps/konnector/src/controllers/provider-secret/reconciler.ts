@@ -5,11 +5,13 @@ import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-r
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
-import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll, type Startable } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
+import type { OwnBind } from "../../config.ts";
+import { OwnBindReconciler } from "../own-bind/reconciler.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
@@ -20,6 +22,8 @@ export interface ProviderSecretOptions {
   /** Makes a client for a provider; its writes must be fenced. */
   readonly createProviderClient: (config: ClusterConfig) => KubeClient;
   readonly runtime: RuntimeDependencies;
+  /** Default: people bind. */
+  readonly ownBind?: OwnBind | undefined;
 }
 
 /** One referenced Secret and what came of it. */
@@ -55,7 +59,13 @@ export class ProviderSecretReconciler implements Part {
       return [secretKey];
     });
     if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
-    await startAll([this.#controller, this.#status], signal);
+    await startAll([this.#controller, this.#status, ...this.#ownBinds()], signal);
+  }
+
+  #ownBinds(): readonly Startable[] {
+    const { ownBind } = this.#options;
+    const parts = { bindings: this.#bindings, status: this.#status };
+    return ownBind === undefined ? [] : [new OwnBindReconciler({ ...this.#options, ...parts, ownBind })];
   }
 
   /** Returns the problems that keep the connections from being current. */

@@ -1,0 +1,119 @@
+/** `klutch clusters`, `klutch offers` and `klutch top`: a control plane on one screen, with the rights of the person who asks. */
+import {
+  type APIServiceExport,
+  apiServiceExports,
+  type APIServiceExportTemplate,
+  apiServiceExportTemplates,
+  clusterBindings,
+  resourceNamed,
+  serviceNamespaceAnnotation,
+  type Tenant,
+  tenants,
+} from "@klutch/api";
+import { discoverResource, isNotFound } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, namespaces, type ResourceType } from "@klutch/kube-core";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { ControlPlane } from "../service/control-plane.ts";
+import { listed } from "../tenants/read.ts";
+import {
+  clusterColumns,
+  clusterRows,
+  count,
+  type Load,
+  offerColumns,
+  offerRows,
+  topColumns,
+  type TopOrder,
+  topRows,
+} from "./rows.ts";
+import { type Column, formatRows, type ListFormat, type Row } from "./table.ts";
+import type { Look } from "./watch.ts";
+
+/** Reads the app clusters. */
+export async function lookAtClusters(
+  context: CliContext,
+  cluster: ControlPlane,
+  format: ListFormat | undefined,
+): Promise<Look> {
+  await requireControlPlane(context, cluster);
+  const [bindings, all] = await Promise.all([
+    listed<DynamicObject>(context, cluster, clusterBindings),
+    listed<Tenant>(context, cluster, tenants),
+  ]);
+  return lookOf(clusterRows(bindings, all, context.clock.now()), clusterColumns, format);
+}
+
+/** Reads the templates. */
+export async function lookAtOffers(
+  context: CliContext,
+  cluster: ControlPlane,
+  format: ListFormat | undefined,
+): Promise<Look> {
+  await requireControlPlane(context, cluster);
+  const templates = await listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates);
+  return lookOf(offerRows(templates), offerColumns, format);
+}
+
+/** Counts the claims of each tenant, page by page. */
+export async function lookAtLoad(
+  context: CliContext,
+  cluster: ControlPlane,
+  format: ListFormat | undefined,
+  order: TopOrder,
+): Promise<Look> {
+  await requireControlPlane(context, cluster);
+  const [bindings, exports, spaces] = await Promise.all([
+    listed<DynamicObject>(context, cluster, clusterBindings),
+    listed<APIServiceExport>(context, cluster, apiServiceExports),
+    listed<KubeObject>(context, cluster, namespaces),
+  ]);
+  const tenantOf = new Map(
+    spaces.map(({ metadata }) => [
+      metadata.name ?? "",
+      metadata.annotations?.[serviceNamespaceAnnotation]?.split("/")[0] ?? "",
+    ]),
+  );
+  const loads = new Map<string, Load>();
+  for (const name of new Set(exports.map(({ metadata }) => metadata.name ?? ""))) {
+    for await (const claim of claimsOf(context, cluster, name)) {
+      const tenant = tenantOf.get(claim.metadata.namespace ?? "") ?? "";
+      if (tenant === "") continue;
+      const load = loads.get(tenant) ?? { claims: 0, notReady: 0, errors: 0, namespaces: new Set() };
+      loads.set(tenant, load);
+      count(load, claim);
+    }
+  }
+  const rows = topRows(bindings, loads, order, context.clock.now());
+  return lookOf(rows, topColumns, format);
+}
+
+/** An API whose kind is gone has none. */
+async function* claimsOf(
+  { signal }: CliContext,
+  { client }: ControlPlane,
+  name: string,
+): AsyncGenerator<DynamicObject> {
+  const { group, resource: plural } = resourceNamed(name);
+  const type: ResourceType | undefined = await discoverResource(client, { group, plural }, { signal });
+  if (type?.namespaced !== true) return;
+  yield* client.listAll<DynamicObject>(type, { limit: 500, signal });
+}
+
+/** Throws `CliError` for a cluster without the kinds of a control plane, so that an empty list is never a wrong cluster. */
+async function requireControlPlane({ signal }: CliContext, { client }: ControlPlane): Promise<void> {
+  try {
+    await client.list(clusterBindings, { limit: 1, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new CliError(
+      "Usage",
+      "This cluster is no control plane of Klutch: it does not serve the kind ClusterBinding. Choose the control plane with --context or --kubeconfig; in an app cluster: klutch status.",
+      { cause: error },
+    );
+  }
+}
+
+function lookOf(rows: readonly Row[], shown: readonly Column[], format: ListFormat | undefined): Look {
+  return { text: formatRows(rows, shown, format), isWell: rows.every(({ isWell }) => isWell) };
+}

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { APIServiceExportTemplate, Tenant } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
+import { VirtualClock } from "@klutch/kube-testing";
+import { scriptedRun } from "../testing/script.ts";
+import {
+  clusterColumns,
+  clusterRows,
+  count,
+  type Load,
+  offerColumns,
+  offerRows,
+  topColumns,
+  topRows,
+} from "./rows.ts";
+import { ageOf, formatRows } from "./table.ts";
+import { printLooks, watchEveryMs } from "./watch.ts";
+
+const now = Date.parse("2026-11-28T10:00:00Z");
+const at = (agoMs: number): string => new Date(now - agoMs).toISOString();
+
+const binding = (
+  namespace: string,
+  status: object,
+  annotations: Record<string, string> = {},
+): DynamicObject => ({
+  apiVersion: "klutch.anynines.com/v1alpha1",
+  kind: "ClusterBinding",
+  metadata: { namespace, name: "cluster", annotations },
+  status,
+});
+const healthy = { type: "Healthy", status: "True", lastTransitionTime: at(0) };
+const silent = {
+  ...healthy,
+  status: "False",
+  severity: "Error",
+  reason: "HeartbeatTimeout",
+  message: "silent for 111 s",
+};
+const beat = { lastHeartbeatTime: at(30_000), konnectorVersion: "v0.1.0", boundAPIs: 3 };
+
+test("app clusters with a problem come first, and lying names neither break columns nor steer the terminal", () => {
+  const nasty = `\u001b[31m${"x".repeat(5_000)}\n<b>`;
+  const rows = clusterRows(
+    [
+      binding("a", { ...beat, conditions: [healthy] }),
+      binding("c", { ...beat, conditions: [silent] }, { "klutch.anynines.com/cluster-name": nasty }),
+      binding("b", { conditions: [] }),
+      binding("d", {
+        ...beat,
+        lastHeartbeatTime: nasty,
+        boundAPIs: nasty,
+        konnectorVersion: nasty,
+        conditions: "no list",
+      }),
+    ],
+    [],
+    now,
+  );
+  assert.deepEqual(
+    rows.map(({ fields, isWell }) => [fields["tenant"], fields["state"], isWell]),
+    [
+      ["c", "problem", false],
+      ["b", "pending", false],
+      ["d", "pending", false],
+      ["a", "well", true],
+    ],
+  );
+  for (const format of [undefined, "wide", "json", "yaml", "name"] as const) {
+    const text = formatRows(rows, clusterColumns, format);
+    assert.ok(!text.includes("\u001b"), `${format}`);
+    assert.ok(text.length < 4_000, `${format}: ${text.length}`);
+  }
+  const table = formatRows(rows, clusterColumns, undefined);
+  assert.equal(table.trimEnd().split("\n").length, 5);
+  assert.match(table, /\nc +\S.* 3 +v0\.1\.0 +30s +problem +Healthy HeartbeatTimeout: silent for 111 s\n/);
+  assert.equal(
+    formatRows(rows, clusterColumns, "name").split("\n")[0],
+    "clusterbinding.klutch.anynines.com/c",
+  );
+});
+
+test("a limit of the tenant that is exceeded is a problem of its app cluster; what a backend in Go says of each is none", () => {
+  const tenant = {
+    metadata: { namespace: "a", name: "tenant" },
+    spec: { owner: "ann@example.org" },
+    status: {
+      memberCount: 2,
+      conditions: [{ ...silent, type: "WithinLimits", reason: "OverLimit", message: "4 of 3" }],
+    },
+  } as unknown as Tenant;
+  const other = { ...tenant, metadata: { namespace: "b", name: "another" } };
+  const drift = { ...silent, reason: "HeartbeatTimeDrift" };
+  const rows = clusterRows(
+    [binding("a", { ...beat, conditions: [healthy] }), binding("b", { ...beat, conditions: [drift] })],
+    [tenant, other],
+    now,
+  );
+  assert.deepEqual(
+    rows.map(({ fields }) => [fields["tenant"], fields["owner"], fields["members"], fields["problem"]]),
+    [
+      ["a", "ann@example.org", 2, "WithinLimits OverLimit: 4 of 3"],
+      ["b", "", 0, ""],
+    ],
+  );
+});
+
+test("an offer that is not valid comes first, with its reason", () => {
+  const template = (resource: string, conditions: readonly object[]): APIServiceExportTemplate =>
+    ({
+      metadata: { namespace: "offers", name: resource },
+      spec: { APIServiceSelector: { group: "example.org", resource } },
+      status: { kind: "Thing", boundClusters: 2, conditions },
+    }) as unknown as APIServiceExportTemplate;
+  const good = [
+    { ...healthy, type: "Valid" },
+    { ...healthy, type: "Offered" },
+  ];
+  const bad = [{ ...silent, type: "Valid", reason: "CRDNotFound", message: "no such kind" }];
+  const text = formatRows(
+    offerRows([template("apples", good), template("pears", bad)]),
+    offerColumns,
+    undefined,
+  );
+  assert.deepEqual(
+    text.split("\n").map((line) => line.split(/ {3,}/)),
+    [
+      ["API", "KIND", "VALID", "OFFERED", "CLUSTERS", "PROBLEM"],
+      ["pears.example.org", "Thing", "False", "Unknown", "2", "Valid CRDNotFound: no such kind"],
+      ["apples.example.org", "Thing", "True", "True", "2"],
+      [""],
+    ],
+  );
+});
+
+test("top counts claims, those that are not ready and those with errors, and sorts by the asked column", () => {
+  const claim = (namespace: string, ...conditions: readonly object[]): DynamicObject => ({
+    apiVersion: "v1",
+    kind: "X",
+    metadata: { namespace, name: "x" },
+    status: { conditions },
+  });
+  const load = (): Load => ({ claims: 0, notReady: 0, errors: 0, namespaces: new Set() });
+  const loads = new Map([
+    ["a", load()],
+    ["b", load()],
+  ] as const);
+  const [a, b] = [...loads.values()];
+  assert.ok(a && b);
+  for (let index = 0; index < 3; index++) count(a, claim(`a-${index}`, { type: "Ready", status: "True" }));
+  count(
+    b,
+    claim(
+      "b-1",
+      { type: "Ready", status: "False" },
+      { type: "Synced", status: "True" },
+      { type: "klutch.anynines.com/Composed", status: "False" },
+    ),
+  );
+  count(b, claim("b-1"));
+  const bindings = [
+    binding("a", beat),
+    binding("b", { ...beat, lastHeartbeatTime: at(3_600_000) }),
+    binding("c", {}),
+  ];
+  const order = (by: Parameters<typeof topRows>[2]): unknown =>
+    topRows(bindings, loads, by, now).map(({ fields }) => fields["tenant"]);
+  assert.deepEqual(order("claims"), ["a", "b", "c"]);
+  assert.deepEqual(order("errors"), ["b", "a", "c"]);
+  assert.deepEqual(order("notReady"), ["b", "a", "c"]);
+  assert.deepEqual(order("lag"), ["c", "b", "a"]);
+  const wide = formatRows(topRows(bindings, loads, "claims", now), topColumns, "wide");
+  assert.match(wide, /\na +3 +0 +0 +3 +3 +30s\nb +2 +1 +1 +1 +3 +60m\nc +0 +0 +0 +0 +0 +-\n/);
+});
+
+test("ages are kubectl's; a time that is none has no age, and one ahead counts as now", () => {
+  assert.deepEqual(
+    [at(119_000), at(7_199_000), at(172_799_000), at(999_999_000), at(-5_000), "x", undefined].map((time) =>
+      ageOf(time, now),
+    ),
+    ["119s", "119m", "47h", "11d", "0s", "-", "-"],
+  );
+});
+
+test("a watch prints again only what has changed, and ends with Ctrl-C", async () => {
+  const clock = new VirtualClock();
+  const ended = new AbortController();
+  const run = scriptedRun({ signal: ended.signal });
+  const texts = ["one\n", "one\n", "two\n"];
+  let looks = 0;
+  const done = printLooks({ ...run.context, clock }, true, async () => {
+    const text = texts[Math.min(looks++, 2)] ?? "";
+    return { text, isWell: text === "one\n" };
+  });
+  for (let index = 0; index < 4; index++) await clock.advance(watchEveryMs);
+  ended.abort(new Error("Ctrl-C"));
+  await clock.advance(watchEveryMs);
+  assert.equal(await done, false);
+  assert.equal(run.stdout(), "one\n\ntwo\n");
+  assert.ok(looks >= 4, String(looks));
+});

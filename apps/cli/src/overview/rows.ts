@@ -1,0 +1,192 @@
+/** Derives the rows of `klutch clusters`, `offers` and `top` from objects of the control plane. No I/O. */
+import {
+  type APIServiceExportTemplate,
+  boundByAnnotation,
+  clusterNameAnnotation,
+  crdNameOf,
+  displayName,
+  parseClusterBinding,
+  plainText,
+  type Tenant,
+  tenantName,
+} from "@klutch/api";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  type NewCondition,
+  numberAt,
+} from "@klutch/kube-core";
+import { ageOf, type Column, type Row } from "./table.ts";
+
+/** Returns the conditions that report a problem: False ones but those of severity Info, and alarms. */
+export function problemsOf(conditions: readonly NewCondition[]): readonly NewCondition[] {
+  return conditions.filter(({ type, status, severity, reason }) => {
+    if (type === "Ready" || severity === "Info") return false;
+    // A backend in Go says this of each ClusterBinding that is well.
+    if (reason === "HeartbeatTimeDrift") return false;
+    return status === "False" || (status === "True" && severity !== undefined && severity !== "");
+  });
+}
+
+/** Returns one line about a problem. */
+export function problemText({ type, reason = "", message = "" }: NewCondition): string {
+  const words = [type, reason].filter((part) => part !== "").join(" ");
+  return plainText(message === "" ? words : `${words}: ${message}`, 400);
+}
+
+export const clusterColumns: readonly Column[] = [
+  { field: "tenant", title: "TENANT" },
+  { field: "cluster", title: "CLUSTER" },
+  { field: "owner", title: "OWNER", isWide: true },
+  { field: "boundBy", title: "WHO", isWide: true },
+  { field: "members", title: "MEMBERS", isWide: true },
+  { field: "apis", title: "APIS" },
+  { field: "version", title: "KONNECTOR" },
+  { field: "heartbeat", title: "HEARTBEAT" },
+  { field: "state", title: "STATE" },
+  { field: "problem", title: "PROBLEM" },
+];
+
+/** Returns a row for each app cluster, those with a problem first. */
+export function clusterRows(
+  bindings: readonly DynamicObject[],
+  tenants: readonly Tenant[],
+  now: number,
+): readonly Row[] {
+  const byNamespace = new Map(
+    tenants
+      .filter(({ metadata }) => metadata.name === tenantName)
+      .map((one) => [one.metadata.namespace, one]),
+  );
+  const rows = bindings.map((binding): Row => {
+    const { namespace = "", annotations } = binding.metadata;
+    const { status } = parseClusterBinding(binding);
+    const tenant = byNamespace.get(namespace);
+    const [problem] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
+    const isPending = Number.isNaN(Date.parse(status.lastHeartbeatTime ?? ""));
+    return {
+      ref: `clusterbinding.klutch.anynines.com/${namespace}`,
+      isWell: problem === undefined && !isPending,
+      fields: {
+        tenant: namespace,
+        cluster: displayName(annotations?.[clusterNameAnnotation]) ?? "",
+        owner: displayName(tenant?.spec?.owner) ?? "",
+        boundBy: displayName(annotations?.[boundByAnnotation]) ?? "",
+        members: tenant?.status?.memberCount ?? 0,
+        apis: numberAt(binding.status, "boundAPIs") ?? 0,
+        version: plainText(status.konnectorVersion ?? "-", 40),
+        heartbeat: ageOf(status.lastHeartbeatTime, now),
+        state: problem !== undefined ? "problem" : isPending ? "pending" : "well",
+        problem: problem === undefined ? "" : problemText(problem),
+      },
+    };
+  });
+  return sorted(rows, (row) => String(row.fields["tenant"]));
+}
+
+export const offerColumns: readonly Column[] = [
+  { field: "api", title: "API" },
+  { field: "kind", title: "KIND" },
+  { field: "template", title: "TEMPLATE", isWide: true },
+  { field: "valid", title: "VALID" },
+  { field: "offered", title: "OFFERED" },
+  { field: "clusters", title: "CLUSTERS" },
+  { field: "problem", title: "PROBLEM" },
+];
+
+/** Returns a row for each template, those with a problem first. */
+export function offerRows(templates: readonly APIServiceExportTemplate[]): readonly Row[] {
+  const rows = templates.map((template): Row => {
+    const { metadata, spec, status } = template;
+    const conditions = conditionsOf(template);
+    const is = (type: string): string => findCondition(conditions, type)?.status ?? "Unknown";
+    const [problem] = problemsOf(conditions);
+    const template_ = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+    return {
+      ref: `apiserviceexporttemplate.example-backend.klutch.anynines.com/${metadata.name ?? ""}`,
+      isWell: problem === undefined && is("Offered") === "True",
+      fields: {
+        api: crdNameOf(spec.APIServiceSelector),
+        kind: status?.kind ?? "",
+        template: template_,
+        valid: is("Valid"),
+        offered: is("Offered"),
+        clusters: status?.boundClusters ?? 0,
+        problem: problem === undefined ? "" : problemText(problem),
+      },
+    };
+  });
+  return sorted(rows, (row) => String(row.fields["api"]));
+}
+
+export const topColumns: readonly Column[] = [
+  { field: "tenant", title: "TENANT" },
+  { field: "cluster", title: "CLUSTER" },
+  { field: "claims", title: "CLAIMS" },
+  { field: "notReady", title: "NOT READY" },
+  { field: "errors", title: "ERRORS" },
+  { field: "namespaces", title: "NAMESPACES", isWide: true },
+  { field: "apis", title: "APIS" },
+  { field: "lag", title: "LAG" },
+];
+
+/** Numbers of one tenant. */
+export interface Load {
+  claims: number;
+  notReady: number;
+  errors: number;
+  readonly namespaces: Set<string>;
+}
+
+/** Counts a claim of the control plane for its tenant. */
+export function count(load: Load, claim: DynamicObject): void {
+  const conditions = conditionsOf(claim);
+  const synced = ["klutch.anynines.com/Synced", "klutch.anynines.com/Composed", "Synced"];
+  load.claims++;
+  load.namespaces.add(claim.metadata.namespace ?? "");
+  if (findCondition(conditions, "Ready")?.status === "False") load.notReady++;
+  if (synced.some((type) => findCondition(conditions, type)?.status === "False")) load.errors++;
+}
+
+/** Orders of `klutch top`. */
+export const topOrders = ["claims", "errors", "notReady", "lag"] as const;
+export type TopOrder = (typeof topOrders)[number];
+
+/** Returns a row for each tenant, the largest number first. The lag is the age of the last heartbeat, by the backend's and this machine's clock. */
+export function topRows(
+  bindings: readonly DynamicObject[],
+  loads: ReadonlyMap<string, Load>,
+  order: TopOrder,
+  now: number,
+): readonly Row[] {
+  const rows = bindings.map((binding) => {
+    const { namespace = "", annotations } = binding.metadata;
+    const { status } = parseClusterBinding(binding);
+    const { claims = 0, notReady = 0, errors = 0, namespaces } = loads.get(namespace) ?? {};
+    const beat = Date.parse(status.lastHeartbeatTime ?? "");
+    const lag = Number.isNaN(beat) ? Number.POSITIVE_INFINITY : now - beat;
+    const weight = { claims, notReady, errors, lag }[order];
+    const fields = {
+      tenant: namespace,
+      cluster: displayName(annotations?.[clusterNameAnnotation]) ?? "",
+      claims,
+      notReady,
+      errors,
+      namespaces: namespaces?.size ?? 0,
+      apis: numberAt(binding.status, "boundAPIs") ?? 0,
+      lag: ageOf(status.lastHeartbeatTime, now),
+    };
+    const ref = `clusterbinding.klutch.anynines.com/${namespace}`;
+    return { weight, row: { ref, isWell: true, fields } };
+  });
+  return rows
+    .toSorted((one, other) => other.weight - one.weight || (one.row.ref < other.row.ref ? -1 : 1))
+    .map(({ row }) => row);
+}
+
+/** Orders rows by how bad they are, then by name. */
+function sorted(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
+  const rank = ({ isWell, fields }: Row): number => (isWell ? 2 : fields["problem"] === "" ? 1 : 0);
+  return rows.toSorted((one, other) => rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1));
+}

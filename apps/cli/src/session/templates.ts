@@ -1,0 +1,73 @@
+/** `klutch templates`: the APIs that the person of a session may bind now. */
+import {
+  crdNameOf,
+  decodeSessionTemplates,
+  printableLines,
+  type SessionTemplate,
+  sessionUrls,
+} from "@klutch/api";
+import { formatYaml } from "@klutch/kube";
+import { refused, usable } from "../bind/login.ts";
+import { untilText, whoText } from "../bind/session-bind.ts";
+import { forgetLogins } from "../bind/stored-logins.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { getJson } from "../http.ts";
+import { columns } from "../output.ts";
+import { chosenLogin } from "./chosen-login.ts";
+
+/** Output formats; default is a table. */
+const formats = ["wide", "json", "yaml", "name"] as const;
+type Format = (typeof formats)[number];
+
+/** Reads `-o`. Throws `CliError` Usage. */
+export function templatesFormat(value: unknown): Format | undefined {
+  const found = formats.find((one) => one === value);
+  if (value === undefined || found !== undefined) return found;
+  throw new CliError("Usage", `-o ${JSON.stringify(value)} is not known; use ${formats.join(", ")}.`);
+}
+
+/** Runs the command. */
+export async function templates(
+  context: CliContext,
+  url: string | undefined,
+  output: Format | undefined,
+): Promise<void> {
+  const login = await chosenLogin(context, url);
+  const { terminal } = context;
+  const headers = { authorization: `Bearer ${login.session.reveal()}` };
+  const answer = await getJson(context, sessionUrls(login.sessionUrl).templates, headers);
+  if (answer.status === 401) await forgetLogins(context, [login]);
+  if (answer.status !== 200) throw refused("did not list its APIs", answer, "");
+  const { templates: items } = await usable(() => decodeSessionTemplates(answer.body));
+  if (output === undefined) terminal.say(`Logged in as ${whoText(login)} until ${untilText(login)}.`);
+  terminal.out(textOf(items, output));
+}
+
+function textOf(items: readonly SessionTemplate[], output: Format | undefined): string {
+  const list = { apiVersion: "klutch.anynines.com/v1alpha1", kind: "TemplateList", items };
+  if (output === "json") return `${JSON.stringify(list, null, 4)}\n`;
+  if (output === "yaml") return yamlOf(list);
+  if (output !== "name") return tableOf(items, output === "wide");
+  return items
+    .filter(({ state }) => state === "Available")
+    .map((item) => `${crdNameOf(item)}\n`)
+    .join("");
+}
+
+/** Prints JSON, which is YAML too, if characters need escapes. */
+function yamlOf(list: object): string {
+  const text = formatYaml(list);
+  return printableLines(text) === text ? text : `${JSON.stringify(list, null, 2)}\n`;
+}
+
+function tableOf(items: readonly SessionTemplate[], isWide: boolean): string {
+  const header = ["API", "SERVICES", "STATE", ...(isWide ? ["KIND", "PLANS AND FIELDS", "DESCRIPTION"] : [])];
+  const rows = items.map((item) => {
+    const { services, state, reason, kind = "", fields, description = "" } = item;
+    const stateText = reason === undefined ? state : `${state}: ${reason}`;
+    const more = [kind, fields.map(({ name, about }) => `${name}: ${about}`).join("; "), description];
+    return [crdNameOf(item), services.join(","), stateText, ...(isWide ? more : [])];
+  });
+  return columns([header, ...rows]);
+}
