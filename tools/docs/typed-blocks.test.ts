@@ -15,6 +15,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-provider.md: Add a provider of databases": onServer,
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "explain.md: Why is my database not ready?":
     "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.real.test.ts types it for another kind",
   "first-database.md: *": wholeWay,

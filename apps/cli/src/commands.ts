@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliContext } from "./context.ts";
+import { costCommand } from "./cost/command.ts";
 import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
 import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
@@ -38,6 +39,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
     ...tenantCommands(context, tools),
+    costCommand(context, tools),
     ...sessionCommands(context, tools),
     mirrorCommand(context, tools),
   ];

@@ -38,6 +38,7 @@ import type { MissingInstance } from "./service-binding/bind.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
+import { UsageLedgers } from "./usage/ledger.ts";
 import { watchVanished } from "./wakes.ts";
 
 /** Everything that the controllers share. */
@@ -77,7 +78,7 @@ export function createManagedController<M extends Managed>(
   parts: ControllerParts,
   kind: Pick<
     ManagedReconcilerOptions<M>,
-    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs"
+    "type" | "informer" | "neverCreated" | "connect" | "pollIntervalMs" | "beforeRelease"
   >,
 ): Controller {
   const { informer } = kind;
@@ -85,11 +86,21 @@ export function createManagedController<M extends Managed>(
   return createQueuedController(parts, { name: controllerName(kind.type), informer, reconcile });
 }
 
+/** Returns the ledgers of the scope's instances. */
+function ledgersOf(parts: ControllerParts): UsageLedgers {
+  const { instances } = parts.caches;
+  const present = (): ReadonlySet<string> =>
+    new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+  return new UsageLedgers({ ...parts, present });
+}
+
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { caches, backupCaches, brokers, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
+  const ledgers = ledgersOf(parts);
   return createManagedController<ServiceInstance>(parts, {
+    beforeRelease: (managed, options) => ledgers.record(managed, options),
     type: caches.scope.instances,
     informer: caches.instances,
     neverCreated: wasNeverProvisioned,
@@ -151,8 +162,10 @@ export function createBindingController(parts: ControllerParts): Controller {
 /** Asks brokers for instances whose managed resources vanished. */
 export function createVanishedController(parts: ControllerParts): Controller {
   const { caches, brokers, metrics } = parts;
+  const ledgers = ledgersOf(parts);
   const vanished = new VanishedInstances({
     metrics,
+    keepUsage: (managed, options) => ledgers.record(managed, options),
     onLeft: parts.onLeft,
     broker: (config, options) => brokers.get(config, options),
     isManaged: (instanceId) => {

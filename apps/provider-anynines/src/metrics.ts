@@ -28,6 +28,16 @@ export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
   processes: ofProvider,
 };
 
+export const costPerHour: GaugeDeclaration<"service" | "plan" | "currency"> = {
+  name: "klutch_cost_per_hour",
+  type: "gauge",
+  help: "Price of all existing instances for one hour, by service, plan and currency",
+  notes:
+    "Plans with a price in the ConfigMap `klutch-prices`, by the names there; the 100 dearest, and the rest as `other`. Prices of tables do not count here. See docs/cost.md.",
+  labels: ["service", "plan", "currency"],
+  processes: ofProvider,
+};
+
 export const vanishedInstances: GaugeDeclaration = {
   name: "klutch_vanished_instances",
   type: "gauge",

@@ -1,4 +1,5 @@
 /** Adds the provider's caches and controllers to a Manager. */
+import type { ServiceInstance } from "@klutch/api";
 import { createManagedStates } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
@@ -25,6 +26,7 @@ import {
 } from "./controllers.ts";
 import { createHealthController, createUsersController } from "./provider-config/controllers.ts";
 import { type Scope, scopes } from "./scope.ts";
+import { createPricesController } from "./usage/cost-per-hour.ts";
 
 /** Dependencies of the provider besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -33,6 +35,8 @@ export interface ProviderOptions {
   readonly pollIntervalMs: number;
   /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
+  /** Namespace of the provider, which has the price list. Default `crossplane-system`. */
+  readonly namespace?: string | undefined;
   /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
   /** Namespaces that metrics show each by itself. Default 50. */
@@ -45,6 +49,10 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
   const states = scopes.map((scope) => addScope(manager, options, scope, recorder));
   manager.add(createResourceStates(manager.runtime.metrics, states, options.metricsNamespaces));
+  const { namespace = "crossplane-system" } = options;
+  const instances = (): readonly ServiceInstance[] =>
+    states.flatMap(({ caches }) => [...caches.instances.list()]);
+  manager.add(createPricesController({ ...manager.runtime, client, namespace, instances }));
 }
 
 /** Caches, clients and controllers of one scope, which share nothing with those of the other one. */

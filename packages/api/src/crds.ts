@@ -19,6 +19,7 @@ import {
 } from "./kinds/provider-config.ts";
 import { serviceInstanceCrds } from "./kinds/service-instance.ts";
 import { tenantCrd } from "./kinds/tenant.ts";
+import { usageLedgerCrd } from "./kinds/usage-ledger.ts";
 
 /** The bind kinds of the control plane cluster. An app cluster needs only APIServiceBinding. */
 export const bindCrds: readonly CustomResourceDefinition[] = [
@@ -43,6 +44,7 @@ export const providerCrds: readonly CustomResourceDefinition[] = [
   restoreCrds.cluster,
   serviceInstanceCrds.cluster,
   storeConfigCrd,
+  usageLedgerCrd,
   backupCrds.namespaced,
   clusterProviderConfigCrd,
   managedServiceBindingCrds.namespaced,

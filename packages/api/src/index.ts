@@ -82,6 +82,7 @@ export {
   type TenantSpec,
   type TenantStatus,
 } from "./kinds/tenant.ts";
+export { type LedgerEntry, type LedgerRow, type UsageLedger } from "./kinds/usage-ledger.ts";
 export * from "./konnector-manifests.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./login-wish.ts";
@@ -125,3 +126,21 @@ export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";
 export { withServiceTypes } from "./service-types.ts";
+export {
+  isMonth,
+  missingAnnotation,
+  missingSince,
+  rowsUntil,
+  samePlan,
+  type Usage,
+  usageAnnotation,
+  usageAsked,
+  usageBegun,
+  usageEnded,
+  usageNamespaceOf,
+  usageOf,
+  usageText,
+  type UsedPlan,
+  usedPlanOf,
+  type UsedSeconds,
+} from "./usage.ts";

@@ -48,6 +48,7 @@ export const backups: ResourceType = managed("Backup", "backups");
 export const restores: ResourceType = managed("Restore", "restores");
 export const providerConfigs: ResourceType = managed("ProviderConfig", "providerconfigs");
 export const providerConfigUsages: ResourceType = managed("ProviderConfigUsage", "providerconfigusages");
+export const usageLedgers: ResourceType = managed("UsageLedger", "usageledgers");
 export const storeConfigs: ResourceType = managed("StoreConfig", "storeconfigs");
 
 /** The provider's namespaced kinds, and what goes with them. */

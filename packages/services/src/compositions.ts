@@ -13,6 +13,7 @@ import { instanceInput } from "./instance-input.ts";
 import { services } from "./list.ts";
 import { objectInput } from "./object-input.ts";
 import { objectsOf } from "./objects-of.ts";
+import { pricesAnnotation, pricesText } from "./prices/price-list.ts";
 
 /** The name is that for legacy claims. The function sees by the composite's namespace which generation it composes for. */
 function composition(
@@ -20,12 +21,16 @@ function composition(
   name: string,
   claimKind: string,
   input: FunctionInput,
+  prices?: string,
 ): PackageManifest {
   const kind = generation.name === "legacy" ? `X${claimKind}` : claimKind;
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
-    metadata: { name: compositionName(generation, name) },
+    metadata: {
+      name: compositionName(generation, name),
+      ...(prices === undefined ? {} : { annotations: { [pricesAnnotation]: prices } }),
+    },
     spec: {
       compositeTypeRef: { apiVersion: `${generation.group}/v1`, kind },
       mode: "Pipeline",
@@ -50,6 +55,7 @@ export function instanceCompositions(
       object === undefined
         ? instanceInput({ type, parameters, takes, connection })
         : objectInput([[type, object]], { type, takes }),
+      pricesText(making.offerings, making.prices),
     );
   });
 }

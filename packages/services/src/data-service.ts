@@ -3,6 +3,7 @@ import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 import type { ComposedParameter } from "./composed-service.ts";
 import { compositionName, type Generation, legacy } from "./generation.ts";
+import type { Price } from "./prices/price.ts";
 import type { ObjectBackend } from "./table/object-table.ts";
 import type { ConnectionSource, Takes } from "./table/service-table.ts";
 
@@ -23,8 +24,10 @@ export interface Making {
   readonly plans: readonly string[];
   /** Plans that existing instances keep and that no one can choose. */
   readonly retiredPlans: readonly string[];
-  /** Purpose of a plan, by its name; empty if not described. */
+  /** Purpose and price of a plan, by its name; empty if not described. */
   readonly plansAbout: Readonly<Record<string, string>>;
+  /** Prices of plans, by their names. */
+  readonly prices: Readonly<Record<string, Price>>;
   /** Rules between offering, plan and the previous plan. Known names are always checked. */
   readonly rules: readonly Rule[];
   /** Parameters in the order of printing. */

@@ -15,7 +15,7 @@ export interface ServiceFile {
 
 /** Reads it. Prints every fault with its line and throws `CliError` when there are any. */
 export async function readServiceFile({ terminal }: CliContext, path: string): Promise<ServiceFile> {
-  const file = parsed(await textOf(path), path);
+  const file = parsed(await fileText(path), path);
   const type = typeOf(file);
   // A table of the package's own type is taken for another version of that service; the cluster says whether it may be applied.
   const read = readTable(
@@ -33,7 +33,8 @@ function typeOf({ value }: PlacedFile): unknown {
   return typeof metadata === "object" && metadata !== null && "name" in metadata ? metadata.name : undefined;
 }
 
-async function textOf(path: string): Promise<string> {
+/** Reads a file as text. Throws `CliError` that names it. */
+export async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {

@@ -63,9 +63,13 @@ export async function maximumPollingSeconds(
 }
 
 /** A change in words: from which plan to which, or that the plan stays. A plan that the broker does not offer any more has its id for a name. */
-export function changeOf({ services }: Catalog, fromId: string | undefined, toId: string): string {
+export function changeOf(catalog: Catalog, fromId: string | undefined, toId: string): string {
   if (fromId === undefined || fromId === toId) return "parameters change";
+  return brokerText(`from ${planNameOf(catalog, fromId)} to ${planNameOf(catalog, toId)}`);
+}
+
+/** Returns the name of a plan, or its id if the broker does not offer it any more. */
+export function planNameOf({ services }: Catalog, id: string): string {
   const plans = services.flatMap((service) => service.plans);
-  const nameOf = (id: string): string => plans.find((plan) => plan.id === id)?.name ?? id;
-  return brokerText(`from ${nameOf(fromId)} to ${nameOf(toId)}`);
+  return plans.find((plan) => plan.id === id)?.name ?? id;
 }

@@ -13,7 +13,7 @@
  * | polling                   | `working`                             | –                                      | working                  |
  * | create, update            | `done`                                | nothing                                | done                     |
  * | create                    | `made`                                | made; with an id that is the end       | publish                  |
- * | delete                    | `done`, `gone`                        | nothing                                | gone                     |
+ * | delete                    | `done`, `gone`                        | nothing; both with what belongs to `done` | gone                  |
  * | discard                   | `done`, `gone`                        | the failed create, or nothing          | gone                     |
  * | create                    | `gone`                                | –; with `retries` failed               | gone: the same call again |
  * | update                    | `gone`                                | nothing                                | gone                     |
@@ -236,7 +236,8 @@ function ended(record: Operation, kind: "done" | "gone", moment: Moment): Step {
     return moment.retries ? givenUp(lost) : { say: { kind, type } };
   }
   const say = { kind: type === "delete" ? "gone" : kind, type } as const;
-  return kind === "done" ? { write: null, together: "done", say } : { write: null, say };
+  const isDone = kind === "done" || type === "delete";
+  return isDone ? { write: null, together: "done", say } : { write: null, say };
 }
 
 /** Ends a create whose remains are deleted. A failed create stays failed until the spec changes. */

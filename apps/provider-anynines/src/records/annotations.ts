@@ -6,14 +6,17 @@ import {
   bindingCreatedAnnotation,
   bindingGenerationsAnnotation,
   type ManagedServiceBinding,
+  missingAnnotation,
   type ServiceInstance,
+  type Usage,
+  usageAnnotation,
+  usageText,
 } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation, type OperationTarget } from "./operation.ts";
 import { derivedId, parsedJson } from "./values.ts";
 
-const missingAnnotation = "anynines.crossplane.io/missing";
 /** Id at the broker: of an instance when it is not its UID any more, of a backup and a restore that of their instance. */
 export const instanceIdAnnotation = "anynines.crossplane.io/instance-id";
 /** On a Backup: the service of its instance, that is kind and version of what was backed up. */
@@ -46,6 +49,7 @@ export const criticalAnnotationNames: readonly string[] = [
   bindingCreatedAnnotation,
   boundToAnnotation,
   provisionedAsAnnotation,
+  usageAnnotation,
 ];
 
 type Annotations = Readonly<Record<string, string | undefined>>;
@@ -148,6 +152,10 @@ export function createdChange(target: OperationTarget): AnnotationChanges {
 
 export function provisionedAsChange({ instanceId, serviceId, planId }: OperationTarget): AnnotationChanges {
   return { [provisionedAsAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
+}
+
+export function usageChange(usage: Usage): AnnotationChanges {
+  return { [usageAnnotation]: usageText(usage) };
 }
 
 export function sentParametersChange(names: Iterable<string>): AnnotationChanges {

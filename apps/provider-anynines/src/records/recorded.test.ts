@@ -5,7 +5,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
+import {
+  type Backup,
+  type ManagedServiceBinding,
+  type Restore,
+  type ServiceInstance,
+  usageAnnotation,
+} from "@klutch/api";
 import {
   type Backup as FoundBackup,
   BackupManagerError,
@@ -128,7 +134,9 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
   const updateCriticalAnnotations = async (
     changes: Readonly<Record<string, string | undefined>>,
   ): Promise<void> => {
-    writes.push(Object.fromEntries(Object.entries(changes).map(([name, text]) => [name, parsed(text)])));
+    // Usage is counted since a later release, in the same writes.
+    const known = Object.entries(changes).filter(([name]) => name !== usageAnnotation);
+    writes.push(Object.fromEntries(known.map(([name, text]) => [name, parsed(text)])));
   };
   const osb = broker(calls, /missing|lost$/.test(recordedAs));
   const common = { updateCriticalAnnotations, clock, confirmLossMs: 30_000 };

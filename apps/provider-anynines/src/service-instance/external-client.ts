@@ -10,7 +10,7 @@ import {
 import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
-import { changeOf, planOf } from "../broker/plan-lookup.ts";
+import { changeOf, planNameOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
@@ -59,8 +59,16 @@ export class ServiceInstanceClient implements ExternalClient {
     const { instanceId, parameters } = request;
     state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
     const sent = state.sentParameters();
+    const before = { ...sent.before, ...state.usageAsk() };
     const done = { ...sent.done, ...provisionedAsChange({ instanceId, ...plan }) };
-    const also = { ...sent, done };
+    const also = {
+      ...sent,
+      before,
+      // Read when the broker has answered.
+      get done() {
+        return { ...done, ...state.usageBegin() };
+      },
+    };
     const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.provision(request, options));
     const said = await state.operations.begin({ type: "create", target: plan, also, send }, options);
     if (said.kind === "done") state.updateAtProvider({ state: "provisioned" });
@@ -78,14 +86,23 @@ export class ServiceInstanceClient implements ExternalClient {
       );
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
-    const description = changeOf(await this.#broker.catalog(options), planId, plan.planId);
+    const sent = state.sentParameters();
+    const catalog = await this.#broker.catalog(options);
+    const before = { ...sent.before, ...state.usageAsk(planNameOf(catalog, planId)) };
+    const description = changeOf(catalog, planId, plan.planId);
     await state.operations.begin(
       {
         type: "update",
         // A broker is asked for a change by the plan before it (OSB "Polling Last Operation").
         target: { serviceId, planId },
         description,
-        also: state.sentParameters(),
+        also: {
+          ...sent,
+          before,
+          get done() {
+            return { ...sent.done, ...state.usageBegin() };
+          },
+        },
         send: async () => outcomeOf(await this.#broker.osb.update(request, options)),
       },
       options,
@@ -110,7 +127,12 @@ export class ServiceInstanceClient implements ExternalClient {
     const state = this.#state;
     const target = await this.#plan(options);
     const request = deprovisionRequest(state.instanceId, target);
-    const also = { discarded: nextInstanceChange(state.instanceId) };
+    const also = {
+      discarded: nextInstanceChange(state.instanceId),
+      get done() {
+        return state.usageEnd();
+      },
+    };
     const send = async (): Promise<Observed> =>
       outcomeOf(await this.#broker.osb.deprovision(request, options));
     return state.operations.begin({ type, target, also, send }, options);

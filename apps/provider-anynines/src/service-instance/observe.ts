@@ -201,6 +201,7 @@ export class InstanceObserver {
       return state.observation({ ...keep, reason: "Lost", message: decision.message }, "lost");
     await state.annotations.write({
       ...nextInstanceChange(state.instanceId),
+      ...state.usageEnd(),
       [provisionAnewAnnotation]: undefined,
     });
     state.startNextInstance();

@@ -1,5 +1,15 @@
 /** Holds the state of one instance during a reconcile: from the managed resource, its critical annotations, and the broker. */
-import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
+import {
+  type ServiceInstance,
+  type ServiceInstanceObservation,
+  type Usage,
+  usageAnnotation,
+  usageAsked,
+  usageBegun,
+  usageEnded,
+  usageOf,
+  usedPlanOf,
+} from "@klutch/api";
 import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
@@ -15,6 +25,7 @@ import {
   nextInstanceChange,
   provisionedAsChange,
   sentParametersChange,
+  usageChange,
 } from "../records/annotations.ts";
 import { parameterChanges, type PlanIds } from "./requests.ts";
 
@@ -138,9 +149,48 @@ export class InstanceState {
     // Enough to delete the instance, although the status may never be written.
     const made = provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
     return {
-      done: { ...sent, ...(type === "create" ? made : {}) },
+      done: {
+        ...sent,
+        ...(type === "create" ? made : {}),
+        ...(type === "delete" ? this.usageEnd() : this.usageBegin()),
+      },
       discarded: nextInstanceChange(this.#instanceId),
     };
+  }
+
+  /**
+   * Written before a create or a change: the plan that is asked for. `present`: name of the plan before a change, for an instance that has no record
+   * yet and whose spec names the next plan already.
+   */
+  usageAsk(present?: string): AnnotationChanges {
+    const usage = this.#usage;
+    const isRecorded = this.annotations.get(usageAnnotation) !== undefined;
+    const { open } = usage;
+    const known =
+      isRecorded || open === undefined || present === undefined
+        ? usage
+        : { ...usage, open: { ...open, plan: present } };
+    return usageChange(usageAsked(known, usedPlanOf(this.managed)));
+  }
+
+  /** Written when it succeeded. */
+  usageBegin(): AnnotationChanges {
+    return usageChange(usageBegun(this.#usage, usedPlanOf(this.managed), this.#clock.now()));
+  }
+
+  /** Written when the instance is gone: now, or since its broker does not know it. */
+  usageEnd(): AnnotationChanges {
+    const usage = this.#usage;
+    const isUsed = usage.open !== undefined || usage.closed.length > 0;
+    return isUsed ? usageChange(usageEnded(usage, this.annotations.missing?.since ?? this.#clock.now())) : {};
+  }
+
+  /** As it was last written in this reconcile. */
+  get #usage(): Usage {
+    const annotations = { ...this.managed.metadata.annotations };
+    const text = this.annotations.get(usageAnnotation);
+    if (text !== undefined) annotations[usageAnnotation] = text;
+    return usageOf({ ...this.managed, metadata: { ...this.managed.metadata, annotations } });
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */

@@ -7,7 +7,7 @@
  * |--------------------------------------------------------|---------------------------------------|
  * | had a deletion timestamp when it went                  | it went as it should                  |
  * | is to be orphaned, or was never asked for at a broker  | nothing is left that should not be    |
- * | else                                                   | the broker is asked                   |
+ * | else                                                   | its usage is kept, then the broker is asked |
  *
  * | the broker                               | then                                                    |
  * |------------------------------------------|---------------------------------------------------------|
@@ -55,6 +55,8 @@ export interface VanishedOptions {
   /** Reports whether a managed resource has the instance, such as one that was created for it again. */
   readonly isManaged: (instanceId: string) => boolean;
   readonly metrics: Metrics;
+  /** Keeps the usage of the managed resource. Called until it resolves once. */
+  readonly keepUsage: (managed: ServiceInstance, options: CallOptions) => Promise<void>;
   /** Told once of each that is left. Must not throw. */
   readonly onLeft: (vanished: Vanished) => void;
 }
@@ -65,7 +67,7 @@ const thereAgainMs = 600_000;
 /** Keeps the instances that vanished while this process ran. */
 export class VanishedInstances {
   readonly #options: VanishedOptions;
-  readonly #found = new Map<string, { readonly vanished: Vanished; isReported: boolean }>();
+  readonly #found = new Map<string, { readonly vanished: Vanished; isKept: boolean; isReported: boolean }>();
 
   constructor(options: VanishedOptions) {
     this.#options = options;
@@ -77,7 +79,7 @@ export class VanishedInstances {
     const vanished = vanishedInstance(object);
     if (vanished === undefined) return [];
     const key = `${vanished.config}/${vanished.instanceId}`;
-    if (!this.#found.has(key)) this.#found.set(key, { vanished, isReported: false });
+    if (!this.#found.has(key)) this.#found.set(key, { vanished, isKept: false, isReported: false });
     return [key];
   }
 
@@ -87,6 +89,9 @@ export class VanishedInstances {
     if (found === undefined) return undefined;
     const { vanished } = found;
     const { config, instanceId, managed } = vanished;
+    if (!found.isKept) await this.#options.keepUsage(managed, { signal });
+    // A ledger remembers a UID for a short while only.
+    found.isKept = true;
     const state = this.#options.isManaged(instanceId) ? "gone" : await this.#ask(vanished, { signal });
     if (state === "busy") return { requeueAfterMs: busyAgainMs };
     if (state === "gone") {

@@ -2,7 +2,7 @@
  * The provider's controllers of backups and restores in virtual time, against the model of an API server and a fake backup manager. The
  * process can end at each effect; another one is started at once.
  */
-import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
+import { namespacedProviderConfigUsages, providerConfigUsages, usageLedgers } from "@klutch/api";
 import type { BackupManagerClient } from "@klutch/backup-manager";
 import type { KubeClient } from "@klutch/kube";
 import {
@@ -57,7 +57,7 @@ export class BackupFixture implements AsyncDisposable {
     const { configs, ...managed } = this.types;
     for (const type of [...Object.values<ResourceType>(managed), ...configs])
       this.server.register({ type, statusSubresource: true });
-    for (const type of [providerConfigUsages, namespacedProviderConfigUsages])
+    for (const type of [providerConfigUsages, namespacedProviderConfigUsages, usageLedgers])
       this.server.register({ type, statusSubresource: false });
     this.manager = new MemoryManager(this.clock);
     this.user = this.server.client({ clusterName: "user" });

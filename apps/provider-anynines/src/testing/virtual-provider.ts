@@ -1,5 +1,5 @@
 /** The provider's controllers in virtual time, on a model of the API server, with a broker that counts. */
-import { namespacedProviderConfigUsages, providerConfigUsages } from "@klutch/api";
+import { namespacedProviderConfigUsages, providerConfigUsages, usageLedgers } from "@klutch/api";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
@@ -63,7 +63,7 @@ export async function startVirtualProvider(
   const server = new ApiServerModel({ clock, uidSeed: 1 });
   for (const type of [types.instances, types.bindings, ...types.configs])
     server.register({ type, statusSubresource: true });
-  for (const type of [providerConfigUsages, namespacedProviderConfigUsages])
+  for (const type of [providerConfigUsages, namespacedProviderConfigUsages, usageLedgers])
     server.register({ type, statusSubresource: false });
   const user = server.client({ clusterName: "user" });
   const effects = new Effects(crash === undefined ? new Map() : new Map([[crash.after, "crash"]]));

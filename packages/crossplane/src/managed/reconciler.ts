@@ -11,6 +11,7 @@ import { notSynced, paused, readyCondition, standingProblem, synced } from "./co
 import { publishConnection, removeConnection } from "./connection-secret.ts";
 import type { Metrics } from "@klutch/telemetry";
 import {
+  type CallOptions,
   type Connect,
   type ExternalClient,
   ExternalError,
@@ -30,6 +31,11 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly connect: Connect<M>;
   /** Reports whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
+  /**
+   * Keeps what must outlive the managed resource. The finalizer stays until it resolves; it is called again after a crash. Default: nothing is
+   * kept.
+   */
+  readonly beforeRelease?: ((managed: M, options: CallOptions) => Promise<void>) | undefined;
   /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: no one is told. */
   readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
   /** Interval at which an unchanged resource is observed. Default 60 000; up to a fifth longer, so that observations spread. */
@@ -161,6 +167,9 @@ class ManagedReconciler<M extends Managed> {
 
   /** Nothing holds the managed resource any more. */
   async #release(): Promise<undefined> {
+    const { beforeRelease } = this.#options;
+    if (beforeRelease !== undefined)
+      await this.#step("release", () => beforeRelease(this.#object.current, { signal: this.#signal }));
     await this.#object.removeFinalizer();
     this.#options.times?.released(this.#object.current);
     this.#context.logger.info("external resource is gone", { kind: this.#object.current.kind });

@@ -1,7 +1,8 @@
 /** Converts a table to the form that is printed and composed. */
 import type { DataService, Making } from "../data-service.ts";
 import { rulesOf } from "../render/rules.ts";
-import type { Backend, ServiceTable, Target } from "./service-table.ts";
+import { monthText } from "../prices/price.ts";
+import type { Backend, Plan, ServiceTable, Target } from "./service-table.ts";
 
 /** The service that a table describes. */
 export function dataServiceOf(table: ServiceTable): DataService {
@@ -50,7 +51,10 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
     offerings: services,
     plans: plans.filter(({ retired }) => retired !== true).map((plan) => plan.name),
     retiredPlans: plans.filter(({ retired }) => retired === true).map((plan) => plan.name),
-    plansAbout: Object.fromEntries(plans.map((plan) => [plan.name, plan.about ?? ""])),
+    plansAbout: Object.fromEntries(plans.map((plan) => [plan.name, aboutOf(plan)])),
+    prices: Object.fromEntries(
+      plans.flatMap((plan) => (plan.price === undefined ? [] : [[plan.name, plan.price]])),
+    ),
     rules: rulesOf(table, backend),
     parameters: table.parameters.flatMap(({ name: parameter, to }) => {
       const target = targetAt(to);
@@ -65,6 +69,13 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
     takes,
     object,
   };
+}
+
+/** Purpose and price, as far as the table tells them. */
+function aboutOf({ about, price }: Plan): string {
+  return [about, price === undefined ? undefined : monthText(price)]
+    .filter((text) => text !== undefined)
+    .join("; ");
 }
 
 function defaultBackend({ type, backends }: ServiceTable): Backend {

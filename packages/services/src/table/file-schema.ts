@@ -11,6 +11,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
+import { priceFields } from "../prices/price.ts";
 import { objectBackend } from "./object-table.ts";
 import type {
   Backend,
@@ -102,7 +103,7 @@ const rule: Schema<TableRule> = object(
   },
 );
 
-const plan = object({ name: offered }, { about: line(), retired: boolean() });
+const plan = object({ name: offered }, { about: line(), retired: boolean(), price: priceFields });
 
 const backend: Schema<Backend> = object(
   {

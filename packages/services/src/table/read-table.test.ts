@@ -65,6 +65,42 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '19: spec.backends[0].plans[1].name: is "example-small", expected another plan; this one stands at spec.backends[0].plans[0].name already',
   ],
   [
+    "a negative price",
+    "- name: example-big",
+    '- { name: example-big, price: { currency: EUR, perHour: "-1" } }',
+    '19: spec.backends[0].plans[1].price.perHour: is "-1", expected a string that matches ^(0|[1-9][0-9]{0,8})(\\.[0-9]{1,6})?$',
+  ],
+  [
+    "a price with an exponent",
+    "- name: example-big",
+    '- { name: example-big, price: { currency: EUR, perHour: "1e999999999" } }',
+    '19: spec.backends[0].plans[1].price.perHour: is "1e999999999", expected a string that matches ^(0|[1-9][0-9]{0,8})(\\.[0-9]{1,6})?$',
+  ],
+  [
+    "a price as a floating-point number",
+    "- name: example-big",
+    "- { name: example-big, price: { currency: EUR, perHour: 0.1 } }",
+    "19: spec.backends[0].plans[1].price.perHour: is 0.1, expected a string",
+  ],
+  [
+    "two prices",
+    "- name: example-big",
+    '- { name: example-big, price: { currency: EUR, perHour: "1", perMonth: "2" } }',
+    "19: spec.backends[0].plans[1].price: is two prices, expected exactly one of perHour and perMonth",
+  ],
+  [
+    "a price that has none",
+    "- name: example-big",
+    "- { name: example-big, price: { currency: EUR } }",
+    "19: spec.backends[0].plans[1].price: is without a price, expected exactly one of perHour and perMonth",
+  ],
+  [
+    "an unknown currency",
+    "- name: example-big",
+    '- { name: example-big, price: { currency: QQQ, perHour: "1" } }',
+    '19: spec.backends[0].plans[1].price.currency: is "QQQ", expected a code of ISO 4217, such as EUR',
+  ],
+  [
     "a parameter of unknown type",
     "type: array",
     "type: integr",

@@ -1,6 +1,7 @@
 /** Reads a file to a service's table, or to the list of all its faults. */
 import { isRecord, listAt, recordAt } from "@klutch/kube-core";
 import { accepts, type Problem, problemsOf, unknownFields } from "@klutch/schema";
+import { priceProblems } from "../prices/price.ts";
 import { doubles } from "./doubles.ts";
 import { exampleProblems } from "./example-problems.ts";
 import { fieldSchemaProblems, jsonSchema } from "./field-schema.ts";
@@ -58,6 +59,7 @@ function problemsIn(value: unknown, others: readonly OtherService[]): readonly P
     ...targetProblems(spec),
     ...doubles(spec),
     ...withoutPlans(spec),
+    ...wrongPrices(spec),
     ...wrongReferences(spec),
     ...takenNames(value, others),
   ];
@@ -71,6 +73,17 @@ function withoutPlans(spec: unknown): readonly Problem[] {
     const expected = "at least one plan that is not retired";
     return isUseless ? [{ field: `spec.backends[${index}].plans`, value: "all retired", expected }] : [];
   });
+}
+
+function wrongPrices(spec: unknown): readonly Problem[] {
+  return listAt(spec, "backends").flatMap((backend, index) =>
+    listAt(backend, "plans").flatMap((plan, number) => {
+      const { price } = recordAt(plan);
+      return price === undefined
+        ? []
+        : priceProblems(price, `spec.backends[${index}].plans[${number}].price`);
+    }),
+  );
 }
 
 interface PlacedSchema {

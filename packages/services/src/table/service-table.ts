@@ -1,5 +1,6 @@
 /** A service as its table says it: trusted, with everything filled in that the file may leave out. */
 import type { JsonSchema } from "@klutch/schema";
+import type { Price } from "../prices/price.ts";
 import type { ObjectBackend } from "./object-table.ts";
 
 /** A size of plans. */
@@ -14,6 +15,8 @@ export interface Plan {
   readonly about?: string | undefined;
   /** Instances that have it stay on it; it cannot be chosen. Default false. */
   readonly retired?: boolean | undefined;
+  /** Default: none. An operator's price list goes before it. */
+  readonly price?: Price | undefined;
 }
 
 /** Rule between service, plan and parameters, or between a claim and its previous state. Exactly one of the kinds, optionally with a message. */

@@ -1,0 +1,124 @@
+/** `klutch cost` and its flags: what the databases of a control plane cost. */
+import {
+  namespacedServiceInstances,
+  type ServiceInstance,
+  serviceInstances,
+  type UsageLedger,
+  usageLedgers,
+} from "@klutch/api";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
+import { Command } from "commander";
+import type { CommandTools } from "../command-tools.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { counted } from "../findings.ts";
+import { type CommonOptions, commonOptions } from "../options.ts";
+import { addControlPlaneFlags } from "../service/commands.ts";
+import { connectControlPlane } from "../service/control-plane.ts";
+import { listed } from "../tenants/read.ts";
+import { type BillLine, billOf } from "./bill.ts";
+import { readPrices } from "./prices.ts";
+import { type CostFormat, costFormats, printedBill } from "./print.ts";
+
+interface CostOptions extends Omit<CommonOptions, "output"> {
+  readonly since: string;
+  readonly until: string | undefined;
+  readonly tenants: readonly string[];
+  readonly prices: string | undefined;
+  readonly pricesNamespace: string;
+  readonly format: CostFormat;
+}
+
+const monthHelp = "such as 2026-11, in UTC";
+
+/** The command, for operators of a control plane. */
+export function costCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("cost"))
+    .description("Show what databases cost, by app cluster, service and plan. Read-only.")
+    .option("--since <month>", `first month, ${monthHelp} (default: this month)`)
+    .option("--until <month>", `month after the last one, ${monthHelp} (default: until now)`)
+    .option(
+      "--tenant <namespace>",
+      "cluster namespace of one app cluster; may be repeated (default: all)",
+      collected,
+    )
+    .option("--prices <file>", "price list to use instead of the control plane's")
+    .option("--prices-namespace <name>", "namespace of the ConfigMap klutch-prices", "crossplane-system")
+    .option("-o, --output <format>", `output format: ${costFormats.join(", ")}`)
+    .action(async () => {
+      const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
+      const { since, until, tenant, prices, pricesNamespace } = values;
+      await cost(context, {
+        ...commonOptions(values, context.env),
+        since: monthOf(since, "--since") ?? new Date(context.clock.now()).toISOString().slice(0, 7),
+        until: monthOf(until, "--until"),
+        tenants: Array.isArray(tenant) ? tenant.map(String) : [],
+        prices: typeof prices === "string" ? prices : undefined,
+        pricesNamespace: String(pricesNamespace),
+        format: formatOf(output),
+      });
+    });
+  addControlPlaneFlags(command, tools);
+  return command;
+}
+
+async function cost(context: CliContext, options: CostOptions): Promise<void> {
+  const { since, until, tenants, format } = options;
+  if (until !== undefined && until <= since)
+    throw new CliError("Usage", `--until ${until} is not after --since ${since}.`);
+  await using cluster = await connectControlPlane({ ...options, output: undefined });
+  const { prices: path, pricesNamespace: namespace } = options;
+  const book = await readPrices(context, cluster, { path, namespace });
+  // Instances first: see `Recorded`.
+  const instances = [
+    ...(await listed<ServiceInstance>(context, cluster, serviceInstances)),
+    ...(await listed<ServiceInstance>(context, cluster, namespacedServiceInstances)),
+  ];
+  const ledgers = await listed<UsageLedger>(context, cluster, usageLedgers);
+  const spaces = await listed<KubeObject>(context, cluster, namespaces);
+  const period = { since, until, now: context.clock.now() };
+  const all = billOf({ instances, ledgers, namespaces: spaces }, book, period);
+  const lines = all.filter(({ tenant }) => tenants.length === 0 || tenants.includes(tenant));
+  const isTable = format === undefined || format === "wide";
+  if (lines.length === 0 && isTable) context.terminal.say("No database existed in this time.");
+  else context.terminal.out(printedBill(lines, { since, until }, format));
+  warnOfPrices(context, lines);
+}
+
+function warnOfPrices({ terminal }: CliContext, lines: readonly BillLine[]): void {
+  const without = new Set(
+    lines.filter(({ currency }) => currency === undefined).map(({ service, plan }) => `${service}/${plan}`),
+  );
+  if (without.size === 0) return;
+  const shown = [...without]
+    .slice(0, 3)
+    .map((name) => JSON.stringify(name))
+    .join(", ");
+  const more = without.size > 3 ? ` and ${without.size - 3} more` : "";
+  terminal.say(
+    `${counted(without.size, "plan")} without a price: ${shown}${more}. Totals do not contain them; see docs/cost.md.`,
+  );
+}
+
+function collected(value: string, before: unknown): readonly string[] {
+  return [...(Array.isArray(before) ? before.map(String) : []), value];
+}
+
+/** Usage is kept by month, so no shorter time can be asked for. */
+function monthOf(value: unknown, flag: string): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === "string" ? value : "";
+  const [, month] = /^(20\d\d-(?:0[1-9]|1[0-2]))(?:-01)?$/.exec(text) ?? [];
+  if (month !== undefined) return month;
+  throw new CliError(
+    "Usage",
+    `${flag} ${JSON.stringify(text)} is not the beginning of a month: usage is kept by month in UTC; write for example 2026-11.`,
+  );
+}
+
+function formatOf(output: unknown): CostFormat {
+  const found = costFormats.find((format) => format === output);
+  if (output === undefined || found !== undefined) return found;
+  throw new CliError("Usage", `-o ${JSON.stringify(output)} is not known; use ${costFormats.join(", ")}.`);
+}

@@ -1,0 +1,215 @@
+/** Tests `klutch cost` on a real control plane. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  binderName,
+  binderRules,
+  providerCrds,
+  serviceInstances,
+  serviceNamespaceAnnotation,
+  usageAnnotation,
+  type UsageLedger,
+  usageLedgers,
+} from "@klutch/api";
+import { parseYaml } from "@klutch/kube";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  type DynamicObject,
+  namespaces,
+  recordAt,
+  type ResourceType,
+} from "@klutch/kube-core";
+import {
+  installKinds,
+  leaseCluster,
+  namespaceObject,
+  roleBindingObject,
+  roleObject,
+} from "@klutch/kube-testing";
+import { startRun } from "../testing/run.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const cluster = stack.use(await leaseCluster({ name: "cost" }));
+const { client } = cluster;
+await installKinds(client, providerCrds);
+const kubeconfig = join(cluster.dataDir, "operator.kubeconfig");
+await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+
+const used = { service: "pg", plan: "small", config: "broker" };
+for (const [name, owner] of [
+  ["klutch-a-team", "klutch-a/team"],
+  ["klutch-b-team", "klutch-b/team"],
+] as const)
+  await client.create(namespaces, namespaceObject(name, { [serviceNamespaceAnnotation]: owner }));
+await client.create(namespaces, namespaceObject("crossplane-system", {}));
+
+const ledger = (namespace: string, seconds: number): UsageLedger => ({
+  apiVersion: "dataservices.anynines.com/v1",
+  kind: "UsageLedger",
+  metadata: { name: `${namespace}.2021` },
+  spec: { namespace, year: 2021, rows: [{ ...used, month: "2021-10", seconds, ended: 2 }] },
+});
+await client.create(usageLedgers, ledger("klutch-a-team", 36_000));
+await client.create(usageLedgers, ledger("klutch-b-team", 7_200));
+await client.create<DynamicObject>(serviceInstances, {
+  apiVersion: "dataservices.anynines.com/v1",
+  kind: "ServiceInstance",
+  metadata: {
+    name: "living",
+    labels: { "crossplane.io/claim-namespace": "klutch-b-team" },
+    annotations: {
+      [usageAnnotation]: JSON.stringify({ closed: [], open: { ...used, from: "2021-10-31T23:00:00Z" } }),
+    },
+  },
+  spec: {
+    forProvider: { serviceName: "pg", planName: "small", organizationGuid: "o", spaceGuid: "s" },
+  },
+});
+
+/** A command that has ended, with its output. */
+interface Printed {
+  readonly code: number;
+  readonly out: string;
+  readonly said: string;
+}
+
+const run = async (args: readonly string[]): Promise<Printed> => {
+  const finished = await startRun("klutch", [...args, "--kubeconfig", kubeconfig], {}).done;
+  return { code: finished.code, out: finished.stdout(), said: finished.stderr() };
+};
+const cost = (...args: readonly string[]): Promise<Printed> =>
+  run(["cost", "--since", "2021-10", "--until", "2021-11", ...args]);
+
+const list = (price: string): string =>
+  `apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n  - { service: pg, plan: small, price: ${price} }\n`;
+
+async function setPrices(text: string): Promise<void> {
+  const ref = { namespace: "crossplane-system", name: "klutch-prices" };
+  await client.delete(configMaps, ref).catch(() => undefined);
+  await client.create<DynamicObject>(configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: ref,
+    data: { "prices.yaml": text },
+  });
+}
+
+test("without prices the hours are shown, and a line says so", async () => {
+  const { code, out, said } = await cost();
+  assert.equal(code, 0, said);
+  assert.match(out, /klutch-a +pg +small +10\.00 +no price/);
+  assert.match(said, /1 plan without a price: "pg\/small"/);
+});
+
+test("hours and cost of each app cluster, of databases that are gone and of living ones", async () => {
+  await setPrices(list('{ currency: EUR, perHour: "0.5" }'));
+  const { code, out, said } = await cost();
+  assert.equal(code, 0, said);
+  assert.deepEqual(
+    out
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/)),
+    [
+      ["TENANT", "SERVICE", "PLAN", "HOURS", "COST", "CURRENCY"],
+      ["klutch-a", "pg", "small", "10.00", "5.00", "EUR"],
+      ["klutch-b", "pg", "small", "3.00", "1.50", "EUR"],
+      ["Total", "6.50", "EUR"],
+    ],
+  );
+  const one = await cost("--tenant", "klutch-b", "-o", "json");
+  assert.deepEqual(JSON.parse(one.out), {
+    since: "2021-10",
+    until: "2021-11",
+    lines: [
+      {
+        tenant: "klutch-b",
+        service: "pg",
+        plan: "small",
+        broker: "broker",
+        month: "2021-10",
+        seconds: 10_800,
+        ended: 2,
+        cost: "1.50",
+        currency: "EUR",
+      },
+    ],
+    totals: [{ currency: "EUR", cost: "1.50" }],
+  });
+  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR$/m);
+});
+
+test("a price that lies is refused with its field, and no cost is shown", async () => {
+  for (const [price, fault] of [
+    ['{ currency: EUR, perHour: "-0.5" }', /prices\[0\]\.price\.perHour/],
+    ['{ currency: EUR, perHour: "1", perMonth: "1" }', /prices\[0\]\.price.*two prices/],
+    ['{ currency: EUR, perHour: "1e99999" }', /prices\[0\]\.price\.perHour/],
+  ] as const) {
+    await setPrices(list(price));
+    const { code, out, said } = await cost();
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.match(said, /ConfigMap crossplane-system\/klutch-prices/);
+    assert.match(said, fault);
+  }
+});
+
+test("a time that is no beginning of a month is refused with what to write", async () => {
+  const { code, said } = await cost("--since", "2021-10-15");
+  assert.equal(code, 1);
+  assert.match(said, /--since "2021-10-15" is not the beginning of a month.*write for example 2026-11/);
+});
+
+test("the API server refuses a ledger with a negative sum", async () => {
+  await assert.rejects(client.create(usageLedgers, ledger("klutch-c-team", -1)), /seconds/);
+});
+
+test("an app cluster's account can neither read nor write ledgers", async () => {
+  await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+  const account = { namespace: "klutch-a-team", name: binderName };
+  const binding = roleBindingObject(
+    { name: "all-of-it" },
+    { kind: "ClusterRole", name: binderName },
+    account,
+  );
+  // More than a tenant ever gets: its rules in the whole cluster.
+  await client.create(clusterRoleBindings, binding);
+  const reviews: ResourceType = {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "subjectaccessreviews",
+    kind: "SubjectAccessReview",
+    namespaced: false,
+  };
+  for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
+    const review = await client.create<DynamicObject>(reviews, {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      metadata: {},
+      spec: {
+        user: `system:serviceaccount:klutch-a-team:${binderName}`,
+        resourceAttributes: { group: usageLedgers.group, resource: usageLedgers.plural, verb },
+      },
+    });
+    assert.equal(recordAt(review, "status")["allowed"], false, verb);
+  }
+});
+
+test("the page's price list is taken, and its commands run", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../../docs/cost.md"), "utf8");
+  const [, block = ""] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? [];
+  const ref = { namespace: "crossplane-system", name: "klutch-prices" };
+  await client.delete(configMaps, ref);
+  await client.create<DynamicObject>(configMaps, parseYaml(block) as DynamicObject);
+  const commands = [...page.matchAll(/^ {4}klutch (cost .*)$/gm)].map(([, line = ""]) => line.split(" "));
+  assert.equal(commands.length, 2);
+  for (const command of commands) {
+    const { code, said } = await run(command);
+    assert.equal(code, 0, said);
+  }
+});

@@ -1,0 +1,135 @@
+/** Prints a bill: a table for people, or exact numbers for programs. */
+import { formatYaml } from "@klutch/kube";
+import { exactMoney, shownMoney } from "@klutch/services";
+import { columns } from "../output.ts";
+import type { BillLine, Period } from "./bill.ts";
+
+/** Formats of `klutch cost`. */
+export const costFormats = ["wide", "json", "yaml", "csv"] as const;
+/** One of them; undefined is the short table. */
+export type CostFormat = (typeof costFormats)[number] | undefined;
+
+/** Returns the text for standard output. */
+export function printedBill(
+  lines: readonly BillLine[],
+  period: Pick<Period, "since" | "until">,
+  format: CostFormat,
+): string {
+  if (format === "csv") return csvOf(lines);
+  if (format === "wide") return wideTable(lines);
+  if (format === undefined) return shortTable(lines);
+  const document = { ...period, lines: lines.map(exactLine), totals: totalsOf(lines) };
+  return format === "json" ? `${JSON.stringify(document, null, 2)}\n` : formatYaml(document);
+}
+
+/** Sums by currency. Amounts of different currencies are never added. */
+export function totalsOf(
+  lines: readonly BillLine[],
+): readonly { readonly currency: string; readonly cost: string }[] {
+  return [...sumsBy(lines, ({ currency }) => currency)].map(([currency, { micros }]) => ({
+    currency,
+    cost: exactMoney(micros),
+  }));
+}
+
+function exactLine(line: BillLine): Readonly<Record<string, string | number>> {
+  const { tenant, service, plan, config, month, seconds, ended, currency, micros } = line;
+  const known = { tenant, service, plan, broker: config, month, seconds, ended };
+  return currency === undefined ? known : { ...known, cost: exactMoney(micros), currency };
+}
+
+const csvHeader = ["tenant", "service", "plan", "broker", "month", "seconds", "ended", "cost", "currency"];
+
+function csvOf(lines: readonly BillLine[]): string {
+  const rows = lines.map((line) => {
+    const exact = exactLine(line);
+    return csvHeader.map((name) => csvCell(exact[name] ?? ""));
+  });
+  return [csvHeader, ...rows].map((cells) => `${cells.join(",")}\n`).join("");
+}
+
+/** Quotes a cell (RFC 4180). A text that spreadsheets would run as a formula gets an apostrophe. */
+function csvCell(value: string | number): string {
+  if (typeof value === "number") return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+interface Sum {
+  readonly line: BillLine;
+  readonly seconds: number;
+  readonly ended: number;
+  readonly micros: bigint;
+}
+
+/** Lines without a key are left out. */
+function sumsBy(
+  lines: readonly BillLine[],
+  keyOf: (line: BillLine) => string | undefined,
+): ReadonlyMap<string, Sum> {
+  const sums = new Map<string, Sum>();
+  for (const line of lines) {
+    const key = keyOf(line);
+    if (key === undefined) continue;
+    const { seconds = 0, ended = 0, micros = 0n } = sums.get(key) ?? {};
+    sums.set(key, {
+      line,
+      seconds: seconds + line.seconds,
+      ended: ended + line.ended,
+      micros: micros + line.micros,
+    });
+  }
+  return sums;
+}
+
+function shortTable(lines: readonly BillLine[]): string {
+  const sums = sumsBy(lines, ({ tenant, service, plan, currency }) =>
+    JSON.stringify([tenant, service, plan, currency]),
+  );
+  const rows = [...sums.values()].map(({ line, seconds, micros }) => [
+    line.tenant,
+    line.service,
+    line.plan,
+    hoursText(seconds),
+    ...costCells(line, micros),
+  ]);
+  return columns([
+    ["TENANT", "SERVICE", "PLAN", "HOURS", "COST", "CURRENCY"],
+    ...rows,
+    ...totalRows(lines, 4),
+  ]);
+}
+
+function wideTable(lines: readonly BillLine[]): string {
+  const rows = lines.map((line) => [
+    line.tenant,
+    line.service,
+    line.plan,
+    line.config,
+    line.month,
+    String(line.ended),
+    hoursText(line.seconds),
+    ...costCells(line, line.micros),
+  ]);
+  const header = ["TENANT", "SERVICE", "PLAN", "BROKER", "MONTH", "ENDED", "HOURS", "COST", "CURRENCY"];
+  return columns([header, ...rows, ...totalRows(lines, 7)]);
+}
+
+function costCells({ currency }: BillLine, micros: bigint): readonly string[] {
+  return currency === undefined ? ["no price", ""] : [shownMoney(micros), currency];
+}
+
+function totalRows(lines: readonly BillLine[], before: number): readonly (readonly string[])[] {
+  return [...sumsBy(lines, ({ currency }) => currency)].map(([currency, { micros }]) => [
+    "Total",
+    ...Array.from({ length: before - 1 }, () => ""),
+    shownMoney(micros),
+    currency,
+  ]);
+}
+
+/** Two digits after the point, rounded down. */
+function hoursText(seconds: number): string {
+  const hundredths = Math.floor((seconds % 3_600) / 36);
+  return `${Math.floor(seconds / 3_600)}.${String(hundredths).padStart(2, "0")}`;
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { missingAnnotation, type ServiceInstance, usageAnnotation } from "@klutch/api";
+import { ApiError } from "@klutch/kube";
+import { configMaps, type DynamicObject, namespaces } from "@klutch/kube-core";
+import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
+import { createLogger, createMetrics } from "@klutch/telemetry";
+import { usedInstance } from "../testing/usage-provider.ts";
+import { costsOf, createPricesController } from "./cost-per-hour.ts";
+
+const now = Date.UTC(2026, 10, 11);
+
+function existing(plan: string, annotations: Readonly<Record<string, string>> = {}): ServiceInstance {
+  const open = { service: "pg", plan, config: "c", from: "2026-11-01T00:00:00Z" };
+  const object = usedInstance("one", "team", plan);
+  return {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      annotations: { [usageAnnotation]: JSON.stringify({ closed: [], open }), ...annotations },
+    },
+  } as unknown as ServiceInstance;
+}
+
+const price = (plan: string, perHour: string) => ({
+  service: "pg",
+  plan,
+  price: { currency: "EUR", perHour },
+});
+
+test("existing instances with a price cost it per hour; lost ones and those without a price cost nothing", () => {
+  const lost = existing("small", { [missingAnnotation]: JSON.stringify({ since: now, confirmed: true }) });
+  const all = [existing("small"), existing("small"), lost, existing("huge")];
+  assert.deepEqual(costsOf(all, [price("small", "0.5")], now), [
+    { labels: { service: "pg", plan: "small", currency: "EUR" }, value: 1 },
+  ]);
+});
+
+test("10,000 plans are 101 series, and no cost is lost", () => {
+  const plans = Array.from({ length: 10_000 }, (_, index) => `plan-${index}`);
+  const costs = costsOf(
+    plans.map((plan) => existing(plan)),
+    plans.map((plan) => price(plan, "0.25")),
+    now,
+  );
+  assert.equal(costs.length, 101);
+  assert.equal(
+    costs.reduce((sum, { value }) => sum + value, 0),
+    2_500,
+  );
+});
+
+test("the price list is read again each minute; one with a fault costs nothing and is named once", async (t) => {
+  const clock = new VirtualClock({ startMs: now });
+  const server = new ApiServerModel({ clock, uidSeed: 1 });
+  const client = server.client({ clusterName: "user" });
+  const metrics = createMetrics();
+  const log: string[] = [];
+  const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
+  const abort = new AbortController();
+  const namespace = "crossplane-system";
+  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const instances = (): readonly ServiceInstance[] => [existing("small")];
+  const controller = createPricesController({
+    client,
+    namespace,
+    instances,
+    clock,
+    logger,
+    metrics,
+    random: seededRandom(1),
+  });
+  const running = controller.start({ signal: abort.signal });
+  t.after(async () => {
+    abort.abort();
+    await running;
+  });
+  const setPrice = async (perHour: string): Promise<void> => {
+    const ref = { namespace, name: "klutch-prices" };
+    const text = `apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices: [{ service: pg, plan: small, price: { currency: EUR, perHour: "${perHour}" } }]`;
+    await client.delete(configMaps, ref).catch(() => undefined);
+    await client.create<DynamicObject>(configMaps, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: ref,
+      data: { "prices.yaml": text },
+    });
+    await clock.advance(150_000);
+  };
+  await setPrice("0.5");
+  assert.match(await metrics.text(), /klutch_cost_per_hour\{service="pg",plan="small",currency="EUR"\} 0\.5/);
+  await setPrice("-1");
+  assert.doesNotMatch(await metrics.text(), /klutch_cost_per_hour\{/);
+  assert.equal(log.filter((line) => line.includes("price list has faults")).length, 1);
+  await setPrice("2");
+  assert.match(await metrics.text(), /klutch_cost_per_hour\{service="pg",plan="small",currency="EUR"\} 2/);
+});
+
+test("a provider that may not read the list says so once, and goes on", async (t) => {
+  const clock = new VirtualClock({ startMs: now });
+  const log: string[] = [];
+  const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
+  const abort = new AbortController();
+  const controller = createPricesController({
+    client: {
+      find: () =>
+        Promise.reject(
+          new ApiError({ status: 403, reason: "Forbidden", message: "configmaps is forbidden" }),
+        ),
+    },
+    namespace: "crossplane-system",
+    instances: () => [],
+    clock,
+    logger,
+    metrics: createMetrics(),
+    random: seededRandom(1),
+  });
+  const running = controller.start({ signal: abort.signal });
+  t.after(async () => {
+    abort.abort();
+    await running;
+  });
+  await clock.advance(600_000);
+  assert.equal(log.length, 1, log.join(""));
+  assert.match(log[0] ?? "", /configmaps is forbidden/);
+});
