@@ -91,5 +91,5 @@ function textOf({ url, html }: Page): string {
     .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, " ")
     .replaceAll(/<[^>]*>/g, " ")
     .replaceAll(/\s+/g, " ");
-  return `${url.origin}${url.pathname}: ${words.trim().slice(0, 300)}`;
+  return `${url.origin}${url.pathname}: ${words.trim().slice(0, 600)}`;
 }
