@@ -1,6 +1,5 @@
 /** Prints alerts as rules of Prometheus, for the documentation and for Helm. */
 import { formatYaml } from "@klutch/kube";
-import { filled, table } from "../generate/page.ts";
 import { type Alert, type AlertChart, alerts, jobsOf, thresholds } from "./alerts.ts";
 
 /** A rule as Prometheus reads it. */
@@ -87,18 +86,4 @@ export function chartRules(chart: AlertChart): string {
     (text, [name, { value }]) => text.replaceAll(mark(name), `{{ int .Values.prometheusRule.${value} }}`),
     yaml,
   );
-}
-
-/** Returns the page on monitoring. */
-export function monitoringPage(): string {
-  const rows = alerts.map((alert) => [
-    `[${alert.name}](troubleshooting.md#${anchorOf(alert)})`,
-    alert.charts.map((chart) => (chart === "klutch" ? "control plane" : "app cluster")).join(", "),
-    alert.severity,
-    `${alert.forMinutes} min`,
-  ]);
-  return filled("tools/alerts/monitoring.md", {
-    TABLE: table(["alert", "where", "severity", "after"], rows).join("\n"),
-    RULES: formatYaml(rulesFile()),
-  });
 }

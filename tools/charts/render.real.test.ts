@@ -264,17 +264,9 @@ test("both charts keep a Pod through a drain, if there is another one to take ov
 });
 
 test("kinds of others are made only when a value asks for them", async () => {
-  const usual = [
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Deployment",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "Service",
-    "ServiceAccount",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-  ];
+  const roles = ["ClusterRole", "ClusterRoleBinding"];
+  const pods = ["Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"];
+  const usual = [...roles, ...pods, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
   assert.deepEqual(kinds(await klutch(minimal.klutch)), usual);
   const [ingress, gateway, backend] = await Promise.all(Object.values(variants).map(klutch));
   const further = (objects: readonly Rendered[] = []): readonly string[] =>

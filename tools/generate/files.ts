@@ -25,12 +25,12 @@ import {
   services,
   xrdsOf,
 } from "@klutch/services";
-import { monitoringPage } from "../alerts/print.ts";
 import { chartFiles } from "../charts/charts.ts";
 import { backendRbac, controlPlaneModeRbac } from "./backend-manifests.ts";
 import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { monitoringPage } from "./monitoring-page.ts";
 import { filled, headOf } from "./page.ts";
 import { triedKubernetes } from "../test/long-parts.ts";
 

@@ -13,7 +13,6 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
-import { reservePorts, startProcess } from "@klutch/engines";
 import { documentedMetrics, metricNames, waitFor } from "@klutch/kube-testing";
 import { bothScopes, refIn } from "./testing/kinds.ts";
 import { startProviderProcess } from "./testing/provider-process.ts";

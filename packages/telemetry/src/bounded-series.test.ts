@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { boundedSeries, longestValue } from "./bounded-series.ts";
-import type { Sample } from "./readings.ts";
+import type { Sample } from "./labels.ts";
 
 type Label = "tenant" | "service" | "state";
 

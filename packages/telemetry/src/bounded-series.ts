@@ -2,8 +2,7 @@
  * Bounds the series of a gauge that counts objects by words from outside, such as names of tenants, services and plans. The most frequent
  * values of a label are shown each by itself, and all others together as `other`; sums over a label are right whatever is cut.
  */
-import { keyOf, type LabelValues, otherValue } from "./labels.ts";
-import type { Sample } from "./readings.ts";
+import { keyOf, type LabelValues, otherValue, type Sample } from "./labels.ts";
 
 /** Options of `boundedSeries`. */
 export interface SeriesBounds<L extends string> {

@@ -11,7 +11,7 @@ export type {
   MetricType,
   ProcessName,
 } from "./declaration.ts";
-export type { LabelValues, Labelled } from "./labels.ts";
+export type { LabelValues, Labelled, Sample } from "./labels.ts";
 export {
   createLogger,
   type LogFields,
@@ -27,5 +27,4 @@ export {
   type Histogram,
   type Metrics,
 } from "./metrics.ts";
-export type { Sample } from "./readings.ts";
 export { Secret } from "./secret.ts";

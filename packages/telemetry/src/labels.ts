@@ -4,6 +4,12 @@ import type { MetricDeclaration } from "./declaration.ts";
 /** Values of a metric's labels. Never text that users choose: every value is a new time series. */
 export type LabelValues<L extends string> = Readonly<Record<L, string>>;
 
+/** One value of a gauge that is read when the metrics are scraped. */
+export interface Sample<L extends string> {
+  readonly labels: LabelValues<L>;
+  readonly value: number;
+}
+
 /** Asks for the child with these labels. Keep it: asking costs more than counting. */
 export interface Labelled<L extends string, C> {
   labels(values: LabelValues<L>): C;

@@ -15,8 +15,8 @@ import type {
   HistogramDeclaration,
   MetricDeclaration,
 } from "./declaration.ts";
-import { children, type Labelled } from "./labels.ts";
-import { Readings, type Sample } from "./readings.ts";
+import { children, type Labelled, type Sample } from "./labels.ts";
+import { Readings } from "./readings.ts";
 
 /** A counter with its labels. Only ever grows. */
 export interface Counter {

@@ -1,13 +1,7 @@
 /** Gauges that are read when the metrics are scraped. */
 import { boundedSeries } from "./bounded-series.ts";
 import type { MetricDeclaration } from "./declaration.ts";
-import { keyOf, labelBounds, type LabelValues } from "./labels.ts";
-
-/** One value of a gauge that is read when the metrics are scraped. */
-export interface Sample<L extends string> {
-  readonly labels: LabelValues<L>;
-  readonly value: number;
-}
+import { keyOf, labelBounds, type LabelValues, type Sample } from "./labels.ts";
 
 type Read = () => Iterable<Sample<string>>;
 

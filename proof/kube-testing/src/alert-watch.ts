@@ -34,11 +34,20 @@ export interface AlertWatch extends AsyncDisposable {
   fires(alert: string, timeoutMs?: number): Promise<Readonly<Record<string, string>>>;
   /** Waits until the alert neither waits nor fires. */
   clears(alert: string, timeoutMs?: number): Promise<void>;
+  /**
+   * Causes the fault, waits until the alert fires, ends the fault and waits until the alert is gone. Throws if the alert was active before.
+   * Other alerts may fire with it. Prints both times.
+   */
+  seesFault(
+    alert: string,
+    fault: () => Promise<unknown>,
+    end: () => Promise<unknown>,
+  ): Promise<Readonly<Record<string, string>>>;
   /** Waits until every target is scraped and every rule was evaluated without an error. */
   settles(): Promise<void>;
 }
 
-/** Starts Prometheus. It ends with what is returned. */
+/** Starts Prometheus. Disposing the watch ends it. */
 export async function startAlertWatch(options: AlertWatchOptions): Promise<AlertWatch> {
   const { ports, fasterBy = 60 } = options;
   await using starting = new AsyncDisposableStack();
@@ -59,8 +68,23 @@ export async function startAlertWatch(options: AlertWatchOptions): Promise<Alert
   const seen = async (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
     recordsAt(await prometheus.ask("/api/v1/alerts"), "data", "alerts");
   const nameOf = (alert: object): string => textAt(alert, "labels", "alertname") ?? "";
-  return {
+  const watch: AlertWatch = {
     active: async () => [...new Set((await seen()).map(nameOf))],
+    async seesFault(alert, fault, end) {
+      if ((await watch.active()).includes(alert)) throw new Error(`${alert} is active before its fault`);
+      const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);
+      const began = performance.now();
+      await fault();
+      const labels = await watch.fires(alert, 150_000);
+      const fired = seconds(began);
+      const ended = performance.now();
+      await end();
+      await watch.clears(alert, 150_000);
+      console.log(
+        `${alert}: fired ${fired} s after its fault, cleared ${seconds(ended)} s after the end of it`,
+      );
+      return labels;
+    },
     fires: (name, timeoutMs = 60_000) =>
       waitFor(
         `${name} to fire`,
@@ -92,6 +116,7 @@ export async function startAlertWatch(options: AlertWatchOptions): Promise<Alert
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+  return watch;
 }
 
 async function documentedGroups(): Promise<readonly Readonly<Record<string, unknown>>[]> {

@@ -21,7 +21,7 @@ async function shown(bindings: readonly APIServiceBinding[]): Promise<readonly s
   return (await metrics.text()).split("\n").filter((line) => line.startsWith("klutch_binding_problems{"));
 }
 
-test("alarms and conditions that are False are problems; what is well, unknown or a summary is none", async () => {
+test("alarms and conditions that are False are problems, others and summaries are not", async () => {
   const away = falseCondition("Heartbeating", "ProviderUnreachable", "Warning", "away");
   const bindings = [
     binding("well", trueCondition("Ready"), trueCondition("Heartbeating")),

@@ -1,4 +1,4 @@
-/** Counts what is wrong with bindings, for metrics. No I/O. */
+/** Counts the problems of bindings, for metrics. No I/O. */
 import type { APIServiceBinding } from "@klutch/api";
 import type { Sample } from "@klutch/telemetry";
 

@@ -1,0 +1,90 @@
+/** Alerts of the backend, made to fire in a real Prometheus by their faults on a real API server, and to clear by their ends. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { kubeconfigKey, tenants } from "@klutch/api";
+import { leases, microTime, secrets } from "@klutch/kube-core";
+import {
+  anyObject,
+  type BackendProcess,
+  crdObject,
+  leaseCluster,
+  objectOfType,
+  startAlertWatch,
+  startBackendProcess,
+  untilServed,
+  waitFor,
+} from "@klutch/kube-testing";
+import { databases, installProvider } from "./testing/provider.ts";
+import { askForNamespace, createTenant, serviceNamespaceOf } from "./testing/tenants.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const cluster = stack.use(await leaseCluster({ name: "backend-alerts", controllerManager: "quotas" }));
+const { client } = cluster;
+await installProvider(client, [crdObject(databases, { properties: { spec: anyObject } })]);
+for (const { plural, group } of [databases, tenants]) await untilServed(client, `${plural}.${group}`);
+const start = (name: string, ...flags: readonly string[]): Promise<BackendProcess> =>
+  startBackendProcess(cluster, { name, flags: ["--lease-namespace=default", ...flags] });
+const portOf = ({ probeUrl }: BackendProcess): number => Number(new URL(probeUrl).port);
+const lease = { namespace: "default", name: "klutch-backend" };
+
+const shop = "shop-cluster";
+await createTenant(client, shop, "ann#abc123");
+const backend = stack.use(await start("backend"));
+const ref = { namespace: shop, name: "one" };
+await waitFor("the namespace to be taken", () => askForNamespace(client, ref).then(() => true));
+const place = await waitFor("the service namespace", () => serviceNamespaceOf(client, ref));
+
+test("KlutchTenantLimitReached: a tenant has as many databases as it may", async () => {
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(backend)] } });
+  await watch.settles();
+  assert.deepEqual(await watch.active(), [], "no alert without a fault");
+  const limitTo = (max: number): Promise<unknown> => {
+    const objects = [{ group: databases.group, resource: databases.plural, max }];
+    return client.mergePatch(tenants, { namespace: shop, name: "tenant" }, { spec: { limits: { objects } } });
+  };
+  const labels = await watch.seesFault(
+    "KlutchTenantLimitReached",
+    async () => {
+      await limitTo(1);
+      await client.create(databases, objectOfType(databases, { namespace: place, name: "a" }));
+    },
+    () => limitTo(5),
+  );
+  assert.equal(labels["resource"], "databases.example.org");
+});
+
+test("KlutchNoLeader: the lease is lost to a process that is not scraped", async () => {
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(backend)] } });
+  await watch.settles();
+  const spec = (holderIdentity: string, leaseDurationSeconds: number): object => ({
+    spec: { holderIdentity, leaseDurationSeconds, renewTime: microTime(Date.now()) },
+  });
+  const labels = await watch.seesFault(
+    "KlutchNoLeader",
+    () => client.mergePatch(leases, lease, spec("stranger", 600)),
+    () => client.mergePatch(leases, lease, spec("", 1)),
+  );
+  assert.equal(labels["name"], "klutch-backend");
+});
+
+test("KlutchTenantCredentialEnds: a backend renews for minutes only, and one that renews for a day ends it", async () => {
+  await backend.stop();
+  // It is kept while more than half of the lifetime is left, so the next backend needs to make one.
+  await client.delete(secrets, { namespace: shop, name: kubeconfigKey });
+  await using short = await start("short", "--credential-lifetime=20m");
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(short)] } });
+  const labels = await watch.fires("KlutchTenantCredentialEnds", 120_000);
+  assert.equal(labels["tenant"], shop);
+  await short.stop();
+  await using long = await start("long", "--credential-lifetime=24h");
+  await using later = await startAlertWatch({ ports: { backend: [portOf(long)] } });
+  await later.settles();
+  await waitFor("the end to be shown", async () => {
+    const text = await (await fetch(`${long.probeUrl}/metrics`)).text();
+    return /^klutch_tenant_credential_expiration_timestamp_seconds\{tenant="shop-cluster"\} \d+/m.test(text);
+  });
+  // As long as the alert would have to wait.
+  await new Promise((resolve) => setTimeout(resolve, 20_000));
+  assert.ok(!(await later.active()).includes("KlutchTenantCredentialEnds"));
+});
