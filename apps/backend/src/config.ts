@@ -20,6 +20,7 @@ import {
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
+import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
 import {
   cookieKey,
@@ -34,7 +35,7 @@ import {
   sessionLifetime,
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { defaultUserRules, type UserRules } from "./authorization/user-claims.ts";
+import type { UserRules } from "./authorization/user-claims.ts";
 import type { CiRules } from "./login/access-token.ts";
 
 /** Configuration of the backend. */
@@ -144,14 +145,7 @@ const backendFlags = {
   "oidc-extra-scope": scopes({
     help: "Scope to ask the identity provider for, in addition to openid, profile and email; Dex sends groups only for the scope groups",
   }),
-  "oidc-username-claim": optionalText({
-    help: "Claim with the user name for RBAC; email counts only if it is verified. Default: sub",
-  }),
-  "oidc-username-prefix": optionalText({ help: "Prefix of user names in RBAC, - for none. Default: oidc:" }),
-  "oidc-groups-claim": optionalText({
-    help: "Claim with the groups for RBAC, or a path with dots such as realm_access.roles. Default: groups",
-  }),
-  "oidc-groups-prefix": optionalText({ help: "Prefix of groups in RBAC, - for none. Default: oidc:" }),
+  ...userFlags,
   ...ciFlags,
   "bind-authorization": oneOf(["everyone", "rbac"], {
     help: "Who may bind an API: everyone who can log in, or those with the verb bind on its APIServiceExportTemplate",
@@ -381,18 +375,6 @@ function ofLogin(
     requireConfirmedLogin: values["require-confirmed-login"],
     sessionSeconds: values["session-lifetime"],
     trustedProxies: values["trusted-proxies"],
-  };
-}
-
-/** As kube-apiserver has it, a prefix of `-` means none. */
-function userRulesOf(values: Values): UserRules {
-  const prefix = (given: string | undefined): string | undefined => (given === "-" ? "" : given);
-  return {
-    usernameClaim: values["oidc-username-claim"] ?? defaultUserRules.usernameClaim,
-    usernamePrefix: prefix(values["oidc-username-prefix"]) ?? defaultUserRules.usernamePrefix,
-    groupsClaim: values["oidc-groups-claim"] ?? defaultUserRules.groupsClaim,
-    groupsPrefix: prefix(values["oidc-groups-prefix"]) ?? defaultUserRules.groupsPrefix,
-    isForRecords: values["bind-authorization"] !== "rbac",
   };
 }
 
