@@ -55,9 +55,11 @@ export function printedFiles(chart: ChartDefinition): Readonly<Record<string, st
     "values.yaml": valuesYaml(values),
     "values.schema.json": valuesSchema(values, `Values of the chart ${name}`),
     "README.md": chartPage(chart),
-    "templates/_shared.tpl": filled("tools/charts/shared.tpl", { CHART: name, NAMESPACE: namespace }),
+    "templates/_shared.tpl": [
+      filled("tools/charts/shared.tpl", { CHART: name, NAMESPACE: namespace }),
+      `\n{{/* Groups of alerts. */}}\n{{- define "${name}.alerts" -}}\n${chartRules(name)}{{- end }}\n`,
+    ].join(""),
     "templates/_flags.tpl": flagsTemplate(`${name}.flags`, values),
-    "templates/_alerts.tpl": `{{- define "${name}.alerts" -}}\n${chartRules(name)}{{- end }}\n`,
     ...templates,
   };
   return Object.fromEntries(Object.entries(all).map(([path, text]) => [path, `${headOf(path)}${text}`]));

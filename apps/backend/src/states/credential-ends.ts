@@ -1,4 +1,5 @@
 /** Remembers when the credentials of app clusters end, as this process issued or checked them. */
+import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer, IssuedCredential } from "../provisioning/credentials.ts";
 
 /** The ends by cluster namespace. */
@@ -14,7 +15,15 @@ export class CredentialEnds {
     };
     return {
       issue: async (namespace, options) => remembered(namespace, await issuer.issue(namespace, options)),
-      ensure: async (namespace, options) => remembered(namespace, await issuer.ensure(namespace, options)),
+      ensure: async (namespace, options) => {
+        try {
+          return remembered(namespace, await issuer.ensure(namespace, options));
+        } catch (error) {
+          // An operator revoked it: its end is no news.
+          if (error instanceof AccountMissingError) this.#ends.delete(namespace);
+          throw error;
+        }
+      },
     };
   }
 

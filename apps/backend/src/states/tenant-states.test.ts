@@ -7,6 +7,7 @@ import { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { createCaches, informersOf } from "../caches.ts";
 import type { ClaimState } from "../causes/claim-causes.ts";
+import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { CredentialEnds } from "./credential-ends.ts";
 import { createTenantStates } from "./tenant-states.ts";
@@ -123,6 +124,27 @@ test("a credential that does not end has no end", async () => {
   await stage.add(clusterBindings, bound("one"));
   await stage.issuer.ensure("one", { signal });
   assert.deepEqual(await stage.scrape("klutch_tenant_credential_expiration_timestamp_seconds"), []);
+});
+
+test("a credential that an operator revoked has no end, and one that cannot be read keeps its own", async () => {
+  const ends = new CredentialEnds();
+  const issued = { kubeconfig: "", renewInMs: 1, endsAt: 5_000 };
+  let failure: Error | undefined;
+  const issuer = ends.remembering({
+    issue: async () => issued,
+    ensure: async () => {
+      if (failure !== undefined) throw failure;
+      return issued;
+    },
+  });
+  const shown = (): readonly number[] => [...ends.current(() => true).values()];
+  await issuer.ensure("one", { signal });
+  failure = new Error("the API server is away");
+  await assert.rejects(issuer.ensure("one", { signal }), /away/);
+  assert.deepEqual(shown(), [5_000]);
+  failure = new AccountMissingError("one");
+  await assert.rejects(issuer.ensure("one", { signal }), AccountMissingError);
+  assert.deepEqual(shown(), []);
 });
 
 test("claims are counted for the tenant of their namespace; ten thousand names of plans are few series", async () => {

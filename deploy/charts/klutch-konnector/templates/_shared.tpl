@@ -52,3 +52,90 @@ namespace: is {{ .Release.Namespace | quote }}, must be klutch-bind, whose name 
 podDisruptionBudget.minAvailable: is {{ $least }} with replicas {{ $replicas }}, so no Pod could ever be evicted; must be less than replicas, or set podDisruptionBudget.enabled=false
 {{- end }}
 {{- end }}
+
+{{/* Groups of alerts. */}}
+{{- define "klutch-konnector.alerts" -}}
+groups:
+  - name: klutch-konnector
+    rules:
+      - alert: KlutchNoLeader
+        expr: sum by (name) (leader_election_master_status{job=~"konnector-metrics"}) == 0
+        for: 5m
+        labels:
+          severity: critical
+        annotations:
+          summary: No replica holds the lease {{ "{{" }} $labels.name }}, so its controllers do not run.
+          runbook_url: {{ printf "%s#klutchnoleader" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchQueueStuck
+        expr: max by (name) (workqueue_longest_running_processor_seconds{job=~"konnector-metrics"}) > {{ int .Values.prometheusRule.queueSeconds }}
+        for: 5m
+        labels:
+          severity: warning
+        annotations:
+          summary: A worker of the queue {{ "{{" }} $labels.name }} has been busy with one object for {{ "{{" }} $value | humanizeDuration }}.
+          runbook_url: {{ printf "%s#klutchqueuestuck" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchQueueGrows
+        expr: sum by (name) (workqueue_depth{job=~"konnector-metrics"}) > 100 and sum by (name) (deriv(workqueue_depth{job=~"konnector-metrics"}[15m])) > 0
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: The queue {{ "{{" }} $labels.name }} is longer than 100 objects and grows.
+          runbook_url: {{ printf "%s#klutchqueuegrows" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchReconcilesFail
+        expr: sum by (controller) (rate(controller_runtime_reconcile_errors_total{job=~"konnector-metrics"}[15m])) > 0.1
+        for: 30m
+        labels:
+          severity: warning
+        annotations:
+          summary: The controller {{ "{{" }} $labels.controller }} fails again and again.
+          runbook_url: {{ printf "%s#klutchreconcilesfail" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchBindingNotReady
+        expr: sum(klutch_bindings{state="not_ready"}) > 0
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value }} bound APIs do not work in this app cluster.'
+          runbook_url: {{ printf "%s#klutchbindingnotready" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchControlPlaneAway
+        expr: max by (reason) (klutch_binding_problems{condition="Heartbeating",reason=~"ProviderUnreachable|CredentialRefused"}) > 0
+        for: 5m
+        labels:
+          severity: critical
+        annotations:
+          summary: The konnector does not reach the control plane ({{ "{{" }} $labels.reason }}), so changes wait.
+          runbook_url: {{ printf "%s#klutchcontrolplaneaway" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchDeletionsHeld
+        expr: sum by (reason) (klutch_binding_problems{condition="DeletionHeld"}) > 0
+        for: 1m
+        labels:
+          severity: warning
+        annotations:
+          summary: Deletions of {{ "{{" }} $value }} APIs look like an accident ({{ "{{" }} $labels.reason }}) and wait for a decision.
+          runbook_url: {{ printf "%s#klutchdeletionsheld" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchClaimsPending
+        expr: sum by (resource) (klutch_claims{state="pending"}) > 0 and sum by (resource) (rate(klutch_sync_writes_total[15m])) == 0
+        for: 30m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value }} {{ "{{" }} $labels.resource }} wait, and nothing is written.'
+          runbook_url: {{ printf "%s#klutchclaimspending" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchSyncSlow
+        expr: histogram_quantile(0.99, sum by (le, resource) (rate(klutch_sync_lag_seconds_bucket[15m]))) > {{ int .Values.prometheusRule.syncSeconds }}
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: One of a hundred changes of {{ "{{" }} $labels.resource }} takes {{ "{{" }} $value | humanizeDuration }} to cross.
+          runbook_url: {{ printf "%s#klutchsyncslow" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchCredentialEnds
+        expr: klutch_credential_expiration_timestamp_seconds - time() < {{ int .Values.prometheusRule.credentialHours }} * 3600
+        for: 15m
+        labels:
+          severity: critical
+        annotations:
+          summary: The credential for {{ "{{" }} $labels.host }} ends in {{ "{{" }} $value | humanizeDuration }} and was not renewed.
+          runbook_url: {{ printf "%s#klutchcredentialends" .Values.prometheusRule.runbookUrl | quote }}
+{{- end }}

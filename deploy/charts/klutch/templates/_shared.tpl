@@ -52,3 +52,114 @@ namespace: is {{ .Release.Namespace | quote }}, must be klutch-backend, whose na
 podDisruptionBudget.minAvailable: is {{ $least }} with replicas {{ $replicas }}, so no Pod could ever be evicted; must be less than replicas, or set podDisruptionBudget.enabled=false
 {{- end }}
 {{- end }}
+
+{{/* Groups of alerts. */}}
+{{- define "klutch.alerts" -}}
+groups:
+  - name: klutch
+    rules:
+      - alert: KlutchNoLeader
+        expr: sum by (name) (leader_election_master_status{job=~"klutch-backend-metrics|.*/klutch-(provider|function)"}) == 0
+        for: 5m
+        labels:
+          severity: critical
+        annotations:
+          summary: No replica holds the lease {{ "{{" }} $labels.name }}, so its controllers do not run.
+          runbook_url: {{ printf "%s#klutchnoleader" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchQueueStuck
+        expr: max by (name) (workqueue_longest_running_processor_seconds{job=~"klutch-backend-metrics|.*/klutch-(provider|function)"}) > {{ int .Values.prometheusRule.queueSeconds }}
+        for: 5m
+        labels:
+          severity: warning
+        annotations:
+          summary: A worker of the queue {{ "{{" }} $labels.name }} has been busy with one object for {{ "{{" }} $value | humanizeDuration }}.
+          runbook_url: {{ printf "%s#klutchqueuestuck" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchQueueGrows
+        expr: sum by (name) (workqueue_depth{job=~"klutch-backend-metrics|.*/klutch-(provider|function)"}) > 100 and sum by (name) (deriv(workqueue_depth{job=~"klutch-backend-metrics|.*/klutch-(provider|function)"}[15m])) > 0
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: The queue {{ "{{" }} $labels.name }} is longer than 100 objects and grows.
+          runbook_url: {{ printf "%s#klutchqueuegrows" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchReconcilesFail
+        expr: sum by (controller) (rate(controller_runtime_reconcile_errors_total{job=~"klutch-backend-metrics|.*/klutch-(provider|function)"}[15m])) > 0.1
+        for: 30m
+        labels:
+          severity: warning
+        annotations:
+          summary: The controller {{ "{{" }} $labels.controller }} fails again and again.
+          runbook_url: {{ printf "%s#klutchreconcilesfail" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchServedCertificateEnds
+        expr: klutch_served_certificate_expiration_timestamp_seconds - time() < 7 * 24 * 3600
+        for: 60m
+        labels:
+          severity: warning
+        annotations:
+          summary: The certificate that {{ "{{" }} $labels.pod }} serves ends within seven days.
+          runbook_url: {{ printf "%s#klutchservedcertificateends" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchBrokerDown
+        expr: klutch_broker_healthy == 0
+        for: 5m
+        labels:
+          severity: critical
+        annotations:
+          summary: The service broker or backup manager of ProviderConfig {{ "{{" }} $labels.config }} does not answer as it should.
+          runbook_url: {{ printf "%s#klutchbrokerdown" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchBrokerFails
+        expr: sum(rate(klutch_broker_requests_total{code=~"5..|error"}[15m])) / sum(rate(klutch_broker_requests_total[15m])) > 0.2
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: A fifth of the requests to service brokers and backup managers fails.
+          runbook_url: {{ printf "%s#klutchbrokerfails" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchManagedResourcesFail
+        expr: sum by (kind, service, reason) (klutch_managed_resources{state="failed"}) > 0
+        for: 30m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value }} managed resources ({{ "{{" }} $labels.kind }}, {{ "{{" }} $labels.service }}) have failed: {{ "{{" }} $labels.reason }}.'
+          runbook_url: {{ printf "%s#klutchmanagedresourcesfail" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchInstanceLeftAtBroker
+        expr: klutch_vanished_instances > 0
+        for: 5m
+        labels:
+          severity: critical
+        annotations:
+          summary: '{{ "{{" }} $value }} databases are left at their brokers without a record in the control plane.'
+          runbook_url: {{ printf "%s#klutchinstanceleftatbroker" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchBackupTooOld
+        expr: time() - klutch_last_backup_timestamp_seconds > {{ int .Values.prometheusRule.backupHours }} * 3600
+        for: 60m
+        labels:
+          severity: warning
+        annotations:
+          summary: An instance of {{ "{{" }} $labels.service }} in {{ "{{" }} $labels.claim_namespace }} was last backed up {{ "{{" }} $value | humanizeDuration }} ago.
+          runbook_url: {{ printf "%s#klutchbackuptooold" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchTenantLimitReached
+        expr: klutch_tenant_limits_reached > 0
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value }} tenants have as many {{ "{{" }} $labels.resource }} as they may, so new ones are refused.'
+          runbook_url: {{ printf "%s#klutchtenantlimitreached" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchTenantCredentialEnds
+        expr: klutch_tenant_credential_expiration_timestamp_seconds - time() < {{ int .Values.prometheusRule.credentialHours }} * 3600
+        for: 15m
+        labels:
+          severity: critical
+        annotations:
+          summary: The credential of tenant {{ "{{" }} $labels.tenant }} ends in {{ "{{" }} $value | humanizeDuration }} and was not renewed.
+          runbook_url: {{ printf "%s#klutchtenantcredentialends" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchAppClusterAway
+        expr: sum(klutch_app_clusters{state="not_ready",reason="HeartbeatTimeout"}) > 0
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value }} app clusters have not reported for minutes.'
+          runbook_url: {{ printf "%s#klutchappclusteraway" .Values.prometheusRule.runbookUrl | quote }}
+{{- end }}
