@@ -7,7 +7,7 @@ import {
 } from "@klutch/api";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
-import { Informer, type ManagerPart } from "@klutch/kube-runtime";
+import { createEventRecorder, Informer, type ManagerPart } from "@klutch/kube-runtime";
 import type { Counter, Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
@@ -16,6 +16,7 @@ import {
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
 import { type Audit, createAudit, recordRefusal } from "./audit/audit.ts";
+import { tellTenants } from "./audit/tenant-events.ts";
 import { createAllowedOffers } from "./authorization/allowed-offers.ts";
 import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
 import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
@@ -77,7 +78,11 @@ export function createBackend(options: BackendOptions): Backend {
   const { config, client, controllerClient, logger, clock } = options;
   const isRbac = config.bindAuthorization === "rbac";
   const caches = createCaches(client, logger, { needsGrants: isRbac });
-  const audit = createAudit({ logger: options.auditLogger, metrics: options.metrics });
+  const audit = tellTenants({
+    audit: createAudit({ logger: options.auditLogger, metrics: options.metrics }),
+    tenants: caches.tenants,
+    events: createEventRecorder({ client, clock, logger, component: "klutch-backend" }),
+  });
   const mayBind = isRbac ? createMayBind({ client, clock }) : undefined;
   showSizes(options.metrics, caches);
   const templates = new Informer<APIServiceExportTemplate>({

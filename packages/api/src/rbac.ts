@@ -222,6 +222,8 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [bindGroup], resources: ["tenants"], verbs: [...read, "create"] },
   // Operators write them.
   { apiGroups: [bindGroup], resources: ["appclusters"], verbs: read },
+  // It tells Tenants what was decided about them.
+  { apiGroups: [""], resources: ["events"], verbs: ["create"] },
   // It asks who may bind what.
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   {

@@ -24,6 +24,8 @@ import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
+  type DynamicObject,
+  events,
   type KubeObject,
   textAt,
 } from "@klutch/kube-core";
@@ -233,6 +235,29 @@ test("an app cluster's own requests are recorded once each, with the permission 
   });
   const refused = of("export", false);
   assert.deepEqual([refused?.["reason"], refused?.["apis"]], ["NotAllowed", ["queues.example.org"]]);
+});
+
+test("the Tenant tells the same as events, each once", async () => {
+  const told = await waitFor("the events", async () => {
+    const { items } = await client.list<DynamicObject>(events, { namespace });
+    const ofTenant = items.filter((event) => textAt(event, "involvedObject", "kind") === "Tenant");
+    const found = ofTenant
+      .map((event) => `${textAt(event, "reason")}: ${textAt(event, "message")}`)
+      .toSorted();
+    return found.length >= 6 ? found : undefined;
+  });
+  const [refused = "", ...others] = told;
+  assert.match(
+    refused,
+    /^AccessRefused: the app cluster got no queues\.example\.org: no one with the right to bind queues\.example\.org/,
+  );
+  assert.deepEqual(others, [
+    "Bound: oidc:ann bound databases.example.org",
+    "Bound: oidc:cleo bound databases.example.org",
+    "ClaimsAccepted: accepted for databases.example.org: secrets",
+    "MemberAdded: oidc:ann may act for this app cluster now",
+    "MemberAdded: oidc:cleo may act for this app cluster now",
+  ]);
 });
 
 test("a konnector without a key that wants to come back is recorded with its address", async () => {
