@@ -236,7 +236,7 @@ export class PairFixture implements AsyncDisposable {
       takenSecrets: this.#takenSecrets,
       away: () => undefined,
       withdrawn: () => (this.#isWithdrawn ? type.plural : undefined),
-      limit: { wordsFor: () => undefined } as never,
+      limit: { wordsFor: () => undefined, awaitsCount: () => false } as never,
       events: undefined as never,
       runtime: { clock, timing: { providerObjectsLimit: 0 } } as never,
     } satisfies BoundResource;
