@@ -17,7 +17,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "explain.md: Why is my database not ready?":
-    "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.real.test.ts types it for another kind",
+    "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.long.test.ts types it for another kind",
   "first-database.md: *": wholeWay,
   "gitops.md: Argo CD": onServer,
   "gitops.md: Bind by Git only":

@@ -76,7 +76,7 @@ test("decisions about an app cluster are told on its Tenant, and all are in the 
   assert.equal(audited.length, 7);
 });
 
-test("what is decided before the Tenant exists is told when it does, and a flood of it is bounded", () => {
+test("decisions from before the Tenant exists are told when it does, and a flood of it is bounded", () => {
   const { audit, told, audited, appear } = start(false);
   for (let index = 0; index < 1_000; index++) audit.record(bound);
   for (let index = 0; index < 2_000; index++) audit.record({ ...bound, tenant: `cluster-${index}` });

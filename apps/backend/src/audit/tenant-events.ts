@@ -14,7 +14,7 @@ export interface TenantEventParts {
   readonly events: Pick<EventRecorder, "recordRoutine" | "recordWarning">;
 }
 
-/** A Tenant is made some seconds after the first decision about it. So many of them wait for theirs. */
+/** A Tenant is made some seconds after the first decision about it. Limits of tenants, and of decisions about one, that wait. */
 const mostWaiting = 1_000;
 const mostOfOne = 20;
 

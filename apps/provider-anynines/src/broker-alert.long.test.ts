@@ -1,4 +1,4 @@
-/** One alert from its fault to its end, in a real Prometheus: quick enough for every run. The others: `*alerts.long.test.ts`. */
+/** One alert from its fault to its end, in a real Prometheus. Each run of the tests has the same expressions in promtool (tools/alerts). */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
