@@ -18,6 +18,7 @@ p { margin: .4rem 0; }
 .soft { color: var(--soft); }
 ul.apis { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 1rem; }
 .card { min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
+div.card { margin-top: 1rem; }
 .card > * { min-width: 0; }
 .card p { margin: 0; }
 .card summary { cursor: pointer; color: var(--accent); }
