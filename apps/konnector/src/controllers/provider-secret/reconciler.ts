@@ -5,7 +5,7 @@ import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-r
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import { asBinding } from "../../decode.ts";
-import { isFilled, type Part, Running, startAll, type Startable } from "../../lifecycle.ts";
+import { isFilled, type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { Provider } from "../../provider/provider.ts";
@@ -40,6 +40,8 @@ export class ProviderSecretReconciler implements Part {
   readonly #bindings: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
+  /** One, if this konnector binds by itself. */
+  readonly #ownBinds: readonly OwnBindReconciler[];
   /** By `namespace/name` of the Secret. */
   readonly #secrets = new Map<string, NamedSecret>();
 
@@ -48,6 +50,9 @@ export class ProviderSecretReconciler implements Part {
     const { bindingCluster, runtime } = options;
     this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
+    const { ownBind } = options;
+    const parts = { bindings: this.#bindings, status: this.#status };
+    this.#ownBinds = ownBind === undefined ? [] : [new OwnBindReconciler({ ...options, ...parts, ownBind })];
     this.#controller = createController(runtime, "providers", (secretKey, { signal }) =>
       this.#reconcile(secretKey, signal),
     );
@@ -59,13 +64,7 @@ export class ProviderSecretReconciler implements Part {
       return [secretKey];
     });
     if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
-    await startAll([this.#controller, this.#status, ...this.#ownBinds()], signal);
-  }
-
-  #ownBinds(): readonly Startable[] {
-    const { ownBind } = this.#options;
-    const parts = { bindings: this.#bindings, status: this.#status };
-    return ownBind === undefined ? [] : [new OwnBindReconciler({ ...this.#options, ...parts, ownBind })];
+    await startAll([this.#controller, this.#status, ...this.#ownBinds], signal);
   }
 
   /** Returns the problems that keep the connections from being current. */
@@ -78,6 +77,7 @@ export class ProviderSecretReconciler implements Part {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#secrets.keys()].map((key) => this.#drop(key)));
+    for (const ownBind of this.#ownBinds) await ownBind[Symbol.asyncDispose]();
     await this.#bindings[Symbol.asyncDispose]();
   }
 
