@@ -15,7 +15,7 @@ import {
   createControlPlane,
   withoutControlPlane,
 } from "./app-cluster-bindings/controller.ts";
-import { type Audit, createAudit, recordRefusal } from "./audit/audit.ts";
+import { type Audit, createAudit, recordRefusal, type Way } from "./audit/audit.ts";
 import { tellTenants } from "./audit/tenant-events.ts";
 import { createAllowedOffers } from "./authorization/allowed-offers.ts";
 import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
@@ -37,7 +37,7 @@ import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
 import { ExportTemplates } from "./export-templates.ts";
 import { IdentityProvider } from "./login/identity-provider.ts";
-import { type BindParts, createBind, createRespond } from "./provisioning/bind.ts";
+import { type BindParts, createBind, createRespond, type Respond } from "./provisioning/bind.ts";
 import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
@@ -228,10 +228,12 @@ function createWeb(
     recordGrant(writer, namespace, session, offer, { signal });
   const binding = { offers, tenant, credentials, signal, audit, record };
   const count = options.metrics.counter(declarations.logins);
+  const respond = createRespond(binding);
+  const respondBy = (way: Way): Respond => counted(respond, count.labels({ way }));
   const confirmation = createConfirmation({
     requireAllowed: (person, api) => offers.require(person, api),
     tenantFor: (identity) => tenantFor(tenant, identity),
-    respond: counted(createRespond(binding), count.labels({ way: "confirmed" })),
+    respond: respondBy("confirmed"),
     tickets: createSealer("ticket", config.cookieKeys),
     challenges: sealer,
     url: besideCallback(config, "confirm"),
@@ -242,11 +244,10 @@ function createWeb(
   const handles = createSealer("device", config.cookieKeys);
   const device = { identityProvider, offers, confirmation, admit, knownGroups, handles, clock, audit };
   const program = config.oidc.ci && ((token: string) => identityProvider.program(token));
-  const respondToProgram = counted(createRespond(binding), count.labels({ way: "ci" }));
   const appClusters = {
     client,
     audience: besideCallback(config, "bind-app-cluster"),
-    respond: counted(createRespond(binding), count.labels({ way: "token" })),
+    respond: respondBy("token"),
   };
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const clusterKeyOf = createClusterKeyOf({ sealer, url });
@@ -257,7 +258,7 @@ function createWeb(
     client,
     identityProvider,
     offers,
-    respond: counted(createRespond(binding), count.labels({ way: "session" })),
+    respond: respondBy("session"),
     clusterKeyOf,
     ownTenant: (identity) => ownTenant(tenant, identity),
     requireProof: config.requireConfirmedLogin,
@@ -296,7 +297,7 @@ function createWeb(
       addDeviceRoutes(routes, { ...device, gate, logger });
       addNoninteractiveRoute(routes, {
         program,
-        respond: respondToProgram,
+        respond: respondBy("ci"),
         withSession: sessions?.bind,
         gate,
         logger,

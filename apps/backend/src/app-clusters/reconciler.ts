@@ -10,8 +10,7 @@ import {
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
-import { byIdentity, isFounder } from "../provisioning/members.ts";
-import { identityOf } from "../provisioning/tenant.ts";
+import { ownTenant } from "../provisioning/tenant.ts";
 import { appClusterClient, appClusterIssuer, keysOf } from "./token.ts";
 
 /** Creates it. */
@@ -36,15 +35,13 @@ export function appClusterOf({ metadata }: KubeObject): readonly string[] {
   return client.startsWith(appClusterClient("")) ? [client.slice(appClusterClient("").length)] : [];
 }
 
-function clusterNamespaceOf({ namespaces }: ControllerContext["caches"], name: string): string | undefined {
+function clusterNamespaceOf(
+  { namespaces: namespaceCache }: ControllerContext["caches"],
+  name: string,
+): string | undefined {
   const client = appClusterClient(name);
   const identity = { issuer: appClusterIssuer, subject: client, client, clusterId: name };
-  const place = namespaces
-    .byIndex(byIdentity, identityOf(identity))
-    .find(
-      (one) => one.metadata.deletionTimestamp === undefined && isFounder(one, identityOf(identity), identity),
-    );
-  return place?.metadata.name;
+  return ownTenant({ namespaceCache }, identity)?.name;
 }
 
 function identityCondition({ spec }: AppCluster): NewCondition {
