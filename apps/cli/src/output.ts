@@ -22,9 +22,14 @@ export function formatObjects(
 }
 
 /** Prints JSON, which is YAML too, if characters need escapes, so that every reader of the output understands them alike. */
-function yamlOf(object: KubeObject): string {
+export function yamlOf(object: object): string {
   const text = formatYaml(object);
   return printableLines(text) === text ? text : `${JSON.stringify(object, null, 2)}\n`;
+}
+
+/** Returns a document of ours for programs. */
+export function documentText(document: object, format: "json" | "yaml"): string {
+  return format === "json" ? `${JSON.stringify(document, null, 2)}\n` : formatYaml(document);
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {
@@ -70,8 +75,12 @@ export function columns(cells: readonly (readonly string[])[]): string {
 }
 
 function ageOf(created: string | undefined, now: number): string {
-  if (created === undefined) return "";
-  const seconds = Math.max(0, Math.floor((now - Date.parse(created)) / 1000));
+  return created === undefined ? "" : ageText(now - Date.parse(created));
+}
+
+/** Returns an age as kubectl prints it; one in the future is 0. */
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;

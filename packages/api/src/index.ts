@@ -128,6 +128,7 @@ export { withoutHiddenFields } from "./hidden-fields.ts";
 export { withServiceTypes } from "./service-types.ts";
 export {
   isMonth,
+  monthPattern,
   missingAnnotation,
   missingSince,
   rowsUntil,

@@ -177,9 +177,13 @@ function rowOf(value: unknown): UsedSeconds | undefined {
   return plan === undefined || !isRight ? undefined : { ...plan, month, seconds: Number(seconds) };
 }
 
-/** Returns whether the text is a month as usage is counted by. */
+/** Matches a month by which usage is counted, `YYYY-MM`. */
+export const monthPattern: string = "^20[0-9]{2}-(0[1-9]|1[0-2])$";
+const monthRule = new RegExp(monthPattern);
+
+/** Returns whether the text is a month by which usage is counted. */
 export function isMonth(text: string): boolean {
-  return /^20[0-9]{2}-(0[1-9]|1[0-2])$/.test(text);
+  return monthRule.test(text);
 }
 
 function usedPlanAt(value: unknown): UsedPlan | undefined {

@@ -141,6 +141,15 @@ export function summarizeReady(conditions: readonly NewCondition[]): NewConditio
   return { type: ready, status, severity, reason, message };
 }
 
+/**
+ * Returns true for a condition that reports a problem: False, or an alarm. Those of severity Info only inform, and `Ready` only sums up the
+ * others.
+ */
+export function isProblem(condition: NewCondition): boolean {
+  const { type, status, severity } = condition;
+  return type !== ready && severity !== "Info" && (status === "False" || isAlarm(condition));
+}
+
 function isAlarm({ status, severity }: NewCondition): boolean {
   return status === "True" && severity !== undefined && severity !== "";
 }

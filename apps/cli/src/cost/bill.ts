@@ -3,6 +3,7 @@ import {
   isMonth,
   type LedgerRow,
   missingSince,
+  readServiceNamespaceOwner,
   rowsUntil,
   serviceNamespaceAnnotation,
   type ServiceInstance,
@@ -102,5 +103,5 @@ function tenantsBy(namespaces: readonly KubeObject[]): (namespace: string) => st
   const owners = new Map(
     namespaces.map(({ metadata }) => [metadata.name, metadata.annotations?.[serviceNamespaceAnnotation]]),
   );
-  return (namespace) => owners.get(namespace)?.split("/")[0] || namespace;
+  return (namespace) => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
 }

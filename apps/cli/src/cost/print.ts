@@ -1,7 +1,6 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
-import { formatYaml } from "@klutch/kube";
 import { exactMoney, shownMoney } from "@klutch/services";
-import { columns } from "../output.ts";
+import { columns, documentText } from "../output.ts";
 import type { BillLine, Period } from "./bill.ts";
 
 /** Formats of `klutch cost`. */
@@ -19,7 +18,7 @@ export function printedBill(
   if (format === "wide") return wideTable(lines);
   if (format === undefined) return shortTable(lines);
   const document = { ...period, lines: lines.map(exactLine), totals: totalsOf(lines) };
-  return format === "json" ? `${JSON.stringify(document, null, 2)}\n` : formatYaml(document);
+  return documentText(document, format);
 }
 
 /** Sums by currency. Amounts of different currencies are never added. */

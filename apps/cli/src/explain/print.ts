@@ -1,6 +1,5 @@
 /** Prints an explanation: as text with one line for each step, or as JSON or YAML for programs. */
-import { formatYaml } from "@klutch/kube";
-import { columns } from "../output.ts";
+import { columns, documentText } from "../output.ts";
 import { durationText, people, remedyOf } from "./explain.ts";
 import { type Explanation, type Step, titles } from "./explanation.ts";
 
@@ -70,5 +69,5 @@ export function explanationObject(explanation: Explanation): object {
 export function formatExplanation(explanation: Explanation, format: "json" | "yaml" | undefined): string {
   if (format === undefined) return explanationText(explanation);
   const object = JSON.parse(JSON.stringify(explanationObject(explanation))) as object;
-  return format === "json" ? `${JSON.stringify(object, null, 2)}\n` : formatYaml(object);
+  return documentText(object, format);
 }

@@ -1,6 +1,5 @@
 /** `klutch status`, `clusters`, `offers` and `top` with their flags. */
 import { Command } from "commander";
-import { formatYaml } from "@klutch/kube";
 import { connectConsumer } from "../clusters.ts";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
@@ -8,6 +7,7 @@ import { problemsIn, type Section, sectionsObject, sectionsText } from "../docto
 import { CliError } from "../errors.ts";
 import { counted, NotWellError } from "../findings.ts";
 import { commonOptions, readFormat } from "../options.ts";
+import { documentText } from "../output.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
 import { type ControlPlane, connectControlPlane } from "../service/control-plane.ts";
 import { lookAtClusters, lookAtLoad, lookAtOffers } from "./lists.ts";
@@ -42,12 +42,13 @@ function statusCommand(context: CliContext, tools: CommandTools): Command {
         const sections = await statusSections(context, consumer);
         left = problemsIn(sections);
         const end = left === 0 ? "All is well.\n" : `${counted(left, "problem")}.\n`;
-        const object = sectionsObject(sections, left);
-        if (format === "json") return { text: `${JSON.stringify(object, null, 2)}\n`, isWell: left === 0 };
-        if (format === "yaml") return { text: formatYaml(object), isWell: left === 0 };
-        if (format === "name") return { text: unwellTitles(sections), isWell: left === 0 };
-        const shown = format === "wide" ? sections : shortened(sections);
-        return { text: `${sectionsText(shown)}${end}`, isWell: left === 0 };
+        const textOf = (): string => {
+          if (format === "json" || format === "yaml")
+            return documentText(sectionsObject(sections, left), format);
+          if (format === "name") return unwellTitles(sections);
+          return `${sectionsText(format === "wide" ? sections : shortened(sections))}${end}`;
+        };
+        return { text: textOf(), isWell: left === 0 };
       };
       if (!(await printLooks(context, watch === true, look)))
         throw new NotWellError(`${counted(left, "problem")} found.`);

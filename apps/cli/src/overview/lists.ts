@@ -5,12 +5,13 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   clusterBindings,
+  readServiceNamespaceOwner,
   resourceNamed,
   serviceNamespaceAnnotation,
   type Tenant,
   tenants,
 } from "@klutch/api";
-import { discoverResource, isNotFound } from "@klutch/kube";
+import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, type KubeObject, namespaces, type ResourceType } from "@klutch/kube-core";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -71,7 +72,7 @@ export async function lookAtLoad(
   const tenantOf = new Map(
     spaces.map(({ metadata }) => [
       metadata.name ?? "",
-      metadata.annotations?.[serviceNamespaceAnnotation]?.split("/")[0] ?? "",
+      readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation])?.clusterNamespace ?? "",
     ]),
   );
   const loads = new Map<string, Load>();
@@ -102,15 +103,21 @@ async function* claimsOf(
 
 /** Throws `CliError` for a cluster without the kinds of a control plane, so that an empty list is never a wrong cluster. */
 async function requireControlPlane({ signal }: CliContext, { client }: ControlPlane): Promise<void> {
+  if (await serves(client, clusterBindings, signal)) return;
+  throw new CliError(
+    "Usage",
+    "This cluster is no control plane of Klutch: it does not serve the kind ClusterBinding. Choose the control plane with --context or --kubeconfig; in an app cluster: klutch status.",
+  );
+}
+
+/** Returns true if the cluster serves the kind. Throws the server's refusal if the person may not list it. */
+export async function serves(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<boolean> {
   try {
-    await client.list(clusterBindings, { limit: 1, signal });
+    await client.list(type, { limit: 1, signal });
+    return true;
   } catch (error) {
-    if (!isNotFound(error)) throw error;
-    throw new CliError(
-      "Usage",
-      "This cluster is no control plane of Klutch: it does not serve the kind ClusterBinding. Choose the control plane with --context or --kubeconfig; in an app cluster: klutch status.",
-      { cause: error },
-    );
+    if (isNotFound(error)) return false;
+    throw error;
   }
 }
 

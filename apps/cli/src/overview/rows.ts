@@ -14,19 +14,15 @@ import {
   conditionsOf,
   type DynamicObject,
   findCondition,
+  isProblem,
   type NewCondition,
   numberAt,
 } from "@klutch/kube-core";
 import { ageOf, type Column, type Row } from "./table.ts";
 
-/** Returns the conditions that report a problem: False ones but those of severity Info, and alarms. */
+/** Returns the conditions that report a problem, but the one that a backend in Go says of each ClusterBinding that is well. */
 export function problemsOf(conditions: readonly NewCondition[]): readonly NewCondition[] {
-  return conditions.filter(({ type, status, severity, reason }) => {
-    if (type === "Ready" || severity === "Info") return false;
-    // A backend in Go says this of each ClusterBinding that is well.
-    if (reason === "HeartbeatTimeDrift") return false;
-    return status === "False" || (status === "True" && severity !== undefined && severity !== "");
-  });
+  return conditions.filter((one) => isProblem(one) && one.reason !== "HeartbeatTimeDrift");
 }
 
 /** Returns one line about a problem. */

@@ -13,7 +13,7 @@ import {
   type Tenant,
   tenants,
 } from "@klutch/api";
-import { isNotFound, type KubeClient } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -23,6 +23,7 @@ import { CliError } from "../errors.ts";
 import { counted } from "../findings.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
+import { serves } from "./lists.ts";
 import { clusterRows, offerRows, problemsOf, problemText } from "./rows.ts";
 import type { Row } from "./table.ts";
 
@@ -43,16 +44,6 @@ export async function statusSections(context: CliContext, consumer: Consumer): P
     : [];
   const isOnlyAbove = isControlPlane && (!isAppCluster || (await isEmpty(client, signal)));
   return isOnlyAbove ? upper : [...upper, ...(await diagnosisOf(context, consumer))];
-}
-
-async function serves(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.list(type, { limit: 1, signal });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
 }
 
 async function isEmpty(client: KubeClient, signal: AbortSignal): Promise<boolean> {

@@ -1,7 +1,6 @@
 /** Prints rows of an overview: as a table, or for programs. Cells may hold a stranger's words; what prints them cleans them. */
 import { printable } from "@klutch/api";
-import { formatYaml } from "@klutch/kube";
-import { columns } from "../output.ts";
+import { ageText, columns, documentText } from "../output.ts";
 
 /** Formats of lists; undefined is a table. */
 export const listFormats = ["json", "yaml", "wide", "name"] as const;
@@ -30,8 +29,7 @@ export function formatRows(
 ): string {
   if (format === "name") return rows.map(({ ref }) => `${printable(ref)}\n`).join("");
   const items = rows.map(({ fields, isWell }) => ({ ...cleaned(fields), well: isWell }));
-  if (format === "json") return `${JSON.stringify({ items }, null, 2)}\n`;
-  if (format === "yaml") return formatYaml({ items });
+  if (format === "json" || format === "yaml") return documentText({ items }, format);
   const visible = shown.filter(({ isWide }) => isWide !== true || format === "wide");
   const cells = rows.map(({ fields }) => visible.map(({ field }) => String(fields[field] ?? "")));
   return columns([visible.map(({ title }) => title), ...cells]);
@@ -47,9 +45,5 @@ function cleaned(fields: Row["fields"]): Row["fields"] {
 /** Returns an age as kubectl prints it; `-` for a time that is missing or malformed. */
 export function ageOf(time: string | undefined, now: number): string {
   const at = Date.parse(time ?? "");
-  if (Number.isNaN(at)) return "-";
-  const seconds = Math.max(0, Math.floor((now - at) / 1_000));
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
+  return Number.isNaN(at) ? "-" : ageText(now - at);
 }

@@ -1,19 +1,12 @@
 /** `klutch templates`: the APIs that the person of a session may bind now. */
-import {
-  crdNameOf,
-  decodeSessionTemplates,
-  printableLines,
-  type SessionTemplate,
-  sessionUrls,
-} from "@klutch/api";
-import { formatYaml } from "@klutch/kube";
+import { crdNameOf, decodeSessionTemplates, type SessionTemplate, sessionUrls } from "@klutch/api";
 import { refused, usable } from "../bind/login.ts";
 import { untilText, whoText } from "../bind/session-bind.ts";
 import { forgetLogins } from "../bind/stored-logins.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { getJson } from "../http.ts";
-import { columns } from "../output.ts";
+import { columns, yamlOf } from "../output.ts";
 import { chosenLogin } from "./chosen-login.ts";
 
 /** Output formats; default is a table. */
@@ -53,12 +46,6 @@ function textOf(items: readonly SessionTemplate[], output: Format | undefined): 
     .filter(({ state }) => state === "Available")
     .map((item) => `${crdNameOf(item)}\n`)
     .join("");
-}
-
-/** Prints JSON, which is YAML too, if characters need escapes. */
-function yamlOf(list: object): string {
-  const text = formatYaml(list);
-  return printableLines(text) === text ? text : `${JSON.stringify(list, null, 2)}\n`;
 }
 
 function tableOf(items: readonly SessionTemplate[], isWide: boolean): string {

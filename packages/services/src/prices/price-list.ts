@@ -3,6 +3,7 @@
  *
  * A price holds from the month `from`, or from the beginning, until a later one of the same plan. So a new price changes no past month.
  */
+import { monthPattern } from "@klutch/api";
 import { listAt, recordAt, textAt } from "@klutch/kube-core";
 import {
   accepts,
@@ -49,10 +50,7 @@ const priceList: Schema<PriceList> = object({
   apiVersion: oneOf([apiVersion]),
   kind: oneOf([priceListKind]),
   prices: list(
-    object(
-      { service: name, plan: name, price: priceFields },
-      { from: string({ pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$" }) },
-    ),
+    object({ service: name, plan: name, price: priceFields }, { from: string({ pattern: monthPattern }) }),
     { maxItems: 5_000 },
   ),
 });
