@@ -3,29 +3,27 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
 import {
-  aggregateToBackendLabel,
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportTemplates,
   consumerNamespace,
-  offerRules,
   type Tenant,
   tenants,
-  templateGroup,
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
+import { clusterRoleBindings, type DynamicObject, namespaces, type ResourceType } from "@klutch/kube-core";
 import {
-  apiVersionOf,
-  clusterRoleBindings,
-  clusterRoles,
-  customResourceDefinitions,
-  type DynamicObject,
-  namespaces,
-  type ResourceType,
-} from "@klutch/kube-core";
-import { anyObject, crdObject, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
+  allowPeople,
+  anyObject,
+  crdObject,
+  namespaceObject,
+  objectOfType,
+  ruleOn,
+  waitFor,
+} from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
 import { bindApis, clusterNamespaceOf, sandboxColleague } from "@klutch/launcher";
+import { offerKind } from "../offered-kind.ts";
 import { backendUrlIn, cliFilesIn, type OwnSandbox } from "../own-sandbox.ts";
 
 const cards: ResourceType = {
@@ -85,41 +83,15 @@ export function peopleAndLimits(sandbox: OwnSandbox): void {
       controlPlane = await sandbox.client("control-plane");
       [appA, appB] = [await sandbox.client("app-a"), await sandbox.client("app-b")];
       for (const client of [appA, appB]) await client.create(namespaces, namespaceObject(namespace));
-      await controlPlane.create(
-        customResourceDefinitions,
-        crdObject(cards, { properties: { spec: anyObject, status: anyObject } }),
-      );
-      const spec = { APIServiceSelector: { group: cards.group, resource: cards.plural } };
-      const labels = { [aggregateToBackendLabel]: "true" };
-      const offer = objectOfType(clusterRoles, { name: `klutch-backend-claims-${name}`, labels });
-      await controlPlane.create(clusterRoles, { ...offer, rules: offerRules([{ spec }]) });
-      await controlPlane.create(apiServiceExportTemplates, {
-        apiVersion: apiVersionOf(apiServiceExportTemplates),
-        kind: "APIServiceExportTemplate",
-        metadata: { name: cards.plural, namespace: "crossplane-system" },
-        spec,
-      });
+      const crd = crdObject(cards, { properties: { spec: anyObject, status: anyObject } });
+      await offerKind(controlPlane, cards, crd);
     });
 
     test("a colleague binds nothing until an operator gives the right, and then what kubectl auth can-i says", async () => {
       assert.equal(await canBind(), "no");
       await assert.rejects(bind("appB", sandboxColleague), /There is no API that you may bind here/);
-      const rules = [
-        {
-          apiGroups: [templateGroup],
-          resources: ["apiserviceexporttemplates"],
-          resourceNames: [cards.plural],
-          verbs: ["bind"],
-        },
-      ];
-      const apiGroup = "rbac.authorization.k8s.io";
-      const role = objectOfType(clusterRoles, { name: "bind-cards" });
-      await clients().controlPlane.create(clusterRoles, { ...role, rules });
-      await clients().controlPlane.create(clusterRoleBindings, {
-        ...objectOfType(clusterRoleBindings, { name: "bind-cards" }),
-        roleRef: { apiGroup, kind: "ClusterRole", name: "bind-cards" },
-        subjects: [{ apiGroup, kind: "User", name: `oidc:${sandboxColleague}` }],
-      });
+      const rule = ruleOn(apiServiceExportTemplates, ["bind"], [cards.plural]);
+      await allowPeople(clients().controlPlane, "bind-cards", rule, [["User", `oidc:${sandboxColleague}`]]);
       assert.equal(await canBind(), "yes");
       // An answer of RBAC holds for ten seconds.
       await waitFor("the right to count", () => bind("appB", sandboxColleague).then(() => true), {

@@ -3,18 +3,9 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
-import {
-  aggregateToBackendLabel,
-  apiServiceExportTemplates,
-  claimNameLabel,
-  claimNamespaceLabel,
-  offerRules,
-  serviceInstances,
-} from "@klutch/api";
+import { claimNameLabel, claimNamespaceLabel, serviceInstances } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
-  apiVersionOf,
-  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   namespaces,
@@ -24,11 +15,12 @@ import {
   secretText,
   valueAt,
 } from "@klutch/kube-core";
-import { anyObject, crdObject, namespaceObject, objectOfType, waitFor } from "@klutch/kube-testing";
+import { anyObject, crdObject, namespaceObject, waitFor } from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
 import { bindApis, clusterNamespaceOf } from "@klutch/launcher";
 import { bindings, instances, nano } from "../claim-kinds.ts";
 import { Claims, sql } from "../claims.ts";
+import { offerKind } from "../offered-kind.ts";
 import { backendUrlIn, cliFilesIn, type OwnSandbox } from "../own-sandbox.ts";
 
 const notes: ResourceType = {
@@ -110,17 +102,7 @@ export function twoAppClusters(sandbox: OwnSandbox): void {
         const properties = Object.fromEntries(fields.map((field) => [field, { type: "string" }]));
         return crdObject(notes, { properties: { spec: { type: "object", properties }, status: anyObject } });
       };
-      await controlPlane.create(customResourceDefinitions, schema("text"));
-      const spec = { APIServiceSelector: { group: notes.group, resource: notes.plural } };
-      const labels = { [aggregateToBackendLabel]: "true" };
-      const offer = objectOfType(clusterRoles, { name: `klutch-backend-claims-${notesName}`, labels });
-      await controlPlane.create(clusterRoles, { ...offer, rules: offerRules([{ spec }]) });
-      await controlPlane.create(apiServiceExportTemplates, {
-        apiVersion: apiVersionOf(apiServiceExportTemplates),
-        kind: "APIServiceExportTemplate",
-        metadata: { name: "notes", namespace: "crossplane-system" },
-        spec,
-      });
+      await offerKind(controlPlane, notes, schema("text"));
       const cli = cliFilesIn(sandbox.folder);
       const bind = (cluster: "appA" | "appB"): Promise<void> =>
         bindApis(cli, cluster, backendUrlIn(sandbox.printed()), [notesName]);

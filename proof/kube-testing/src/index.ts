@@ -12,7 +12,14 @@ export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { type FollowOptions, followObjects } from "./follow.ts";
-export { applyPolicies, installedAccount, installKinds, installRights, untilServed } from "./install.ts";
+export {
+  applyPolicies,
+  installedAccount,
+  allowPeople,
+  installKinds,
+  installRights,
+  untilServed,
+} from "./install.ts";
 export { documentedMetrics, metricNames } from "./metric-names.ts";
 export { ApiServerModel } from "./model/api-server.ts";
 export {
@@ -30,10 +37,13 @@ export {
   crdObject,
   namespaceObject,
   objectOfType,
+  peopleBindingObject,
   roleBindingObject,
   roleObject,
+  ruleOn,
   secretObject,
   serviceAccountObject,
+  type Subject,
 } from "./objects.ts";
 export { exitCodeOf, type OptionDefaults, optionsOf, UsageError, wholeNumber } from "./program-options.ts";
 export {

@@ -17,6 +17,7 @@ import {
   mutatingAdmissionPolicies,
   mutatingAdmissionPolicyBindings,
   namespaces,
+  type PolicyRule,
   refOfObject,
   roleBindings,
   roles,
@@ -25,6 +26,7 @@ import {
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { accountConfig } from "./access.ts";
+import { peopleBindingObject, roleObject, type Subject } from "./objects.ts";
 import { waitFor } from "./wait-for.ts";
 
 const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
@@ -42,6 +44,17 @@ export async function installRights(client: KubeClient, manifests: readonly Kube
     const type = installable.find(({ kind }) => kind === manifest.kind);
     if (type !== undefined) await client.apply(type, manifest, manager);
   }
+}
+
+/** Creates a ClusterRole with the rule, and its binding of the same name to people and groups. */
+export async function allowPeople(
+  client: KubeClient,
+  name: string,
+  rule: PolicyRule,
+  people: readonly Subject[],
+): Promise<void> {
+  await client.create(clusterRoles, roleObject({ name }, [rule]));
+  await client.create(clusterRoleBindings, peopleBindingObject(name, name, people));
 }
 
 /** Applies admission policies and their bindings. The server obeys them only a moment later. */

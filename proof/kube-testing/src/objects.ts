@@ -5,6 +5,7 @@ import {
   type KubeObject,
   type ObjectMeta,
   type ObjectRef,
+  type PolicyRule,
   type ResourceType,
 } from "@klutch/kube-core";
 import {
@@ -65,6 +66,33 @@ export function roleBindingObject(
     roleRef: { apiGroup: rbac, ...role },
     subjects: [{ kind: "ServiceAccount", ...account }],
   };
+}
+
+/** A person or a group, as RBAC names them. */
+export type Subject = readonly [kind: "User" | "Group", name: string];
+
+/** Gives the rights of a ClusterRole to people and groups, in the whole cluster. */
+export function peopleBindingObject(
+  name: string,
+  clusterRole: string,
+  people: readonly Subject[],
+): DynamicObject {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: clusterRole },
+    subjects: people.map(([kind, subject]) => ({ apiGroup: rbac, kind, name: subject })),
+  };
+}
+
+/** A rule on objects of a kind; without names on all of them. */
+export function ruleOn(
+  { group, plural }: ResourceType,
+  verbs: readonly string[],
+  resourceNames: readonly string[] = [],
+): PolicyRule {
+  return { apiGroups: [group], resources: [plural], resourceNames, verbs };
 }
 
 /** A field that may hold any object. */

@@ -17,19 +17,16 @@ import {
   openOffer,
   publicKeyOf,
   signText,
-  templateGroup,
 } from "@klutch/api";
 import { parseForeignKubeconfig } from "@klutch/kube";
 import {
-  clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   events,
   type KubeObject,
   textAt,
 } from "@klutch/kube-core";
-import { crdObject, roleObject, unlimitedClient, waitFor } from "@klutch/kube-testing";
+import { allowPeople, crdObject, ruleOn, unlimitedClient, waitFor } from "@klutch/kube-testing";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { databases, ownClaim, templateObject } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
@@ -50,24 +47,10 @@ await client.create<KubeObject>(
   crdObject({ ...databases, plural: "queues", kind: "Queue" }),
 );
 await client.create(apiServiceExportTemplates, templateObject("example.org", "queues"));
-const bindDatabases = {
-  apiGroups: [templateGroup],
-  resources: ["apiserviceexporttemplates"],
-  resourceNames: ["databases"],
-  verbs: ["bind"],
-};
-await client.create(clusterRoles, roleObject({ name: "bind" }, [bindDatabases]));
-await client.create(clusterRoleBindings, {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "bind" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "bind" },
-  subjects: ["ann", "cleo"].map((name) => ({
-    apiGroup: "rbac.authorization.k8s.io",
-    kind: "User",
-    name: `oidc:${name}`,
-  })),
-} as never);
+await allowPeople(client, "bind", ruleOn(apiServiceExportTemplates, ["bind"], ["databases"]), [
+  ["User", "oidc:ann"],
+  ["User", "oidc:cleo"],
+]);
 const backend = await start("backend", "--bind-authorization=rbac", "--trusted-proxies=1");
 service.route(backend.url);
 

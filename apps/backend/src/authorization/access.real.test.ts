@@ -10,21 +10,21 @@ import {
   clusterBindings,
   type Grant,
   grants,
-  templateGroup,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   type KubeObject,
   type ResourceType,
 } from "@klutch/kube-core";
 import {
+  allowPeople,
   crdObject,
   isAllowed,
-  roleObject,
+  ruleOn,
   startKubectl,
+  type Subject,
   unlimitedClient,
   waitFor,
 } from "@klutch/kube-testing";
@@ -44,27 +44,8 @@ const backend = await start("backend", "--bind-authorization=rbac", "--oidc-extr
 service.route(backend.url);
 
 /** Gives people and groups the right on some templates, or on all. */
-async function allow(
-  name: string,
-  templates: readonly string[],
-  subjects: readonly (readonly [string, string])[],
-): Promise<void> {
-  const rule = {
-    apiGroups: [templateGroup],
-    resources: ["apiserviceexporttemplates"],
-    resourceNames: templates,
-    verbs: ["bind"],
-  };
-  await client.create(clusterRoles, roleObject({ name }, [rule]));
-  const apiGroup = "rbac.authorization.k8s.io";
-  await client.create<KubeObject>(clusterRoleBindings, {
-    apiVersion: `${apiGroup}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name },
-    roleRef: { apiGroup, kind: "ClusterRole", name },
-    subjects: subjects.map(([kind, subject]) => ({ apiGroup, kind, name: subject })),
-  } as KubeObject);
-}
+const allow = (name: string, templates: readonly string[], subjects: readonly Subject[]): Promise<void> =>
+  allowPeople(client, name, ruleOn(apiServiceExportTemplates, ["bind"], templates), subjects);
 await allow(
   "bind-databases",
   ["databases"],

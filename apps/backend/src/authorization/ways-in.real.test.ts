@@ -14,19 +14,24 @@ import {
   type BindingResponse,
   type Grant,
   grants,
-  templateGroup,
 } from "@klutch/api";
 import { parseForeignKubeconfig, serviceAccountToken } from "@klutch/kube";
 import {
-  clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   isRecord,
   type KubeObject,
   serviceAccounts,
   textAt,
 } from "@klutch/kube-core";
-import { crdObject, roleObject, startKubectl, unlimitedClient, waitFor } from "@klutch/kube-testing";
+import {
+  allowPeople,
+  crdObject,
+  ruleOn,
+  startKubectl,
+  type Subject,
+  unlimitedClient,
+  waitFor,
+} from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { deviceClientId } from "../testing/identity-provider.ts";
 import {
@@ -65,24 +70,15 @@ for (const kind of ["Queue", "Cache"]) {
   await client.create<KubeObject>(customResourceDefinitions, crdObject(type));
   await client.create(apiServiceExportTemplates, templateObject(type.group, type.plural));
 }
-const apiGroup = "rbac.authorization.k8s.io";
 /** Lets them bind a template; `all` stands for every one. */
-async function allow(
-  template: Template | "all",
-  subjects: readonly (readonly [string, string])[],
-): Promise<void> {
-  const name = `bind-${template}`;
-  const resources = ["apiserviceexporttemplates"];
-  const resourceNames = template === "all" ? [] : [template];
-  const rule = { apiGroups: [templateGroup], resources, resourceNames, verbs: ["bind"] };
-  await client.create(clusterRoles, roleObject({ name }, [rule]));
-  await client.create<KubeObject>(clusterRoleBindings, {
-    apiVersion: `${apiGroup}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name },
-    roleRef: { apiGroup, kind: "ClusterRole", name },
-    subjects: subjects.map(([kind, subject]) => ({ apiGroup, kind, name: subject })),
-  } as KubeObject);
+function allow(template: Template | "all", subjects: readonly Subject[]): Promise<void> {
+  const names = template === "all" ? [] : [template];
+  return allowPeople(
+    client,
+    `bind-${template}`,
+    ruleOn(apiServiceExportTemplates, ["bind"], names),
+    subjects,
+  );
 }
 const program = "tenant-a";
 const appCluster = "prod";

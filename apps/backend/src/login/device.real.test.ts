@@ -26,42 +26,17 @@ import {
   openOffer,
   publicKeyOf,
   signText,
-  templateGroup,
 } from "@klutch/api";
-import { reservePorts } from "@klutch/engines";
 import { createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
-import { clusterRoleBindings, clusterRoles, isRecord, type KubeObject, namespaces } from "@klutch/kube-core";
-import { roleObject } from "@klutch/kube-testing";
-import { addressOf, approveAtDex, dexDeviceClient, prepareDex } from "../testing/dex.ts";
+import { isRecord, type KubeObject, namespaces } from "@klutch/kube-core";
+import { addressOf, approveAtDex, dexDeviceClient, prepareDexReplicas } from "../testing/dex.ts";
 import { oidcClient } from "../testing/login-fixture.ts";
-import { prepareReplicas } from "../testing/replicas.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const [dexPort = 0] = stack.use(await reservePorts(1)).ports;
-const { cluster, issuer, service, start } = await prepareReplicas(stack, "device", async (owner, oidc) => {
-  const dex = await prepareDex(owner, dexPort, oidc);
-  await dex.start();
-  return dex.issuer;
-});
+const { cluster, issuer, service, replicas } = await prepareDexReplicas(stack, "device");
 const { client } = cluster;
-const rights = { apiGroups: [templateGroup], resources: ["apiserviceexporttemplates"], verbs: ["bind"] };
-await client.create(clusterRoles, roleObject({ name: "binds" }, [rights]));
-const apiGroup = "rbac.authorization.k8s.io";
-const flags = [
-  "--bind-authorization=rbac",
-  "--oidc-username-claim=email",
-  `--oidc-device-client-id=${dexDeviceClient}`,
-];
-const [first, second] = await Promise.all([start("one", ...flags), start("two", ...flags)]);
-service.route(first.url);
-await client.create<KubeObject>(clusterRoleBindings, {
-  apiVersion: `${apiGroup}/v1`,
-  kind: "ClusterRoleBinding",
-  metadata: { name: "binds" },
-  roleRef: { apiGroup, kind: "ClusterRole", name: "binds" },
-  subjects: [{ apiGroup, kind: "User", name: `oidc:${addressOf("developer")}` }],
-} as KubeObject);
+const [first, second] = replicas;
 
 /** One run of a plugin. */
 interface Run {

@@ -17,19 +17,16 @@ import {
   newClusterKey,
   publicKeyOf,
   renewalKeyAnnotation,
-  templateGroup,
 } from "@klutch/api";
 import { createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import {
-  clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   type KubeObject,
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { crdObject, roleObject, waitFor } from "@klutch/kube-testing";
+import { allowPeople, crdObject, ruleOn, waitFor } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
 import { accessTokenOf } from "../testing/programs.ts";
 import { databases, templateObject } from "../testing/provider.ts";
@@ -47,25 +44,12 @@ for (const kind of kinds) {
   await client.create<KubeObject>(customResourceDefinitions, crdObject(kind));
   await client.create(apiServiceExportTemplates, templateObject(kind.group, kind.plural));
 }
-const rights = {
-  apiGroups: [templateGroup],
-  resources: ["apiserviceexporttemplates"],
-  resourceNames: ["databases", "queues"],
-  verbs: ["bind"],
-};
-await client.create(clusterRoles, roleObject({ name: "ci" }, [rights]));
-const apiGroup = "rbac.authorization.k8s.io";
-await client.create<KubeObject>(clusterRoleBindings, {
-  apiVersion: `${apiGroup}/v1`,
-  kind: "ClusterRoleBinding",
-  metadata: { name: "ci" },
-  roleRef: { apiGroup, kind: "ClusterRole", name: "ci" },
-  subjects: ["client:tenant-a", "client:tenant-b", "tenant-a"].map((name) => ({
-    apiGroup,
-    kind: "User",
-    name: `oidc:${name}`,
-  })),
-} as KubeObject);
+await allowPeople(
+  client,
+  "ci",
+  ruleOn(apiServiceExportTemplates, ["bind"], ["databases", "queues"]),
+  ["client:tenant-a", "client:tenant-b", "tenant-a"].map((name) => ["User", `oidc:${name}`]),
+);
 const flags = ["--bind-authorization=rbac", "--ci-clients=tenant-a", "--ci-clients=tenant-b"];
 const replicas = [await start("one", ...flags), await start("two", ...flags)];
 const [first = { url: "" }] = replicas;

@@ -17,18 +17,15 @@ import {
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
   signText,
-  templateGroup,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   isRecord,
   type KubeObject,
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { crdObject, roleObject, waitFor } from "@klutch/kube-testing";
+import { allowPeople, crdObject, ruleOn, waitFor } from "@klutch/kube-testing";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { databases, templateObject } from "../testing/provider.ts";
 import { prepareReplicas, switchTo } from "../testing/replicas.ts";
@@ -55,20 +52,8 @@ await offer("Login", { annotations: { [serviceTypeFieldAnnotation]: "spec.servic
 await offer("Missing", { labels: { [serviceTypeLabel]: "missing" } }, false);
 await offer("Secretive", {});
 // Ann may bind everything except `secretives`.
-const rule = {
-  apiGroups: [templateGroup],
-  resources: ["apiserviceexporttemplates"],
-  resourceNames: ["databases", "queues", "logins", "missings"],
-  verbs: ["bind"],
-};
-await client.create(clusterRoles, roleObject({ name: "ann" }, [rule]));
-await client.create<KubeObject>(clusterRoleBindings, {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "ann" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "ann" },
-  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "oidc:ann" }],
-} as KubeObject);
+const named = ["databases", "queues", "logins", "missings"];
+await allowPeople(client, "ann", ruleOn(apiServiceExportTemplates, ["bind"], named), [["User", "oidc:ann"]]);
 const flags = ["--bind-authorization=rbac", "--oidc-username-claim=sub"];
 const [first, second] = await Promise.all([start("one", ...flags), start("two", ...flags)]);
 service.route(first.url);

@@ -24,51 +24,27 @@ import {
   sessionPrefix,
   sessionUrls,
   signText,
-  templateGroup,
 } from "@klutch/api";
-import { dexPassword, reservePorts } from "@klutch/engines";
+import { dexPassword } from "@klutch/engines";
 import { createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import {
   clusterRoleBindings,
-  clusterRoles,
   type DynamicObject,
   type KubeObject,
   type Lease,
   leases,
   namespaces,
 } from "@klutch/kube-core";
-import { roleObject, waitFor } from "@klutch/kube-testing";
+import { waitFor } from "@klutch/kube-testing";
 import { TestBrowser } from "../testing/browser.ts";
-import { addressOf, approveAtDex, dexDeviceClient, type DexPerson, prepareDex } from "../testing/dex.ts";
-import { prepareReplicas } from "../testing/replicas.ts";
+import { addressOf, approveAtDex, type DexPerson, prepareDexReplicas } from "../testing/dex.ts";
 import { endedSessionsLease } from "./ended-sessions.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const [dexPort = 0] = stack.use(await reservePorts(1)).ports;
-const { cluster, issuer, service, start } = await prepareReplicas(stack, "sessions", async (owner, oidc) => {
-  const dex = await prepareDex(owner, dexPort, oidc);
-  await dex.start();
-  return dex.issuer;
-});
+const { cluster, issuer, service, start, flags, replicas } = await prepareDexReplicas(stack, "sessions");
 const { client } = cluster;
-const rights = { apiGroups: [templateGroup], resources: ["apiserviceexporttemplates"], verbs: ["bind"] };
-await client.create(clusterRoles, roleObject({ name: "binds" }, [rights]));
-const apiGroup = "rbac.authorization.k8s.io";
-const flags = [
-  "--bind-authorization=rbac",
-  "--oidc-username-claim=email",
-  `--oidc-device-client-id=${dexDeviceClient}`,
-];
-const [first, second] = await Promise.all([start("one", ...flags), start("two", ...flags)]);
-service.route(first.url);
-await client.create<KubeObject>(clusterRoleBindings, {
-  apiVersion: `${apiGroup}/v1`,
-  kind: "ClusterRoleBinding",
-  metadata: { name: "binds" },
-  roleRef: { apiGroup, kind: "ClusterRole", name: "binds" },
-  subjects: [{ apiGroup, kind: "User", name: `oidc:${addressOf("developer")}` }],
-} as KubeObject);
+const [first, second] = replicas;
 
 const key = await newAnswerKey();
 /** All that must be in no log, and all URLs of browsers. */
@@ -237,8 +213,9 @@ test("a right that is withdrawn ends what a living session can do", async () => 
   const { session } = await logIn();
   assert.equal((await list(session)).status, 200);
   await client.delete(clusterRoleBindings, { name: "binds" });
-  // A replica remembers an answer of RBAC for ten seconds.
-  await waitFor("the refusal", async () => (await list(session)).status === 403);
+  // Each replica remembers an answer of RBAC for ten seconds.
+  for (const replica of [first, second])
+    await waitFor("the refusal", async () => (await list(session, replica)).status === 403);
   const body = { clusterID: "abc9", apis: [{ group: "example.org", resource: "databases" }] };
   await waitFor("the refusal to bind", async () => {
     const { body: said } = await bind(session, body, second);

@@ -2,9 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dexIssuer, dexPassword, type RunningProcess, startDex } from "@klutch/engines";
+import { apiServiceExportTemplates } from "@klutch/api";
+import { dexIssuer, dexPassword, reservePorts, type RunningProcess, startDex } from "@klutch/engines";
+import { allowPeople, type BackendProcess, ruleOn } from "@klutch/kube-testing";
 import { type Landed, TestBrowser } from "./browser.ts";
 import type { OidcClient } from "./identity-provider.ts";
+import { prepareReplicas, type ReplicaFixture } from "./replicas.ts";
 
 /** People of Dex, by the name before the address. */
 export const dexPeople = ["developer", "mallory"] as const;
@@ -38,6 +41,38 @@ export async function prepareDex(
   const settings = { client, deviceClient: dexDeviceClient, people };
   const start = async (): Promise<RunningProcess> => stack.use(await startDex(port, folder, settings));
   return { issuer: dexIssuer(port), start };
+}
+
+/**
+ * Prepares replicas behind a Dex at which `developer` may bind everything, and starts two of them; the Service leads to the first. Flags of a third
+ * are the same.
+ */
+export async function prepareDexReplicas(
+  stack: AsyncDisposableStack,
+  name: string,
+): Promise<
+  ReplicaFixture & {
+    readonly flags: readonly string[];
+    readonly replicas: readonly [BackendProcess, BackendProcess];
+  }
+> {
+  const [port = 0] = stack.use(await reservePorts(1)).ports;
+  const fixture = await prepareReplicas(stack, name, async (owner, oidc) => {
+    const dex = await prepareDex(owner, port, oidc);
+    await dex.start();
+    return dex.issuer;
+  });
+  await allowPeople(fixture.cluster.client, "binds", ruleOn(apiServiceExportTemplates, ["bind"]), [
+    ["User", `oidc:${addressOf("developer")}`],
+  ]);
+  const flags = [
+    "--bind-authorization=rbac",
+    "--oidc-username-claim=email",
+    `--oidc-device-client-id=${dexDeviceClient}`,
+  ];
+  const replicas = await Promise.all([fixture.start("one", ...flags), fixture.start("two", ...flags)]);
+  fixture.service.route(replicas[0].url);
+  return { ...fixture, flags, replicas };
 }
 
 /** The verified address of a person. */

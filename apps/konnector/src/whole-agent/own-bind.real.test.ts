@@ -19,7 +19,6 @@ import {
   templateGroup,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
   clusterRoles,
   conditionsOf,
   type DynamicObject,
@@ -32,7 +31,9 @@ import {
 } from "@klutch/kube-core";
 import { createKubeClient, isForbidden, parseForeignKubeconfig, serviceAccountToken } from "@klutch/kube";
 import {
+  allowPeople,
   roleObject,
+  ruleOn,
   startBackendProcess,
   startKubectl,
   TcpProxy,
@@ -117,25 +118,11 @@ const appCluster = (): Promise<AppCluster> => provider.client.get<AppCluster>(ap
 const identify = (identity: object): Promise<unknown> =>
   provider.client.mergePatch(appClusters, { name: "prod" }, { spec: { identity } });
 
-/** Lets a user of RBAC bind these templates. */
-async function allow(name: string, ...templates: readonly string[]): Promise<void> {
-  const apiGroups = [templateGroup];
-  const rule = {
-    apiGroups,
-    resources: ["apiserviceexporttemplates"],
-    resourceNames: templates,
-    verbs: ["bind"],
-  };
-  await provider.client.create(clusterRoles, roleObject({ name }, [rule]));
-  const apiGroup = "rbac.authorization.k8s.io";
-  await provider.client.create<KubeObject>(clusterRoleBindings, {
-    apiVersion: `${apiGroup}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name },
-    roleRef: { apiGroup, kind: "ClusterRole", name },
-    subjects: [{ apiGroup, kind: "User", name: "klutch:app-cluster:prod" }],
-  } as KubeObject);
-}
+/** Lets the app cluster bind these templates. */
+const allow = (name: string, ...templates: readonly string[]): Promise<void> =>
+  allowPeople(provider.client, name, ruleOn(apiServiceExportTemplates, ["bind"], templates), [
+    ["User", "klutch:app-cluster:prod"],
+  ]);
 
 /** Creates a claim and waits for its copy. */
 async function untilSynced({ type }: TestApi, name: string): Promise<void> {

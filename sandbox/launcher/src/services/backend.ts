@@ -1,8 +1,8 @@
 /** The backend of the control plane, with the rights of its shipped manifest. */
+import { peopleBindingObject } from "@klutch/kube-testing";
 import { join } from "node:path";
 import { bindAllName } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import type { KubeObject } from "@klutch/kube-core";
 import { type Generation, legacy } from "@klutch/services";
 import { accountKubeconfig, type SandboxContext } from "../context.ts";
 import { repository } from "../machine.ts";
@@ -18,7 +18,8 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
   );
   const rights = await readManifests(join(repository, "deploy", "backend-rbac.yaml"));
-  await applyAll(controlPlane.client, [...crds, ...rights, mayBindAll(`oidc:${sandboxUser.email}`)]);
+  const mayBind = peopleBindingObject("bind-apis", bindAllName, [["User", `oidc:${sandboxUser.email}`]]);
+  await applyAll(controlPlane.client, [...crds, ...rights, mayBind]);
   const folder = join(context.state.folder, "backend");
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
   const url = `http://127.0.0.1:${ports.backend}`;
@@ -44,18 +45,6 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
     ready: `http://127.0.0.1:${ports.backendProbe}/readyz`,
   });
   return url;
-}
-
-/** Returns what gives a person the right to bind every offered API. */
-function mayBindAll(user: string): KubeObject {
-  const apiGroup = "rbac.authorization.k8s.io";
-  return {
-    apiVersion: `${apiGroup}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name: "bind-apis" },
-    roleRef: { apiGroup, kind: "ClusterRole", name: bindAllName },
-    subjects: [{ apiGroup, kind: "User", name: user }],
-  } as KubeObject;
 }
 
 /** Offers our claims to app clusters. */
