@@ -7,10 +7,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
-  type AnswerKey,
   apiServiceExportRequests,
   type BindingResponse,
-  confirmationText,
   decodeBindingProvider,
   decodeDeviceLoginStart,
   decodeDevicePoll,
@@ -20,17 +18,14 @@ import {
   type Grant,
   grants,
   type LoginOffer,
-  newAnswerKey,
-  newClusterKey,
-  openBinding,
   openOffer,
   publicKeyOf,
-  signText,
 } from "@klutch/api";
 import { createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { isRecord, type KubeObject, namespaces } from "@klutch/kube-core";
 import { addressOf, approveAtDex, dexDeviceClient, prepareDexReplicas } from "../testing/dex.ts";
 import { oidcClient } from "../testing/login-fixture.ts";
+import { type Answer, confirmOffer, newRun, type PluginRun, post } from "../testing/plugin.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -38,31 +33,9 @@ const { cluster, issuer, service, replicas } = await prepareDexReplicas(stack, "
 const { client } = cluster;
 const [first, second] = replicas;
 
-/** One run of a plugin. */
-interface Run {
-  readonly pem: string;
-  readonly key: AnswerKey;
-  readonly clusterId: string;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
 const secrets: string[] = [];
 
-async function post(url: string, body: object): Promise<Answer> {
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: response.status, body: await response.json() };
-}
-
-async function newRun(clusterId: string): Promise<Run> {
-  return { pem: newClusterKey(), key: await newAnswerKey(), clusterId };
-}
-
-async function begin({ pem, key, clusterId }: Run, wish = "apis=databases"): Promise<DeviceLoginStart> {
+async function begin({ pem, key, clusterId }: PluginRun, wish = "apis=databases"): Promise<DeviceLoginStart> {
   const keys = { answerKey: key.publicKey, clusterKey: publicKeyOf(pem) ?? "" };
   const request = { sessionId: "session1", clusterId, clusterName: "prod", wish, ...keys };
   const { status, body } = await post(`${service.url}/device`, request);
@@ -77,21 +50,16 @@ const pollAt = (url: string, handle: string): Promise<Answer> =>
 const wait = (seconds: number): Promise<void> => systemClock.sleep(seconds * 1000);
 const errorOf = ({ body }: Answer): string => (isRecord(body) ? String(body["error"]) : "");
 
-async function offerOf({ key }: Run, { status, body }: Answer): Promise<LoginOffer> {
+async function offerOf({ key }: PluginRun, { status, body }: Answer): Promise<LoginOffer> {
   assert.equal(status, 200, JSON.stringify(body));
   const answer = decodeDevicePoll(200, body);
   return openOffer(key, answer.kind === "offered" ? answer.offer : "");
 }
 
-async function confirm({ pem, key, clusterId }: Run, offer: LoginOffer): Promise<BindingResponse> {
-  const answer = await post(`${service.url}/renew/challenge`, {});
-  const challenge = isRecord(answer.body) ? String(answer.body["challenge"]) : "";
-  const url = `${service.url}/confirm`;
-  const login = { ...offer, url, challenge, clusterId, redirectUrl: deviceGrant, answerKey: key.publicKey };
-  const signature = signText(pem, confirmationText(login));
-  const { status, body } = await post(url, { ticket: offer.ticket, challenge, signature });
-  assert.equal(status, 200, JSON.stringify(body));
-  return openBinding(key, isRecord(body) ? String(body["answer"]) : "");
+async function confirm(run: PluginRun, offer: LoginOffer): Promise<BindingResponse> {
+  const outcome = await confirmOffer(service.url, run, offer, deviceGrant);
+  assert.ok(outcome.kind === "bound", JSON.stringify(outcome));
+  return outcome.response;
 }
 
 test("a backend whose identity provider has the flow says so, and plugins read it", async () => {

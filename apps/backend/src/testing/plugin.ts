@@ -75,7 +75,7 @@ export function sendForm(
 export async function confirmLanded(url: string, run: PluginRun, landed: Landed): Promise<Outcome> {
   if (landed.status !== 303) return { kind: "refused", status: landed.status, words: landed.html };
   const offer = await openOffer(run.key, landed.url.searchParams.get("offer") ?? "");
-  return confirm(url, run, offer, `${plugin}/callback`);
+  return confirmOffer(url, run, offer, `${plugin}/callback`);
 }
 
 /** Logs in on another device: `approve` plays the person with the code. */
@@ -98,7 +98,7 @@ export async function deviceLogin(
     if (answer.status >= 400) return refusal(answer);
     const decoded = decodeDevicePoll(answer.status === 202 ? 202 : 200, answer.body);
     if (decoded.kind === "offered")
-      return confirm(url, run, await openOffer(run.key, decoded.offer), deviceGrant);
+      return confirmOffer(url, run, await openOffer(run.key, decoded.offer), deviceGrant);
     if (decoded.kind === "pending") ({ handle, interval } = decoded);
   }
   return { kind: "refused", status: 202, words: "no offer came" };
@@ -128,7 +128,8 @@ export async function bindWithSession(
   return { kind: "bound", response: answer.body as BindingResponse };
 }
 
-async function confirm(
+/** Signs an offer with the app cluster's key, as the person at the terminal lets the plugin do. */
+export async function confirmOffer(
   url: string,
   { pem, key, clusterId }: PluginRun,
   offer: LoginOffer,
@@ -151,12 +152,14 @@ async function confirm(
   return { kind: "bound", response: await openBinding(key, sealed) };
 }
 
-interface Answer {
+/** An answer of the backend. */
+export interface Answer {
   readonly status: number;
   readonly body: unknown;
 }
 
-async function post(url: string, body: object, session?: string): Promise<Answer> {
+/** Sends JSON, with a session if there is one. */
+export async function post(url: string, body: object, session?: string): Promise<Answer> {
   const headers = {
     "content-type": "application/json",
     ...(session === undefined ? {} : { authorization: `Bearer ${session}` }),
