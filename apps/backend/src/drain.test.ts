@@ -59,7 +59,7 @@ test("a waiting request gets its answer, on a connection that ends with it, and 
   const answer = fixture.ask();
   await fixture.untilAsked(1);
   const drained = fixture.drain();
-  await fixture.clock.advance(2_000);
+  await fixture.clock.advance(5_000);
   assert.equal(await fixture.isRefused(), true);
   fixture.waiting[0]?.end("ok");
   assert.deepEqual(await answer, [200, "close"]);
@@ -77,7 +77,7 @@ test("an idle connection takes one more request, whose answer says that it ends"
   await fixture.untilAsked(2);
   fixture.waiting[1]?.end("ok");
   assert.deepEqual(await second, [200, "close"]);
-  await fixture.clock.advance(2_000);
+  await fixture.clock.advance(5_000);
   await drained;
 });
 
@@ -90,7 +90,7 @@ test("without a connection it ends at once, and idle ones end after a while", as
   fixture.waiting[0]?.end("ok");
   await answer;
   const drained = fixture.drain();
-  await fixture.clock.advance(2_000);
+  await fixture.clock.advance(5_000);
   await drained;
 });
 
@@ -99,7 +99,7 @@ test("an answer that does not come is waited for as long as the Pod has, and no 
   const answer = fixture.ask();
   await fixture.untilAsked(1);
   const drained = fixture.drain();
-  await fixture.clock.advance(16_999);
+  await fixture.clock.advance(19_999);
   assert.equal(fixture.waiting[0]?.destroyed, false);
   const cut = assert.rejects(answer, /socket hang up/);
   await fixture.clock.advance(1);

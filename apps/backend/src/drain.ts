@@ -6,8 +6,9 @@ import type { Clock } from "@klutch/kube";
 /**
  * Time in milliseconds for which holders of a connection may still use it; each answer tells them that it ends. A client that sends a request
  * while its idle connection is being closed gets no answer, and cannot know whether the request was handled.
+ * Between two steps of a login a loaded client paused for more than two seconds.
  */
-const lingerMs = 2_000;
+const lingerMs = 5_000;
 /** Maximum time for requests in flight after that. The chart gives the Pod 30 s, of which it waits 5 first. */
 const longestAnswerMs = 15_000;
 
