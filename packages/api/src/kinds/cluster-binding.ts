@@ -85,7 +85,9 @@ const canary: Schema<Canary> = object(
   {},
   {
     sent: probeNumber("Number of the present probe, any one. Written by the konnector."),
-    answered: probeNumber("The number that the backend saw last. Written by the backend; absent where none answers."),
+    answered: probeNumber(
+      "The number that the backend saw last. Written by the backend; absent where none answers.",
+    ),
   },
   { description: "A probe that takes the way of claims, up and down, each minute." },
 );
