@@ -1,5 +1,7 @@
 /** The alerts, once: docs/monitoring.md and the PrometheusRules of both charts are printed from this table. */
 
+import { objectiveAlerts } from "./objectives.ts";
+
 /** The chart that ships an alert: for the control plane, or for app clusters. */
 export type AlertChart = "klutch" | "klutch-konnector";
 
@@ -34,6 +36,7 @@ export const thresholds: Readonly<Record<string, Threshold>> = {
   credentialHours: { value: "credentialHours", default: 6 },
   backupHours: { value: "backupHours", default: 48 },
   queueSeconds: { value: "queueSeconds", default: 600 },
+  badPerThousand: { value: "canaryBadPerThousand", default: 5 },
   syncSeconds: { value: "syncSeconds", default: 30 },
 };
 
@@ -208,4 +211,5 @@ export const alerts: readonly Alert[] = [
     summary:
       "The credential for {{ $labels.host }} ends in {{ $value | humanizeDuration }} and was not renewed.",
   },
+  ...objectiveAlerts,
 ];

@@ -128,12 +128,15 @@ async function documentedGroups(): Promise<readonly Readonly<Record<string, unkn
 }
 
 function fasterRules(group: object, fasterBy: number): readonly object[] {
-  const seconds = (minutes: string): number => Math.ceil((Number(minutes) * 60) / fasterBy);
+  const units: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+  const seconds = (count: string, unit = "m"): number => Math.ceil((Number(count) * (units[unit] ?? 60)) / fasterBy);
   return recordsAt(group, "rules").map((rule) => ({
     ...rule,
-    for: `${seconds((textAt(rule, "for") ?? "").replace(/m$/, ""))}s`,
+    ...(textAt(rule, "for") === undefined
+      ? {}
+      : { for: `${seconds((textAt(rule, "for") ?? "").replace(/m$/, ""))}s` }),
     expr: (textAt(rule, "expr") ?? "")
-      .replaceAll(/\[(\d+)m\]/g, (_, minutes: string) => `[${seconds(minutes)}s]`)
+      .replaceAll(/\[(\d+)([mhd])\]/g, (_, count: string, unit: string) => `[${seconds(count, unit)}s]`)
       .replace(
         /^(max by \(name\) \(workqueue_longest_running.*) > (\d+)$/,
         (_, left: string, limit: string) => `${left} > ${Number(limit) / fasterBy}`,
