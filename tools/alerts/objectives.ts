@@ -27,18 +27,33 @@ const ratio = (window: Window): string => `slo:sli_error:ratio_rate${window}`;
 const probes = (outcome: string, window: Window): string =>
   `sum(rate(klutch_canary_probes_total{$jobs,${outcome}}[${window}]))`;
 
+/** Name of the part that may fail, as in Sloth. */
+const budget = "slo:error_budget:ratio";
+
 /** The part of probes that failed, in each window. A control plane without a canary has no ratio. */
-export const recordings: readonly Recording[] = windows.map((window) => ({
+const ratios: readonly Recording[] = windows.map((window) => ({
   name: ratio(window),
   chart: "klutch-konnector",
   expression: `${probes('outcome=~"late|lost|refused|unreachable"', window)} / ${probes('outcome!="unsupported"', window)}`,
   labels: objectiveLabels,
 }));
 
+/** All of them. The budget is recorded for dashboards, which do not know the chart's values. */
+export const recordings: readonly Recording[] = [
+  ...ratios,
+  {
+    name: budget,
+    chart: "klutch-konnector",
+    expression: "vector($badPerThousand / 1000)",
+    labels: objectiveLabels,
+  },
+];
+
 /** Holds if the budget burns this much faster than it lasts for 30 days, in both windows. */
 const burns = (rate: number, long: Window, short: Window): string => {
   const limit = `${rate} * $badPerThousand / 1000`;
-  const over = (window: Window): string => `${ratio(window)}{sloth_slo="${objectiveLabels.sloth_slo}"} > ${limit}`;
+  const over = (window: Window): string =>
+    `${ratio(window)}{sloth_slo="${objectiveLabels.sloth_slo}"} > ${limit}`;
   return `(${over(long)} and ${over(short)})`;
 };
 

@@ -100,6 +100,12 @@ groups:
           sloth_service: klutch
           sloth_slo: canary
           sloth_id: klutch-canary
+      - record: slo:error_budget:ratio
+        expr: vector({{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000)
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
       - alert: KlutchNoLeader
         expr: sum by (name) (leader_election_master_status{job=~"konnector-metrics"}) == 0
         for: 5m
