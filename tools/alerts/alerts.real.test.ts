@@ -141,6 +141,34 @@ for (const chart of charts) {
     test(`${chart}: ${each.alert} fires in its fault, and not before or after`, () => judge(chart, each));
 }
 
+test("three lost probes wake no one, and seven do", async () => {
+  const rules = [...recordingRules("klutch-konnector"), ...alertRules("klutch-konnector")].filter(
+    (rule) => "record" in rule || rule.alert === "KlutchErrorBudgetBurnsFast",
+  );
+  const bare = rules.map((rule) => ({ ...rule, annotations: undefined }));
+  await writeFile(
+    join(folder, "lost-rules.yaml"),
+    formatYaml(JSON.parse(JSON.stringify({ groups: [{ name: "lost", rules: bare }] }))),
+  );
+  const labels = { severity: "critical", ...objectiveLabels };
+  const lostFor = (minutes: number, expected: readonly object[]): object => ({
+    interval: "1m",
+    input_series: [
+      { outcome: "answered", values: `0+1x119 119+0x${minutes - 1} 120+1x60` },
+      { outcome: "lost", values: `0+0x119 1+1x${minutes - 1} ${minutes}+0x60` },
+    ].map(({ outcome, values }) => ({
+      series: `klutch_canary_probes_total{job="konnector-metrics",outcome="${outcome}"}`,
+      values,
+    })),
+    alert_rule_test: [
+      { eval_time: `${119 + minutes}m`, alertname: "KlutchErrorBudgetBurnsFast", exp_alerts: expected },
+    ],
+  });
+  const tests = [lostFor(1, []), lostFor(3, []), lostFor(7, [{ exp_labels: labels }])];
+  await writeFile(join(folder, "lost.yaml"), formatYaml({ rule_files: ["lost-rules.yaml"], tests }));
+  assert.match((await promtool("test", "rules", "lost.yaml")).stdout, /SUCCESS/);
+});
+
 test("every alert has a case", () => {
   assert.deepEqual(cases.map(({ alert }) => alert).toSorted(), alerts.map(({ name }) => name).toSorted());
 });
