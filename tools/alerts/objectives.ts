@@ -1,5 +1,5 @@
 /** The objective of the canary (designs/0031): its recording rules, and alerts on the rate at which its error budget burns. */
-import type { Alert, AlertChart } from "./alerts.ts";
+import type { Alert, AlertChart } from "./alert.ts";
 
 /** A recording rule. */
 export interface Recording {

@@ -1,5 +1,5 @@
 /** The dashboards, once: the charts ship what is printed from these tables. */
-import type { AlertChart } from "../alerts/alerts.ts";
+import type { AlertChart } from "../alerts/alert.ts";
 
 /** One line or group of lines of a panel. */
 export interface Query {
@@ -194,7 +194,7 @@ const controlPlane: Dashboard = {
   ],
 };
 
-/** How fast the error budget burns in a window. */
+/** Returns the query for the burn rate of the error budget in a window. */
 const burnRate = (window: string): string =>
   `slo:sli_error:ratio_rate${window}{sloth_slo="canary"} / slo:error_budget:ratio{sloth_slo="canary"}`;
 

@@ -91,7 +91,7 @@ test("without a backend probes are lost, and figures of a liar move nothing", as
   await backend.stop();
   await counts("lost", 1);
   const before = await figures();
-  // One ahead of the probe, one of before, and the largest that there is.
+  // One ahead of the probe, one of before, and the largest one.
   for (let round = 0; round < 8; round++) {
     const { sent = 0 } = await canary();
     for (const answered of [sent + 1, sent - 1, 0, Number.MAX_SAFE_INTEGER])

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apiServiceExportTemplates, tenants } from "@klutch/api";
+import { customResourceDefinitions } from "@klutch/kube-core";
 import {
   panelsOf,
   startAlertWatch,
@@ -11,8 +12,9 @@ import {
   waitFor,
 } from "@klutch/kube-testing";
 import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
-import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
-import { tenantNamespace } from "../testing/provider-side.ts";
+import { startAgentProcess } from "../testing/agent-process.ts";
+import { bindApi, testApi } from "../testing/fixture.ts";
+import { installCrd, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
@@ -28,13 +30,27 @@ await provider.client.create(apiServiceExportTemplates, {
   metadata: { namespace: "default", name: "widgets" },
   spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
 });
+// Crossplane makes the kinds of claims and of composites from one definition.
+const definition = {
+  apiVersion: "apiextensions.crossplane.io/v2",
+  kind: "CompositeResourceDefinition",
+  name: "xwidgets.test.klutch.example",
+  uid: "8f0c0bd0-6f0e-4b5e-9a86-3b1c1a0f7f10",
+};
+const composites = testApi("xwidgets", "XWidget", { namespaced: false });
+await installCrd(provider, composites.crd);
+for (const { name } of [widgets, composites])
+  await provider.client.mergePatch(
+    customResourceDefinitions,
+    { name },
+    { metadata: { ownerReferences: [definition] } },
+  );
 const backend = cleanup.use(
   await startBackendProcess(provider, {
     flags: [`--external-address=${gate.url}`, "--lease-namespace=default", "--canary-answers-per-minute=600"],
   }),
 );
-const timing = { canaryMs: 1_000, unreachableAfterMs: 500, heartbeatMs: 1_000 };
-const konnector = cleanup.use(await startKonnector(fixture, { timing }));
+const konnector = cleanup.use(await startAgentProcess(fixture.consumer, ["--canary-seconds=1"]));
 await bindApi(fixture, widgets.name, kubeconfig);
 await untilReady(widgets.name);
 await createSynced(widgets.type, "first");
@@ -69,6 +85,11 @@ test("each panel of the control plane about the backend has data", async () => {
   await provider.client.mergePatch(tenants, ref, { spec: { limits: { objects } } });
   const panels = await panelsOf("control-plane", ["backend"]);
   assert.ok(panels.length > 10);
+  // A rate needs a beginning: the second refusal is seen.
+  for (const body of ["{}", "[]"]) {
+    await fetch(`${backend.url}/renew`, { method: "POST", body });
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+  }
   await untilFilled(watch, panels);
 });
 
