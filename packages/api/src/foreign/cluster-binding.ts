@@ -43,7 +43,11 @@ export function parseClusterBinding(object: unknown): ForeignClusterBinding {
 }
 
 function canaryOf(canary: unknown): Canary {
-  return { sent: countAt(canary, "sent"), answered: countAt(canary, "answered") };
+  const numbers = (["sent", "answered"] as const).flatMap((name) => {
+    const number = countAt(canary, name);
+    return number === undefined ? [] : [[name, number] as const];
+  });
+  return Object.fromEntries(numbers);
 }
 
 /** Leaves out entries that are malformed, and those of an API that has one already. */
