@@ -12,18 +12,19 @@ import { atHome, minimal } from "../charts/testing/values.ts";
 import { catalogue } from "../generate/metrics-page.ts";
 import { repositoryRoot } from "../root.ts";
 import { type AlertChart, alerts, jobsOf } from "./alerts.ts";
-import { anchorOf, type Rule, ruleGroup, rulesFile } from "./print.ts";
+import { objectiveLabels, recordings } from "./objectives.ts";
+import { alertRules, anchorOf, recordingRules, type Rule, ruleGroup, rulesFile } from "./print.ts";
 import { cases, type Case, series } from "./testing/cases.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-alerts-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
 const { groups } = rulesFile();
-const rules = groups.flatMap((group) => group.rules);
 const prometheus = await resolveDebian("prometheus");
 const promtool = (...args: readonly string[]): Promise<{ readonly stdout: string }> =>
   run(prometheus.path("promtool"), args, { cwd: folder, env: { ...process.env, ...prometheus.env } });
 const charts = ["klutch", "klutch-konnector"] as const;
+const rules = charts.flatMap((chart) => alertRules(chart));
 
 test("Prometheus takes each alert, as the page on monitoring shows them", async () => {
   const page = await readFile(join(repositoryRoot, "docs", "monitoring.md"), "utf8");
@@ -62,7 +63,20 @@ test("each chart has its alerts, thresholds follow values, and a link stays text
 });
 
 test("each alert asks for metrics and labels that our programs have, and says what is wrong in a sentence", () => {
-  for (const { alert, expr, annotations } of rules) {
+  const judged = [
+    ...rules,
+    ...charts.flatMap((chart) =>
+      recordingRules(chart).map(({ record, expr }) => ({ alert: record, expr, annotations: undefined })),
+    ),
+  ];
+  for (const { alert, expr, annotations } of judged) {
+    const recorded = expr.match(/\bslo:\w+:\w+/g) ?? [];
+    for (const name of recorded)
+      assert.ok(
+        recordings.some((each) => each.name === name),
+        `${alert}: ${name}`,
+      );
+    if (recorded.length > 0 || expr.startsWith("vector(")) continue;
     const names = expr.match(/\b(?:klutch|controller_runtime|workqueue|leader_election)_\w+/g) ?? [];
     assert.ok(names.length > 0, alert);
     for (const name of names) {
@@ -73,7 +87,7 @@ test("each alert asks for metrics and labels that our programs have, and says wh
         assert.ok(label === "job" || metric.labels.includes(label), `${alert}: ${name}{${label}}`);
       if (!name.startsWith("klutch_")) assert.match(inner, /^job=~/, `${alert}: others have ${name}, too`);
     }
-    assert.match(annotations["summary"] ?? "", /^.{20,}\.$/, alert);
+    if (annotations !== undefined) assert.match(annotations["summary"] ?? "", /^.{20,}\.$/, alert);
   }
 });
 
@@ -91,24 +105,29 @@ test("each alert links to a section of its own that says what to do, and no sect
 });
 
 /** Runs promtool's test of one case: before the fault the alert is silent, in it the alert fires, after it the alert is silent again. */
-async function judge(chart: AlertChart, { alert, fault, well, labels }: Case): Promise<void> {
-  const rule = ruleGroup(chart).rules.find((each) => each.alert === alert);
+async function judge(
+  chart: AlertChart,
+  { alert, fault, well, labels, afterwards = 200 }: Case,
+): Promise<void> {
+  const rule = alertRules(chart).find((each) => each.alert === alert);
   assert.ok(rule !== undefined, `${alert} of ${chart}`);
   const job = jobsOf[chart].split("|")[0] ?? "";
   // Three hours well, six hours of the fault, three hours well.
-  const input = series(job, well, fault);
+  const input = series(job, well, fault, afterwards);
   const at = (time: string, isFiring: boolean): object => ({
     eval_time: time,
     alertname: alert,
     exp_alerts: isFiring ? [{ exp_labels: { ...rule.labels, ...labels } }] : [],
   });
   // Promtool compares annotations, too; those are Prometheus' own templates.
-  const bare = { groups: [{ name: chart, rules: [{ ...rule, annotations: undefined }] }] };
+  const bare = {
+    groups: [{ name: chart, rules: [...recordingRules(chart), { ...rule, annotations: undefined }] }],
+  };
   const tests = [
     {
       interval: "1m",
       input_series: input,
-      alert_rule_test: [at("179m", false), at("535m", true), at("719m", false)],
+      alert_rule_test: [at("179m", false), at("535m", true), at(`${519 + afterwards}m`, false)],
     },
   ];
   await writeFile(join(folder, "case-rules.yaml"), formatYaml(JSON.parse(JSON.stringify(bare))));
@@ -118,9 +137,37 @@ async function judge(chart: AlertChart, { alert, fault, well, labels }: Case): P
 }
 
 for (const chart of charts) {
-  for (const each of cases.filter(({ alert }) => ruleGroup(chart).rules.some((rule) => rule.alert === alert)))
+  for (const each of cases.filter(({ alert }) => alertRules(chart).some((rule) => rule.alert === alert)))
     test(`${chart}: ${each.alert} fires in its fault, and not before or after`, () => judge(chart, each));
 }
+
+test("three lost probes wake no one, and seven do", async () => {
+  const rules = [...recordingRules("klutch-konnector"), ...alertRules("klutch-konnector")].filter(
+    (rule) => "record" in rule || rule.alert === "KlutchErrorBudgetBurnsFast",
+  );
+  const bare = rules.map((rule) => ({ ...rule, annotations: undefined }));
+  await writeFile(
+    join(folder, "lost-rules.yaml"),
+    formatYaml(JSON.parse(JSON.stringify({ groups: [{ name: "lost", rules: bare }] }))),
+  );
+  const labels = { severity: "critical", ...objectiveLabels };
+  const lostFor = (minutes: number, expected: readonly object[]): object => ({
+    interval: "1m",
+    input_series: [
+      { outcome: "answered", values: `0+1x119 119+0x${minutes - 1} 120+1x60` },
+      { outcome: "lost", values: `0+0x119 1+1x${minutes - 1} ${minutes}+0x60` },
+    ].map(({ outcome, values }) => ({
+      series: `klutch_canary_probes_total{job="konnector-metrics",outcome="${outcome}"}`,
+      values,
+    })),
+    alert_rule_test: [
+      { eval_time: `${119 + minutes}m`, alertname: "KlutchErrorBudgetBurnsFast", exp_alerts: expected },
+    ],
+  });
+  const tests = [lostFor(1, []), lostFor(3, []), lostFor(7, [{ exp_labels: labels }])];
+  await writeFile(join(folder, "lost.yaml"), formatYaml({ rule_files: ["lost-rules.yaml"], tests }));
+  assert.match((await promtool("test", "rules", "lost.yaml")).stdout, /SUCCESS/);
+});
 
 test("every alert has a case", () => {
   assert.deepEqual(cases.map(({ alert }) => alert).toSorted(), alerts.map(({ name }) => name).toSorted());

@@ -1,26 +1,14 @@
 /** The alerts, once: docs/monitoring.md and the PrometheusRules of both charts are printed from this table. */
+import type { Alert, AlertChart } from "./alert.ts";
+import { objectiveAlerts } from "./objectives.ts";
 
-/** The chart that ships an alert: for the control plane, or for app clusters. */
-export type AlertChart = "klutch" | "klutch-konnector";
+export type { Alert, AlertChart } from "./alert.ts";
 
 /** A number that people adjust; it is a value of the chart. */
 export interface Threshold {
   /** Below `prometheusRule`. */
   readonly value: string;
   readonly default: number;
-}
-
-/** One alert; each asks a person to do something. */
-export interface Alert {
-  readonly name: string;
-  readonly charts: readonly AlertChart[];
-  readonly severity: "critical" | "warning";
-  /** Minutes for which the expression has to hold. */
-  readonly forMinutes: number;
-  /** PromQL. `$jobs` stands for the selector of our own processes, `$<threshold>` for a threshold. */
-  readonly expression: string;
-  /** One sentence, which may use Prometheus' templates. Its heading in docs/troubleshooting.md says what to do. */
-  readonly summary: string;
 }
 
 /** Jobs of a chart's processes, as a regular expression: other programs have metrics of the same names. */
@@ -34,6 +22,7 @@ export const thresholds: Readonly<Record<string, Threshold>> = {
   credentialHours: { value: "credentialHours", default: 6 },
   backupHours: { value: "backupHours", default: 48 },
   queueSeconds: { value: "queueSeconds", default: 600 },
+  badPerThousand: { value: "canaryBadPerThousand", default: 5 },
   syncSeconds: { value: "syncSeconds", default: 30 },
 };
 
@@ -208,4 +197,5 @@ export const alerts: readonly Alert[] = [
     summary:
       "The credential for {{ $labels.host }} ends in {{ $value | humanizeDuration }} and was not renewed.",
   },
+  ...objectiveAlerts,
 ];

@@ -1,8 +1,16 @@
 /** Prints alerts as rules of Prometheus, for the documentation and for Helm. */
 import { formatYaml } from "@klutch/kube";
 import { type Alert, type AlertChart, alerts, jobsOf, thresholds } from "./alerts.ts";
+import { type Recording, recordings } from "./objectives.ts";
 
-/** A rule as Prometheus reads it. */
+/** A recording rule as Prometheus reads it. */
+export interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** An alert as Prometheus reads it. */
 export interface Rule {
   readonly alert: string;
   readonly expr: string;
@@ -14,7 +22,8 @@ export interface Rule {
 /** A group of rules. */
 export interface RuleGroup {
   readonly name: string;
-  readonly rules: readonly Rule[];
+  /** Recorded series come first: alerts of the same evaluation read them. */
+  readonly rules: readonly (RecordingRule | Rule)[];
 }
 
 /** Options of `ruleGroup`. */
@@ -36,16 +45,39 @@ export function alertsOf(chart: AlertChart): readonly Alert[] {
   return alerts.filter(({ charts }) => charts.includes(chart));
 }
 
-/** Returns the group of a chart's alerts. */
-export function ruleGroup(chart: AlertChart, options: RuleOptions = {}): RuleGroup {
-  return { name: chart, rules: alertsOf(chart).map((alert) => ruleOf(alert, chart, options)) };
+/** Returns the recording rules that a chart ships. */
+export function recordingRules(chart: AlertChart, options: RuleOptions = {}): readonly RecordingRule[] {
+  const own = recordings.filter((each) => each.chart === chart);
+  return own.map(({ name, expression, labels }) => ({
+    record: name,
+    expr: exprOf({ name, expression }, chart, options),
+    labels,
+  }));
 }
 
-function ruleOf(alert: Alert, chart: AlertChart, { threshold = numberOf }: RuleOptions): Rule {
-  const { name, expression, forMinutes, severity, summary } = alert;
-  const expr = expression.replaceAll(/\$(\w+)/g, (_, word: string) =>
+/** Returns the alerts of a chart as rules. */
+export function alertRules(chart: AlertChart, options: RuleOptions = {}): readonly Rule[] {
+  return alertsOf(chart).map((alert) => ruleOf(alert, chart, options));
+}
+
+/** Returns the group of a chart's rules. */
+export function ruleGroup(chart: AlertChart, options: RuleOptions = {}): RuleGroup {
+  return { name: chart, rules: [...recordingRules(chart, options), ...alertRules(chart, options)] };
+}
+
+function exprOf(
+  { name, expression }: Pick<Alert | Recording, "name" | "expression">,
+  chart: AlertChart,
+  { threshold = numberOf }: RuleOptions,
+): string {
+  return expression.replaceAll(/\$(\w+)/g, (_, word: string) =>
     word === "jobs" ? `job=~"${jobsOf[chart]}"` : threshold(checked(word, name)),
   );
+}
+
+function ruleOf(alert: Alert, chart: AlertChart, options: RuleOptions): Rule {
+  const { name, forMinutes, severity, summary } = alert;
+  const expr = exprOf(alert, chart, options);
   return {
     alert: name,
     expr,

@@ -25,6 +25,7 @@ import {
   controlPlaneModeRbac,
 } from "../generate/backend-manifests.ts";
 import { chartRules } from "../alerts/print.ts";
+import { dashboardFiles } from "../dashboards/print.ts";
 import { documentsIn } from "../generate/manifests.ts";
 import { filled, headOf } from "../generate/page.ts";
 import { type ChartDefinition, chartsFolder, chartVersion, released } from "./chart.ts";
@@ -59,6 +60,7 @@ export function printedFiles(chart: ChartDefinition): Readonly<Record<string, st
       filled("tools/charts/shared.tpl", { CHART: name, NAMESPACE: namespace }),
       `\n{{/* Groups of alerts. */}}\n{{- define "${name}.alerts" -}}\n${chartRules(name)}{{- end }}\n`,
     ].join(""),
+    ...dashboardFiles(name),
     "templates/_flags.tpl": flagsTemplate(`${name}.flags`, values),
     ...templates,
   };

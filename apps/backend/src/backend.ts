@@ -109,6 +109,7 @@ export function createBackend(options: BackendOptions): Backend {
     exportTemplates,
     ...scopes,
     limits: config.limits,
+    canaryAnswersPerMinute: config.canaryAnswersPerMinute,
     clock,
     audit,
     isGranted: mayBind && isGrantedIn(caches, mayBind),

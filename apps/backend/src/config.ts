@@ -19,6 +19,7 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import { defaultAnswersPerMinute } from "./cluster-bindings/canary.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
@@ -92,6 +93,8 @@ export interface BackendConfig {
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
   readonly credentialSeconds: number | undefined;
   readonly limits: Limits;
+  /** Probes of one app cluster that are answered in a minute; 0: none. Default 12. */
+  readonly canaryAnswersPerMinute?: number | undefined;
   /** Tenants that metrics show each by itself. Default 50. */
   readonly metricsTenants?: number | undefined;
   /** The holder of the lease; unique among the replicas. */
@@ -219,6 +222,13 @@ const backendFlags = {
     "Maximum number of export requests per app cluster",
     defaultLimits.requestsPerCluster,
   ),
+  "canary-answers-per-minute": wholeNumber(
+    {
+      help: "Canary probes of one app cluster that are answered in a minute; 0 answers none, so app clusters have no canary",
+      default: String(defaultAnswersPerMinute),
+    },
+    { least: 0, most: 600, rule: "must be 0 (no canary) to 600" },
+  ),
   "metrics-tenants": wholeNumber(
     { help: "Tenants that metrics show each by itself; all others count as other", default: "50" },
     { least: 0, most: 1000 },
@@ -271,6 +281,7 @@ export async function readConfig(
       namespacesPerCluster: values["max-namespaces-per-cluster"],
       requestsPerCluster: values["max-requests-per-cluster"],
     },
+    canaryAnswersPerMinute: values["canary-answers-per-minute"],
     metricsTenants: values["metrics-tenants"],
     logLevel: values.v > 2 ? "debug" : "info",
   };

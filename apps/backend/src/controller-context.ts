@@ -50,6 +50,8 @@ export interface ControllerContext {
   readonly clusterScopedIsolation: ClusterScopedIsolation;
   readonly limits: Limits;
   readonly clock: Clock;
+  /** Probes of one app cluster that are answered in a minute (designs/0031); 0: none. Default 12. */
+  readonly canaryAnswersPerMinute?: number | undefined;
   readonly audit: Audit;
   /** Returns whether an app cluster may get an API that it has not got yet; undefined where everyone may bind everything. */
   readonly isGranted?: IsGranted | undefined;

@@ -12,6 +12,7 @@ import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconcil
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
 import { isRevokedExport } from "./authorization/revoked-exports.ts";
+import { createCanaryController } from "./cluster-bindings/canary.ts";
 import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
 import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
 import { WithdrawnRights } from "./cluster-bindings/withdrawn-rights.ts";
@@ -158,5 +159,6 @@ export function createControllers(
     { bindings, mappings, waitingIn },
     { groups: byTenant, logger, metrics },
   );
-  return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters];
+  const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
+  return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters, canary];
 }

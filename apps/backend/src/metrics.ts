@@ -46,6 +46,16 @@ export const logins: CounterDeclaration<"way"> = {
   processes: ofBackend,
 };
 
+export const canaryAnswers: CounterDeclaration<"state"> = {
+  name: "klutch_canary_answers_total",
+  type: "counter",
+  help: "Probes of app clusters, by what became of them here",
+  notes:
+    "`state` is `answered`, `failed` (an answer could not be written and is tried again), or `held` (the app cluster asks more often than `--canary-answers-per-minute` allows, so it waits).",
+  labels: ["state"],
+  processes: ofBackend,
+};
+
 /** Tenants (by default), kinds and plans that are shown each by itself. */
 const mostShown = 50;
 const mostReasons = 30;

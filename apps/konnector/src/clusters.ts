@@ -55,6 +55,10 @@ export interface Timing {
   readonly heartbeatMs: number;
   /** After this without filled caches the bindings say so. Default 30 000. */
   readonly syncTimeoutMs: number;
+  /** A probe goes up this often (designs/0031); 0: never. Default 0, which the program's flag changes. */
+  readonly canaryMs: number;
+  /** An answer to a probe that takes longer counts as failed. Default 10 000. */
+  readonly canaryLateMs: number;
   /** A claim's wait is recorded as an event when it lasts longer. Default 5 000. */
   readonly recordAfterMs: number;
   /** A claim without an answer for this long says so in its status. Default 1 second. */
@@ -81,6 +85,8 @@ export const defaultTiming: Timing = {
   unreachableAfterMs: 10_000,
   heartbeatMs: 40_000,
   syncTimeoutMs: 30_000,
+  canaryMs: 0,
+  canaryLateMs: 10_000,
   recordAfterMs: 5_000,
   overdueAfterMs: 1_000,
   heldSchemaMs: 60_000,

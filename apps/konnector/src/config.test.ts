@@ -26,10 +26,19 @@ test("without flags the defaults of the shipped manifests hold", () => {
     probePort: 8080,
     logLevel: "info",
     installCrd: true,
-    timing: { massDeletionLimit: 5, providerObjectsLimit: 1_000 },
+    timing: { massDeletionLimit: 5, canaryMs: 60_000, providerObjectsLimit: 1_000 },
     controlPlane: undefined,
     ownBind: undefined,
   });
+});
+
+test("the canary's pace is in seconds, 0 switches it off, and a fault names what would be right", () => {
+  assert.equal(parse(["--canary-seconds=0"]).timing.canaryMs, 0);
+  assert.equal(parse(["--canary-seconds=5"]).timing.canaryMs, 5_000);
+  assert.throws(
+    () => parse(["--canary-seconds=-1"]),
+    /--canary-seconds.*-1.*must be 0 \(no canary\) to 3600/,
+  );
 });
 
 test("the pod's name and namespace become lease identity and lease namespace; a flag wins", () => {

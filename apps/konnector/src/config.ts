@@ -130,6 +130,13 @@ const flags = {
     },
     { least: 0, rule: "must be 0 (no limit) or more" },
   ),
+  "canary-seconds": wholeNumber(
+    {
+      help: "Seconds between two probes that take the way of claims, up and down, for metrics and alerts; 0 is no canary",
+      default: "60",
+    },
+    { least: 0, most: 3600, rule: "must be 0 (no canary) to 3600" },
+  ),
   v: wholeNumber(
     { short: "v", help: `Verbosity as of klog: ${debugVerbosity} and more mean debug`, default: "0" },
     { least: 0 },
@@ -167,6 +174,7 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     installCrd: !values["no-install-crd"],
     timing: {
       massDeletionLimit: values["mass-deletion-limit"],
+      canaryMs: values["canary-seconds"] * 1000,
       providerObjectsLimit: values["provider-objects-limit"],
     },
     controlPlane,

@@ -11,6 +11,9 @@ export interface KonnectorMetrics {
   readonly refusals: Labelled<"resource" | "reason", Counter>;
   /** Credentials that were replaced while the agent ran. */
   readonly rotations: Counter;
+  readonly probes: Labelled<"outcome", Counter>;
+  /** Time until probes were answered. */
+  readonly probeLag: Labelled<never, Histogram>;
   /** Number of reconciled pairs, over all resources; not exported. */
   readonly reconcileCount: { count: number };
 }
@@ -23,6 +26,8 @@ export function konnectorMetrics(registry: Metrics): KonnectorMetrics {
     lag: registry.histogram(declarations.syncLag),
     refusals: registry.counter(declarations.claimedRefusals),
     rotations: registry.counter(declarations.credentialRotations).labels({}),
+    probes: registry.counter(declarations.canaryProbes),
+    probeLag: registry.histogram(declarations.canaryLag),
     reconcileCount: { count: 0 },
   };
 }

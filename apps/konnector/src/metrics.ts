@@ -82,3 +82,22 @@ export const credentialExpiration: GaugeDeclaration<"host"> = {
   combine: "min",
   processes,
 };
+
+export const canaryProbes: CounterDeclaration<"outcome"> = {
+  name: "klutch_canary_probes_total",
+  type: "counter",
+  help: "Probes that took the way of claims to the control plane and back, by outcome",
+  notes:
+    "`outcome` is `answered`, `late` (after more than 10 seconds), `lost` (no answer before the next probe), `refused` or `unreachable` (it could not be sent), or `unsupported`: the control plane answers no probes, which is no failure.",
+  labels: ["outcome"],
+  processes,
+};
+
+export const canaryLag: HistogramDeclaration = {
+  name: "klutch_canary_seconds",
+  type: "histogram",
+  help: "Time from the moment when a probe is sent until its answer is seen, by the konnector's clock",
+  labels: [],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  processes,
+};

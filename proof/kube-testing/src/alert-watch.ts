@@ -47,6 +47,8 @@ export interface AlertWatch extends AsyncDisposable {
   ): Promise<Readonly<Record<string, string>>>;
   /** Waits until every target is scraped and every rule was evaluated without an error. */
   settles(): Promise<void>;
+  /** Returns the values of a query's series at present. Throws with Prometheus' words if it is none. */
+  query(expression: string): Promise<readonly number[]>;
 }
 
 /** Starts Prometheus. Disposing the watch ends it. */
@@ -121,6 +123,11 @@ export async function startAlertWatch(options: AlertWatchOptions): Promise<Alert
         );
       });
     },
+    query: async (expression) => {
+      const answer = await prometheus.ask(`/api/v1/query?query=${encodeURIComponent(expression)}`);
+      const result = recordsAt(answer, "data", "result");
+      return result.map(({ value }) => Number(Array.isArray(value) ? value[1] : Number.NaN));
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   return watch;
@@ -135,12 +142,16 @@ async function documentedGroups(): Promise<readonly Readonly<Record<string, unkn
 }
 
 function fasterRules(group: object, fasterBy: number): readonly object[] {
-  const seconds = (minutes: string): number => Math.ceil((Number(minutes) * 60) / fasterBy);
+  const units: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+  const seconds = (count: string, unit = "m"): number =>
+    Math.ceil((Number(count) * (units[unit] ?? 60)) / fasterBy);
   return recordsAt(group, "rules").map((rule) => ({
     ...rule,
-    for: `${seconds((textAt(rule, "for") ?? "").replace(/m$/, ""))}s`,
+    ...(textAt(rule, "for") === undefined
+      ? {}
+      : { for: `${seconds((textAt(rule, "for") ?? "").replace(/m$/, ""))}s` }),
     expr: (textAt(rule, "expr") ?? "")
-      .replaceAll(/\[(\d+)m\]/g, (_, minutes: string) => `[${seconds(minutes)}s]`)
+      .replaceAll(/\[(\d+)([mhd])\]/g, (_, count: string, unit: string) => `[${seconds(count, unit)}s]`)
       .replace(
         /^(max by \(name\) \(workqueue_longest_running.*) > (\d+)$/,
         (_, left: string, limit: string) => `${left} > ${Number(limit) / fasterBy}`,

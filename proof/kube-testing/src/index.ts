@@ -20,6 +20,7 @@ export {
   installRights,
   untilServed,
 } from "./install.ts";
+export { panelsOf, type ShippedPanel, untilFilled } from "./dashboards.ts";
 export { documentedMetrics, metricNames } from "./metric-names.ts";
 export { ApiServerModel } from "./model/api-server.ts";
 export {

@@ -1,5 +1,7 @@
 /** A fault for each alert, as series of metrics: what makes it fire, and the same series while all is well. */
 
+import { objectiveLabels } from "../objectives.ts";
+
 /** Values by series, without the label `job`. */
 type Series = Readonly<Record<string, string>>;
 
@@ -10,26 +12,28 @@ export interface Case {
   readonly fault: Series;
   /** Labels of the alert that fires, besides those of the rule. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Minutes after the fault, at whose end the alert is silent. Default 200. */
+  readonly afterwards?: number;
 }
 
 /** Minutes of each part. */
 const before = 180;
 const during = 360;
-const afterwards = 200;
 
 /** Returns the input of promtool: constants for each part, or with a `+` before it growth from minute to minute. */
 export function series(
   job: string,
   well: Series,
   fault: Series,
+  afterwards = 200,
 ): readonly { readonly series: string; readonly values: string }[] {
   return Object.entries(well).map(([name, value]) => ({
     series: name.includes("{") ? name.replace("{", `{job="${job}",`) : `${name}{job="${job}"}`,
-    values: valuesOf(value, fault[name] ?? value),
+    values: valuesOf(value, fault[name] ?? value, afterwards),
   }));
 }
 
-function valuesOf(well: string, fault: string): string {
+function valuesOf(well: string, fault: string, afterwards: number): string {
   if (fault.includes("+", 1)) return `${well}x${before} ${fault}x${during} ${well}x${afterwards}`;
   if (!fault.startsWith("+") && !well.startsWith("+"))
     return `${well}x${before} ${fault}x${during} ${well}x${afterwards}`;
@@ -169,4 +173,28 @@ export const cases: readonly Case[] = [
     fault: { 'klutch_credential_expiration_timestamp_seconds{host="h"}': String(5 * hour) },
     labels: { host: "h", job: "konnector-metrics" },
   },
+  {
+    alert: "KlutchErrorBudgetBurnsFast",
+    well: canary("+1", "+0"),
+    fault: canary("+0", "+1"),
+    labels: objectiveLabels,
+  },
+  {
+    alert: "KlutchErrorBudgetBurns",
+    well: canary("+1", "+0"),
+    // One of fifty: a page would be too much.
+    fault: canary("+49", "+1"),
+    labels: objectiveLabels,
+    afterwards: 800,
+  },
 ];
+
+/** Growth of probes in a minute. */
+function canary(answered: string, lost: string): Series {
+  return {
+    'klutch_canary_probes_total{outcome="answered"}': answered,
+    'klutch_canary_probes_total{outcome="lost"}': lost,
+    // A control plane that answers none has no say.
+    'klutch_canary_probes_total{outcome="unsupported"}': "+5",
+  };
+}

@@ -84,6 +84,8 @@ test("a heartbeat alone wakes no one while all is well, and the first one after 
   clock.ms = 40_000;
   const second = binding(at(40_000));
   assert.deepEqual(heartbeats.keysFor({ type: "updated", key, previous: first, object: second }), []);
+  const probed = binding(at(40_000), trueCondition("Healthy"), { canary: { sent: 7, answered: 6 } });
+  assert.deepEqual(heartbeats.keysFor({ type: "updated", key, previous: second, object: probed }), []);
   clock.ms = 140_000;
   assert.equal(reasonAt(heartbeats, second), "Healthy", "the heartbeat was seen though no one was woken");
   const other = binding(at(40_000), trueCondition("Healthy"), { konnectorVersion: "v2" });

@@ -69,7 +69,7 @@ export class Heartbeats {
   }
 }
 
-/** Returns true if the agent is known to live, and only says so again. */
+/** Returns true if the agent is known to live, and only says so again, or its canary flew. */
 function isHeartbeatOnly(previous: ClusterBinding, object: ClusterBinding): boolean {
   if (!isTrue(object.status?.conditions, "Healthy")) return false;
   return jsonEqual(withoutHeartbeat(previous), withoutHeartbeat(object));
@@ -77,7 +77,7 @@ function isHeartbeatOnly(previous: ClusterBinding, object: ClusterBinding): bool
 
 function withoutHeartbeat({ metadata, spec, status }: ClusterBinding): unknown {
   const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata;
-  const { lastHeartbeatTime: _time, ...said } = status ?? {};
+  const { lastHeartbeatTime: _time, canary: _canary, ...said } = status ?? {};
   return { metadata: kept, spec, status: said };
 }
 

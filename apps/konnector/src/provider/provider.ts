@@ -12,6 +12,7 @@ import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderClus
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { UnsentClaims } from "../controllers/object/unsent-claims.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
+import { CanaryReconciler } from "../controllers/canary/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
 import { NamespaceMappings } from "../controllers/service-namespace/namespace-mappings.ts";
@@ -167,6 +168,7 @@ export class Provider implements Part {
     const parts = [
       bindings,
       clusterBinding,
+      ...canaryOf(shared, caches),
       new ServiceNamespaceReconciler({ ...shared, mappings, consumerNamespaces }),
       new WarningMirror(shared, (...warning) => bindings.objects.recordWarning(...warning)),
       this.#createReachability(caches, bindings),
@@ -326,4 +328,9 @@ export class Provider implements Part {
         : falseCondition("InformersSynced", "TooManyObjects", "Error", `on the provider, ${message}`),
     );
   }
+}
+
+/** Returns the canary; none where it is switched off. */
+function canaryOf(shared: ProviderParts, { clusterBindings }: ProviderCaches): readonly Startable[] {
+  return shared.runtime.timing.canaryMs === 0 ? [] : [new CanaryReconciler({ ...shared, clusterBindings })];
 }

@@ -10,6 +10,8 @@ import { agentConfig } from "./fixture.ts";
 /** A running agent. */
 export interface AgentProcess extends AsyncDisposable {
   readonly hasExited: boolean;
+  /** Port of its probes and metrics on loopback. */
+  readonly probePort: number;
   restart(): Promise<void>;
   /** Returns the most memory since it was asked last, in MiB. */
   peak(): Promise<number>;
@@ -20,8 +22,11 @@ export interface AgentProcess extends AsyncDisposable {
   longestStall(until: Promise<unknown>): Promise<number>;
 }
 
-/** Starts the agent of an app cluster. */
-export async function startAgentProcess(consumer: TestCluster): Promise<AgentProcess> {
+/** Starts the agent of an app cluster. `flags`: further ones. */
+export async function startAgentProcess(
+  consumer: TestCluster,
+  flags: readonly string[] = [],
+): Promise<AgentProcess> {
   const reserved = await reservePorts(1);
   const probe = `http://127.0.0.1:${reserved.ports[0]}`;
   const file = join(consumer.dataDir, "agent.kubeconfig");
@@ -35,6 +40,7 @@ export async function startAgentProcess(consumer: TestCluster): Promise<AgentPro
         `--lease-namespace=${consumerNamespace}`,
         "--probe-host=127.0.0.1",
         `--probe-port=${reserved.ports[0]}`,
+        ...flags,
       ],
       // In a container with the shipped limit of 512 MiB, Node takes half of it for its heap.
       env: {
@@ -54,6 +60,7 @@ export async function startAgentProcess(consumer: TestCluster): Promise<AgentPro
     return (Number(fields[12]) + Number(fields[13])) * 10;
   };
   return {
+    probePort: reserved.ports[0] ?? 0,
     get hasExited() {
       return konnector.hasExited;
     },

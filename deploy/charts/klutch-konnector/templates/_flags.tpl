@@ -9,6 +9,9 @@
 {{- if kindIs "invalid" .Values.massDeletionLimit | not }}
 - {{ printf "--mass-deletion-limit=%s" (toString (int64 .Values.massDeletionLimit)) | quote }}
 {{- end }}
+{{- if kindIs "invalid" .Values.canarySeconds | not }}
+- {{ printf "--canary-seconds=%s" (toString (int64 .Values.canarySeconds)) | quote }}
+{{- end }}
 {{- if kindIs "invalid" .Values.providerObjectsLimit | not }}
 - {{ printf "--provider-objects-limit=%s" (toString (int64 .Values.providerObjectsLimit)) | quote }}
 {{- end }}

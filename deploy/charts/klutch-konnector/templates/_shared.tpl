@@ -58,6 +58,54 @@ podDisruptionBudget.minAvailable: is {{ $least }} with replicas {{ $replicas }},
 groups:
   - name: klutch-konnector
     rules:
+      - record: slo:sli_error:ratio_rate5m
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[5m])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[5m]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate30m
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[30m])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[30m]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate1h
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[1h])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[1h]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate2h
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[2h])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[2h]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate6h
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[6h])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[6h]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate1d
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[1d])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[1d]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:sli_error:ratio_rate3d
+        expr: sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome=~"late|lost|refused|unreachable"}[3d])) / sum(rate(klutch_canary_probes_total{job=~"konnector-metrics",outcome!="unsupported"}[3d]))
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
+      - record: slo:error_budget:ratio
+        expr: vector({{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000)
+        labels:
+          sloth_service: klutch
+          sloth_slo: canary
+          sloth_id: klutch-canary
       - alert: KlutchNoLeader
         expr: sum by (name) (leader_election_master_status{job=~"konnector-metrics"}) == 0
         for: 5m
@@ -138,4 +186,20 @@ groups:
         annotations:
           summary: The credential for {{ "{{" }} $labels.host }} ends in {{ "{{" }} $value | humanizeDuration }} and was not renewed.
           runbook_url: {{ printf "%s#klutchcredentialends" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchErrorBudgetBurnsFast
+        expr: (slo:sli_error:ratio_rate1h{sloth_slo="canary"} > 14.4 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000 and slo:sli_error:ratio_rate5m{sloth_slo="canary"} > 14.4 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000) or (slo:sli_error:ratio_rate6h{sloth_slo="canary"} > 6 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000 and slo:sli_error:ratio_rate30m{sloth_slo="canary"} > 6 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000)
+        for: 1m
+        labels:
+          severity: critical
+        annotations:
+          summary: '{{ "{{" }} $value | humanizePercentage }} of probes do not come back from the control plane in time.'
+          runbook_url: {{ printf "%s#klutcherrorbudgetburnsfast" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchErrorBudgetBurns
+        expr: (slo:sli_error:ratio_rate1d{sloth_slo="canary"} > 3 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000 and slo:sli_error:ratio_rate2h{sloth_slo="canary"} > 3 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000) or (slo:sli_error:ratio_rate3d{sloth_slo="canary"} > 1 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000 and slo:sli_error:ratio_rate6h{sloth_slo="canary"} > 1 * {{ int .Values.prometheusRule.canaryBadPerThousand }} / 1000)
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: '{{ "{{" }} $value | humanizePercentage }} of probes did not come back from the control plane in time for days.'
+          runbook_url: {{ printf "%s#klutcherrorbudgetburns" .Values.prometheusRule.runbookUrl | quote }}
 {{- end }}

@@ -81,6 +81,9 @@
 {{- if kindIs "invalid" .Values.tenants.maxRequestsPerCluster | not }}
 - {{ printf "--max-requests-per-cluster=%s" (toString (int64 .Values.tenants.maxRequestsPerCluster)) | quote }}
 {{- end }}
+{{- if kindIs "invalid" .Values.tenants.canaryAnswersPerMinute | not }}
+- {{ printf "--canary-answers-per-minute=%s" (toString (int64 .Values.tenants.canaryAnswersPerMinute)) | quote }}
+{{- end }}
 {{- if kindIs "invalid" .Values.tenants.shownInMetrics | not }}
 - {{ printf "--metrics-tenants=%s" (toString (int64 .Values.tenants.shownInMetrics)) | quote }}
 {{- end }}

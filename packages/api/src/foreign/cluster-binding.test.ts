@@ -29,6 +29,7 @@ test("a ClusterBinding in order is taken as it is", () => {
     kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" },
     renewalUrl: "https://provider.example/renew",
     limits: new Map(),
+    canary: {},
     status: good.status,
   });
 });
@@ -48,6 +49,21 @@ test("limits come out by the name of their API, with the contact, and are no par
   });
   assert.deepEqual(parsed.status, good.status);
   assert.deepEqual(limited([widgets], "").limits.get("widgets.example.org"), { max: 3, used: 1 });
+});
+
+test("numbers of the canary are no part of the status that an agent writes, and anything else is none", () => {
+  const withCanary = (canary: unknown): ReturnType<typeof parseClusterBinding> =>
+    parseClusterBinding({ ...good, status: { ...good.status, canary } });
+  const parsed = withCanary({ sent: 7, answered: 0 });
+  assert.deepEqual(parsed.canary, { sent: 7, answered: 0 });
+  assert.deepEqual(parsed.status, good.status);
+  for (const lie of [null, "7", -1, 0.5, 2 ** 53, 1e300, Number.NaN, [7], "x".repeat(100_000)])
+    assert.deepEqual(
+      withCanary({ sent: lie, answered: 3 }).canary,
+      { answered: 3 },
+      String(lie).slice(0, 20),
+    );
+  for (const lie of [null, 7, "7", []]) assert.deepEqual(withCanary(lie).canary, {});
 });
 
 test("a limit that lies about its shape is left out, and the others are kept", () => {

@@ -1,6 +1,6 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
 import { isDnsSubdomain, listAt, numberAt, plainText, textAt, valueAt } from "@klutch/kube-core";
-import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
+import type { Canary, ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
 import type { ApiLimit } from "../object-limit.ts";
@@ -18,6 +18,8 @@ export interface ForeignClusterBinding {
   readonly renewalUrl: string | undefined;
   /** Limits by the name of their API, `<plural>.<group>`. They are the provider's to write, so they are no part of `status`. */
   readonly limits: ReadonlyMap<string, ApiLimit>;
+  /** Numbers of the canary; each is absent where it is none. They are no part of `status`, which a heartbeat repeats. */
+  readonly canary: Canary;
   readonly status: ClusterBindingStatus;
 }
 
@@ -35,8 +37,17 @@ export function parseClusterBinding(object: unknown): ForeignClusterBinding {
     kubeconfigSecretRef: secretRefOf(valueAt(object, "spec", "kubeconfigSecretRef")),
     renewalUrl: renewalUrlOf(valueAt(object, "spec", "serviceProviderSpec")),
     limits: limitsOf(valueAt(object, "status")),
+    canary: canaryOf(valueAt(object, "status", "canary")),
     status: statusOf(valueAt(object, "status")),
   };
+}
+
+function canaryOf(canary: unknown): Canary {
+  const numbers = (["sent", "answered"] as const).flatMap((name) => {
+    const number = countAt(canary, name);
+    return number === undefined ? [] : [[name, number] as const];
+  });
+  return Object.fromEntries(numbers);
 }
 
 /** Leaves out entries that are malformed, and those of an API that has one already. */

@@ -29,6 +29,14 @@ export interface ClusterBindingSpec {
   readonly serviceProviderSpec?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** One small object that goes up and comes down (designs/0031). */
+export interface Canary {
+  /** Number of the present probe. Written by the konnector. */
+  readonly sent?: number | undefined;
+  /** The number that the backend saw last. Absent where no backend answers. */
+  readonly answered?: number | undefined;
+}
+
 export interface ClusterBindingStatus {
   /** RFC 3339. */
   readonly lastHeartbeatTime?: string | undefined;
@@ -37,6 +45,7 @@ export interface ClusterBindingStatus {
   readonly konnectorVersion?: string | undefined;
   /** Public key with which the agent can come back after its credential has expired. */
   readonly renewalKey?: string | undefined;
+  readonly canary?: Canary | undefined;
   /** Number of APIs that the app cluster has bound. */
   readonly boundAPIs?: number | undefined;
   /** Kinds whose number is limited for the app cluster. */
@@ -69,6 +78,20 @@ const spec: Schema<ClusterBindingSpec> = object(
   { description: "How the app cluster's konnector reaches this provider. Written by the backend." },
 );
 
+const probeNumber = (description: string): Schema<number> =>
+  integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+const canary: Schema<Canary> = object(
+  {},
+  {
+    sent: probeNumber("Number of the present probe, any one. Written by the konnector."),
+    answered: probeNumber(
+      "The number that the backend saw last. Written by the backend; absent where none answers.",
+    ),
+  },
+  { description: "A probe that takes the way of claims, up and down, each minute." },
+);
+
 const status: Schema<ClusterBindingStatus> = object(
   {},
   {
@@ -85,6 +108,7 @@ const status: Schema<ClusterBindingStatus> = object(
       description:
         "Public key of the app cluster, with which the konnector can get a new credential after its own has expired.",
     }),
+    canary,
     boundAPIs: integer({ description: "How many APIs the app cluster has bound. Written by the backend." }),
     limits: list(resourceLimit, {
       description: "Kinds whose number is limited for the app cluster. Written by the backend.",

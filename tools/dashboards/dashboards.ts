@@ -1,0 +1,276 @@
+/** The dashboards, once: the charts ship what is printed from these tables. */
+import type { AlertChart } from "../alerts/alert.ts";
+
+/** One line or group of lines of a panel. */
+export interface Query {
+  /** PromQL. `$jobs` is as in alerts, and `$window` stands for the window that Grafana thinks fit for a rate. */
+  readonly expression: string;
+  /** Grafana's `{{label}}` stands for a label. */
+  readonly legend: string;
+}
+
+/** One panel. */
+export interface Panel {
+  readonly title: string;
+  /** One sentence: what a person learns from it. */
+  readonly about: string;
+  readonly unit: "short" | "s" | "reqps" | "percentunit" | "bytes" | "none";
+  readonly queries: readonly Query[];
+  /** Default `timeseries`. */
+  readonly type?: "timeseries" | "stat";
+}
+
+/** One dashboard. */
+export interface Dashboard {
+  readonly chart: AlertChart;
+  /** Name of its file and end of its ConfigMap's name. */
+  readonly name: string;
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+const one = (expression: string, legend: string): readonly Query[] => [{ expression, legend }];
+
+/** Median and slowest of a hundred. */
+const quantiles = (metric: string, by = ""): readonly Query[] => {
+  const labels = ["le", ...(by === "" ? [] : [by])].join(", ");
+  const legend = by === "" ? "" : ` {{${by}}}`;
+  return [0.5, 0.99].map((quantile) => ({
+    expression: `histogram_quantile(${quantile}, sum by (${labels}) (rate(${metric}_bucket[$window])))`,
+    legend: `p${quantile * 100}${legend}`,
+  }));
+};
+
+/** Panels about the processes of a chart, which both dashboards have. */
+const processes: readonly Panel[] = [
+  {
+    title: "Replicas that work",
+    about: "One replica holds each lease; 0 means that no one works.",
+    unit: "none",
+    type: "stat",
+    queries: one("sum by (name) (leader_election_master_status{$jobs})", "{{name}}"),
+  },
+  {
+    title: "Errors of controllers",
+    about: "Reconciles that failed and are tried again.",
+    unit: "reqps",
+    queries: one(
+      "sum by (controller) (rate(controller_runtime_reconcile_errors_total{$jobs}[$window]))",
+      "{{controller}}",
+    ),
+  },
+  {
+    title: "Queue depth",
+    about: "Objects that wait for a worker.",
+    unit: "short",
+    queries: one("sum by (name) (workqueue_depth{$jobs})", "{{name}}"),
+  },
+  {
+    title: "Requests to API servers",
+    about: "By status code; <error> stands for no answer.",
+    unit: "reqps",
+    queries: one("sum by (code) (rate(rest_client_requests_total{$jobs}[$window]))", "{{code}}"),
+  },
+  {
+    title: "Memory",
+    about: "Resident memory of each process.",
+    unit: "bytes",
+    queries: one("process_resident_memory_bytes{$jobs}", "{{job}} {{instance}}"),
+  },
+  {
+    title: "CPU",
+    about: "Part of a core that each process uses.",
+    unit: "percentunit",
+    queries: one("rate(process_cpu_seconds_total{$jobs}[$window])", "{{job}} {{instance}}"),
+  },
+];
+
+const exists = (state: string): string => `sum(crossplane_managed_resource_${state})`;
+
+const controlPlane: Dashboard = {
+  chart: "klutch",
+  name: "control-plane",
+  title: "Klutch control plane",
+  panels: [
+    {
+      title: "App clusters",
+      about: "By state, with the reason of those that are not ready.",
+      unit: "none",
+      queries: one("sum by (state, reason) (klutch_app_clusters)", "{{state}} {{reason}}"),
+    },
+    {
+      title: "Claims by state",
+      about: "Claims of bound kinds in the control plane.",
+      unit: "none",
+      queries: one("sum by (state) (klutch_control_plane_claims)", "{{state}}"),
+    },
+    {
+      title: "Claims by tenant",
+      about: "The ten tenants with the most claims.",
+      unit: "none",
+      queries: one("topk(10, sum by (tenant) (klutch_control_plane_claims))", "{{tenant}}"),
+    },
+    {
+      title: "Managed resources",
+      about: "How many exist, and how many of them are ready and in sync with their broker.",
+      unit: "none",
+      queries: ["exists", "ready", "synced"].map((state) => ({ expression: exists(state), legend: state })),
+    },
+    {
+      title: "Managed resources by service and state",
+      about: "With the reason of those that wait or failed.",
+      unit: "none",
+      queries: one(
+        "sum by (kind, service, state, reason) (klutch_managed_resources)",
+        "{{kind}} {{service}} {{state}} {{reason}}",
+      ),
+    },
+    {
+      title: "Time to readiness",
+      about: "From the creation of a managed resource until it is ready for the first time.",
+      unit: "s",
+      queries: quantiles("crossplane_managed_resource_first_time_to_readiness_seconds"),
+    },
+    {
+      title: "Age of the last good backup",
+      about: "The oldest of each service and namespace of claims.",
+      unit: "s",
+      queries: one("time() - klutch_last_backup_timestamp_seconds", "{{service}} {{claim_namespace}}"),
+    },
+    {
+      title: "Cost per hour",
+      about: "Price of all existing instances, where plans have prices (docs/cost.md).",
+      unit: "short",
+      queries: one("sum by (service, currency) (klutch_cost_per_hour)", "{{service}} {{currency}}"),
+    },
+    {
+      title: "Brokers that answer",
+      about: "1 where the service broker or backup manager of a ProviderConfig is well.",
+      unit: "none",
+      type: "stat",
+      queries: one("min by (config) (klutch_broker_healthy)", "{{config}}"),
+    },
+    {
+      title: "Requests to brokers",
+      about: "By operation and status code.",
+      unit: "reqps",
+      queries: one(
+        "sum by (operation, code) (rate(klutch_broker_requests_total[$window]))",
+        "{{operation}} {{code}}",
+      ),
+    },
+    {
+      title: "Time until credentials of tenants end",
+      about: "They are renewed after half of their life.",
+      unit: "s",
+      queries: one("klutch_tenant_credential_expiration_timestamp_seconds - time()", "{{tenant}}"),
+    },
+    {
+      title: "Use of limits",
+      about: "Objects of limited kinds, as a part of what the tenant may have.",
+      unit: "percentunit",
+      queries: one(
+        "sum by (tenant, resource) (klutch_tenant_objects) / sum by (tenant, resource) (klutch_tenant_object_limit)",
+        "{{tenant}} {{resource}}",
+      ),
+    },
+    {
+      title: "Canary answers",
+      about:
+        "Probes of app clusters that the backend answered, could not answer, or held because they came too often.",
+      unit: "reqps",
+      queries: one("sum by (state) (rate(klutch_canary_answers_total[$window]))", "{{state}}"),
+    },
+    {
+      title: "Decisions about access",
+      about: "By decision; the audit log has a line for each.",
+      unit: "reqps",
+      queries: one(
+        "sum by (decision, allowed) (rate(klutch_audit_decisions_total[$window]))",
+        "{{decision}} allowed {{allowed}}",
+      ),
+    },
+    ...processes,
+  ],
+};
+
+/** Returns the query for the burn rate of the error budget in a window. */
+const burnRate = (window: string): string =>
+  `slo:sli_error:ratio_rate${window}{sloth_slo="canary"} / slo:error_budget:ratio{sloth_slo="canary"}`;
+
+const appCluster: Dashboard = {
+  chart: "klutch-konnector",
+  name: "app-cluster",
+  title: "Klutch app cluster",
+  panels: [
+    {
+      title: "Bound APIs",
+      about: "By state.",
+      unit: "none",
+      queries: one("sum by (state) (klutch_bindings)", "{{state}}"),
+    },
+    {
+      title: "Problems of bound APIs",
+      about:
+        "By condition and reason (docs/troubleshooting.md); Heartbeating tells of the connection to the control plane.",
+      unit: "none",
+      queries: one("sum by (condition, reason) (klutch_binding_problems)", "{{condition}} {{reason}}"),
+    },
+    {
+      title: "Claims",
+      about: "Objects of bound APIs that are in sync with the control plane, or wait.",
+      unit: "none",
+      queries: one("sum by (resource, state) (klutch_claims)", "{{resource}} {{state}}"),
+    },
+    {
+      title: "Sync lag",
+      about: "How long an object and its counterpart differed.",
+      unit: "s",
+      queries: quantiles("klutch_sync_lag_seconds", "resource"),
+    },
+    {
+      title: "Error budget that is left",
+      about: "Of three days; below 0 the objective of the canary is missed at this pace.",
+      unit: "percentunit",
+      type: "stat",
+      queries: one(`1 - ${burnRate("3d")}`, "left"),
+    },
+    {
+      title: "Burn rate of the error budget",
+      about: "1 uses it up in 30 days; an hour at 14.4 pages.",
+      unit: "none",
+      queries: (["5m", "1h", "6h", "3d"] as const).map((window) => ({
+        expression: burnRate(window),
+        legend: window,
+      })),
+    },
+    {
+      title: "Canary: outcomes",
+      about: "Probes on the way of claims, up and down.",
+      unit: "reqps",
+      queries: one("sum by (outcome) (rate(klutch_canary_probes_total[$window]))", "{{outcome}}"),
+    },
+    {
+      title: "Canary: lag",
+      about: "From the moment when a probe is sent until its answer is seen.",
+      unit: "s",
+      queries: quantiles("klutch_canary_seconds"),
+    },
+    {
+      title: "Writes of the sync",
+      about: "By step.",
+      unit: "reqps",
+      queries: one("sum by (step) (rate(klutch_sync_writes_total[$window]))", "{{step}}"),
+    },
+    {
+      title: "Time until the credential ends",
+      about: "It is renewed after half of its life.",
+      unit: "s",
+      queries: one("klutch_credential_expiration_timestamp_seconds - time()", "{{host}}"),
+    },
+    ...processes,
+  ],
+};
+
+/** All of them, one for each chart. */
+export const dashboards: readonly Dashboard[] = [controlPlane, appCluster];
