@@ -35,6 +35,7 @@ import { CrdGuard } from "./crd-guard.ts";
 import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { PairEvents } from "./events.ts";
+import { followPair } from "../../traces.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import { isCreate, LimitReachedError } from "./limit-hold.ts";
 import { NaivePairStore } from "./naive-store.ts";
@@ -73,6 +74,7 @@ export class ObjectReconciler implements Part {
       `sync ${type.plural}.${type.group}`,
       (key, context) => this.#measured(key, context),
       "adaptive",
+      type.kind,
     );
     const caches = new PairCaches(bound, (key, priority, reason) =>
       this.#controller.enqueue(key, { priority, reason }),
@@ -194,6 +196,7 @@ export class ObjectReconciler implements Part {
     if (observed === "gone" || observed === "inSync" || observed === "awaitsStatus")
       return this.#done(key, observed);
     this.#progress.differs(key, startedAt);
+    followPair(observed);
 
     let plan = this.#plan(observed);
     await this.#events.missingSecret(observed);
