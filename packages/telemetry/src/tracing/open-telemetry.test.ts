@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLogger } from "../logger.ts";
 import { createMetrics } from "../metrics.ts";
-import { receiveTraces } from "../testing/receiver.ts";
+import { receiveTraces } from "@klutch/kube-testing";
 import { readTracing } from "./config.ts";
 import { activeScope, inSpan, type Tracer } from "./scope.ts";
 import { startTracing } from "./start-tracing.ts";
