@@ -13,6 +13,8 @@ export type {
   ProcessName,
 } from "./declaration.ts";
 export type { LabelValues, Labelled, Sample } from "./labels.ts";
+export { type RequestContext, withRequestContext } from "./log-context.ts";
+export { faultsOfLine, type LogField, logFields } from "./log-schema.ts";
 export {
   createLogger,
   type LogFields,

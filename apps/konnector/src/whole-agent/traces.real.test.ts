@@ -106,7 +106,7 @@ test("an edit, its upstream object, the broker's call and the status that comes 
     metadata: { name: "broker" },
     spec: {
       url: broker.url,
-      serviceType: "postgresql",
+      serviceType: "servicebroker",
       providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
     },
   });
