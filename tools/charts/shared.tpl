@@ -57,9 +57,6 @@ tracing.endpoint: must not contain a user or a password
 tracing.endpoint: is {{ . | quote }}, must be an http or https URL, such as http://collector.observability:4318
 {{- end }}
 {{- end }}
-{{- if not (regexMatch "^(0|1|0?[.][0-9]{1,9}|1[.]0+)$" (toString .Values.tracing.samplingRatio)) }}
-tracing.samplingRatio: is {{ toString .Values.tracing.samplingRatio | quote }}, must be from 0 to 1
-{{- end }}
 {{- $isAtHome := eq .Release.Namespace "%NAMESPACE%" }}
 {{- if and $isAtHome .Values.namespace.create }}
 namespace.create: is true, but Helm makes the release's own namespace %NAMESPACE% before the chart; leave it false and give --create-namespace

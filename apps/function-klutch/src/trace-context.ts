@@ -22,6 +22,12 @@ export function passTraceContext(
   return { ...response, resources: Object.fromEntries(resources) };
 }
 
+/** Returns the context on the composite. */
+export function causesOfComposite(composite: Json): readonly string[] {
+  const context = contextOf(composite);
+  return context === undefined ? [] : [context];
+}
+
 /** A stranger may have written it: only a valid one is passed on. */
 function contextOf(object: Json): string | undefined {
   const text = textAt(object, "metadata", "annotations", traceAnnotation);
