@@ -34,10 +34,12 @@ const unused = "@opentelemetry/api";
 export const leanPackages: Plugin = {
   name: "lean packages",
   setup: (building) => {
-    building.onResolve({ filter: /^(?:undici|prom-client|@opentelemetry\/api)$/ }, ({ path, kind, importer }) =>
-      (path === unused ? isOfMetrics(importer) : kind === "import-statement")
-        ? { path, namespace: "lean", sideEffects: false }
-        : undefined,
+    building.onResolve(
+      { filter: /^(?:undici|prom-client|@opentelemetry\/api)$/ },
+      ({ path, kind, importer }) =>
+        (path === unused ? isOfMetrics(importer) : kind === "import-statement")
+          ? { path, namespace: "lean", sideEffects: false }
+          : undefined,
     );
     building.onLoad({ filter: /./, namespace: "lean" }, ({ path }) => ({
       contents: entryOf(path),

@@ -21,7 +21,11 @@ const request = (context: string | undefined, existing?: Json): ComposeRequest =
   observed: existing === undefined ? {} : { managed: { resource: existing, connection: {} } },
   input: undefined,
 });
-const passed = (composite: string | undefined, existing: Json | undefined, plan: string): string | undefined =>
+const passed = (
+  composite: string | undefined,
+  existing: Json | undefined,
+  plan: string,
+): string | undefined =>
   textAt(
     passTraceContext(request(composite, existing), respond(plan)).resources["managed"]?.resource,
     "metadata",

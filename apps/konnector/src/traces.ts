@@ -18,5 +18,8 @@ export function followPair(pair: {
 export function traced(metadata: ObjectMeta): ObjectMeta {
   const span = activeScope()?.begin();
   if (span === undefined) return metadata;
-  return { ...metadata, annotations: { ...metadata.annotations, [traceAnnotation]: formatTraceparent(span) } };
+  return {
+    ...metadata,
+    annotations: { ...metadata.annotations, [traceAnnotation]: formatTraceparent(span) },
+  };
 }

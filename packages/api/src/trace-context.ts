@@ -18,5 +18,7 @@ export function traceCausesOf(metadata: Pick<ObjectMeta, "annotations"> | undefi
   const annotations = metadata?.annotations;
   if (annotations === undefined) return [];
   const [own, common] = [annotations[traceAnnotation], annotations[commonTraceAnnotation]];
-  return own === undefined && common === undefined ? [] : [own, common].filter((cause) => cause !== undefined);
+  return own === undefined && common === undefined
+    ? []
+    : [own, common].filter((cause) => cause !== undefined);
 }

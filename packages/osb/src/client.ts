@@ -132,7 +132,10 @@ function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSour
       transport.send((version) => {
         const wire = build(version);
         action = `${wire.method} ${wire.path}`;
-        scope?.set({ "osb.operation": operationOf(wire.method, wire.path), "osb.request_identity": requestIdentity });
+        scope?.set({
+          "osb.operation": operationOf(wire.method, wire.path),
+          "osb.request_identity": requestIdentity,
+        });
         return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
       }, options.signal),
     );

@@ -32,11 +32,27 @@ export const logFields: readonly LogField[] = [
     form: /^(?:debug|info|warn|error)$/,
   },
   { name: "component", type: "text", on: "each", help: "The program, or `audit` for the audit log." },
-  { name: "msg", type: "text", on: "each", help: "A constant text; all that differs stands in other fields." },
+  {
+    name: "msg",
+    type: "text",
+    on: "each",
+    help: "A constant text; all that differs stands in other fields.",
+  },
   { name: "controller", type: "text", on: "a reconcile", help: "Name of the controller, as in the metrics." },
   { name: "key", type: "text", on: "a reconcile", help: "What was reconciled, usually `namespace/name`." },
-  { name: "object", type: "object", on: "a reconcile", help: "Its `kind`, `namespace` and `name`, where the key is that of an object." },
-  { name: "reconcileID", type: "text", on: "a reconcile", help: "The same for all lines of one reconcile.", form: uuid },
+  {
+    name: "object",
+    type: "object",
+    on: "a reconcile",
+    help: "Its `kind`, `namespace` and `name`, where the key is that of an object.",
+  },
+  {
+    name: "reconcileID",
+    type: "text",
+    on: "a reconcile",
+    help: "The same for all lines of one reconcile.",
+    form: uuid,
+  },
   { name: "reasons", type: "list of texts", on: "a reconcile", help: "Why it ran." },
   {
     name: "requestID",
@@ -45,9 +61,20 @@ export const logFields: readonly LogField[] = [
     help: "The same for all lines of one request; that of a proxy in front (`X-Request-ID`) where it sent one of 8 to 64 letters, digits and hyphens.",
     form: /^[A-Za-z0-9-]{8,64}$/,
   },
-  { name: "traceID", type: "text", on: "a recorded trace", help: "Trace in which it was written.", form: hex(32) },
+  {
+    name: "traceID",
+    type: "text",
+    on: "a recorded trace",
+    help: "Trace in which it was written.",
+    form: hex(32),
+  },
   { name: "spanID", type: "text", on: "a recorded trace", help: "Span of that trace.", form: hex(16) },
-  { name: "error", type: "object", on: "a failure", help: "`name`, `message`, `stack` and `cause`, or a text." },
+  {
+    name: "error",
+    type: "object",
+    on: "a failure",
+    help: "`name`, `message`, `stack` and `cause`, or a text.",
+  },
 ];
 
 /** Spellings of the same things that no line uses. */
@@ -68,7 +95,8 @@ export function faultsOfLine(text: string): readonly string[] {
   return [
     ...logFields.flatMap((field) => {
       const value: unknown = values.get(field.name);
-      const isNeeded = field.on === "each" || (isReconcile && field.on === "a reconcile" && field.name !== "object");
+      const isNeeded =
+        field.on === "each" || (isReconcile && field.on === "a reconcile" && field.name !== "object");
       if (value === undefined) return isNeeded ? [`it lacks ${field.name}`] : [];
       return fits(field, value) ? [] : [`${field.name} is ${JSON.stringify(value)}`];
     }),

@@ -1,10 +1,16 @@
 /** Traces over two clusters, a konnector, a provider process and a broker, as a real receiver gets them. Crossplane's copying is done by hand. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commonTraceAnnotation, providerConfigs, providerCrds, serviceInstances, traceAnnotation } from "@klutch/api";
+import {
+  commonTraceAnnotation,
+  providerConfigs,
+  providerCrds,
+  serviceInstances,
+  traceAnnotation,
+} from "@klutch/api";
 import { ownProgram, reservePorts, startProcess } from "@klutch/engines";
 import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
 import { systemRuntime } from "@klutch/kube-runtime";
@@ -12,6 +18,8 @@ import { receiveTraces, type ReceivedSpan, secretObject, waitFor } from "@klutch
 import {
   createLogger,
   createMetrics,
+  faultsOfLine,
+  type Logger,
   parseTraceparent,
   readTracing,
   startTracing,
@@ -29,17 +37,22 @@ const receiver = cleanup.use(await receiveTraces());
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "100" };
 const pipeline = "0af7651916cd43dd8448eb211c80319c";
 
+const lines: string[] = [];
+const logger: Logger = createLogger({ name: "konnector", level: "debug", write: (line) => lines.push(line) });
+
 async function tracerOf(env: Readonly<Record<string, string>>): Promise<Tracer> {
   const { config } = readTracing(env, "konnector");
   assert.ok(config !== undefined);
-  const runtime = systemRuntime({ logger: createLogger({ name: "konnector", write: () => {} }), metrics: createMetrics() });
+  const runtime = systemRuntime({ logger, metrics: createMetrics() });
   return startTracing({ ...runtime, config, version: "1" });
 }
 
 const contextOn = (object: DynamicObject | undefined): string | undefined =>
   object?.metadata.annotations?.[traceAnnotation];
-const spans = (wanted: (span: ReceivedSpan) => boolean): readonly ReceivedSpan[] => receiver.spans.filter(wanted);
-const linksTo = (span: ReceivedSpan, traceID: string): boolean => span.links.some((link) => link.traceID === traceID);
+const spans = (wanted: (span: ReceivedSpan) => boolean): readonly ReceivedSpan[] =>
+  receiver.spans.filter(wanted);
+const linksTo = (span: ReceivedSpan, traceID: string): boolean =>
+  span.links.some((link) => link.traceID === traceID);
 const edit = (name: string, patch: object): Promise<DynamicObject> =>
   consumer.client.mergePatch<DynamicObject>(type, { namespace: "app", name }, patch);
 
@@ -72,7 +85,13 @@ async function startProvider(): Promise<void> {
     await startProcess({
       name: "provider",
       command: process.execPath,
-      args: [ownProgram("provider-anynines"), "--poll=1s", "--namespace=default", `--health-probe-bind-address=${address}`],
+      args: [
+        ownProgram("provider-anynines"),
+        "--poll=1s",
+        "--namespace=default",
+        `--health-probe-bind-address=${address}`,
+        "--debug",
+      ],
       env: { ...environment, OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=test", KUBECONFIG: file },
       logFile: join(provider.dataDir, "provider.log"),
       ready: async () => (await fetch(`http://${address}/readyz`)).ok,
@@ -82,11 +101,14 @@ async function startProvider(): Promise<void> {
 
 test("an edit, its upstream object, the broker's call and the status that comes back are connected", async () => {
   await using tracer = await tracerOf(environment);
-  await using konnector = await startKonnector(fixture, { tracer });
+  await using konnector = await startKonnector(fixture, { tracer, logger });
   await bindApi(fixture, api, kubeconfig);
   await untilReady(api);
   const cause = `00-${pipeline}-b7ad6b7169203331-01`;
-  await consumer.client.create(type, widget(type, "one", { size: 1 }, { annotations: { [commonTraceAnnotation]: cause } }));
+  await consumer.client.create(
+    type,
+    widget(type, "one", { size: 1 }, { annotations: { [commonTraceAnnotation]: cause } }),
+  );
   const upstream = await waitFor("the upstream object", () => onProvider(type, "one"));
   const context = contextOn(upstream);
   const edited = parseTraceparent(context);
@@ -97,8 +119,15 @@ test("an edit, its upstream object, the broker's call and the status that comes 
   // What Crossplane and the function do.
   const broker = await startBroker();
   await Promise.all(providerCrds.map((crd) => installCrd(provider, crd)));
-  await provider.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
-  await provider.client.create(secrets, secretObject("team", "broker", { username: "me", password: "hunter2" }));
+  await provider.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "team" },
+  });
+  await provider.client.create(
+    secrets,
+    secretObject("team", "broker", { username: "me", password: "hunter2" }),
+  );
   const key = (field: string): object => ({ secretRef: { namespace: "team", name: "broker", key: field } });
   await provider.client.create<DynamicObject>(providerConfigs, {
     apiVersion: "dataservices.anynines.com/v1",
@@ -134,14 +163,25 @@ test("an edit, its upstream object, the broker's call and the status that comes 
 
   // The status comes back.
   const before = receiver.spans.length;
-  const status = { conditions: [{ type: "Ready", status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
-  await provider.client.mergePatch(type, { namespace: upstream.metadata.namespace, name: "one" }, { status }, { subresource: "status" });
+  const status = {
+    conditions: [
+      { type: "Ready", status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ],
+  };
+  await provider.client.mergePatch(
+    type,
+    { namespace: upstream.metadata.namespace, name: "one" },
+    { status },
+    { subresource: "status" },
+  );
   await waitFor("the status in the app cluster", async () => {
     const claim = await onConsumer(type, "one");
     return JSON.stringify(claim?.status ?? {}).includes("Available");
   });
   await waitFor("its span", async () =>
-    receiver.spans.slice(before).some((span) => span.service === "konnector" && linksTo(span, edited.traceID)),
+    receiver.spans
+      .slice(before)
+      .some((span) => span.service === "konnector" && linksTo(span, edited.traceID)),
   );
   const root = spans((span) => span.traceID === edited.traceID);
   assert.ok(root.some((span) => linksTo(span, pipeline) && span.name === `reconcile sync ${api}`));
@@ -160,13 +200,20 @@ test("an edit, its upstream object, the broker's call and the status that comes 
 test("forged contexts on claims are dropped, and cross no border", async () => {
   await using tracer = await tracerOf(environment);
   await using _konnector = await startKonnector(fixture, { tracer });
-  const forged = { long: "x".repeat(10_000), wrong: `00-${pipeline}-b7ad6b7169203331-01\n`, version: `ff-${pipeline}-b7ad6b7169203331-01` };
+  const forged = {
+    long: "x".repeat(10_000),
+    wrong: `00-${pipeline}-b7ad6b7169203331-01\n`,
+    version: `ff-${pipeline}-b7ad6b7169203331-01`,
+  };
   for (const [name, value] of Object.entries(forged)) {
     const before = receiver.spans.length;
     await consumer.client.create(type, widget(type, name, {}, { annotations: { [traceAnnotation]: value } }));
     const upstream = await waitFor(name, () => onProvider(type, name));
     const own = parseTraceparent(contextOn(upstream));
-    assert.ok(own !== undefined && own.traceID !== pipeline, "Klutch's own key says what the konnector wrote");
+    assert.ok(
+      own !== undefined && own.traceID !== pipeline,
+      "Klutch's own key says what the konnector wrote",
+    );
     const made = await waitFor("its span", async () =>
       receiver.spans.slice(before).find(({ spanID }) => spanID === own.spanID),
     );
@@ -183,7 +230,36 @@ test("a konnector without traces writes none, and does not touch what an earlier
   assert.equal(contextOn(fresh), undefined);
   assert.equal((await onProvider(type, "one"))?.metadata.resourceVersion, before?.metadata.resourceVersion);
   await edit("one", { spec: { size: 7 } });
-  await waitFor("the next write, which takes it away", async () => contextOn(await onProvider(type, "one")) === undefined);
+  await waitFor(
+    "the next write, which takes it away",
+    async () => contextOn(await onProvider(type, "one")) === undefined,
+  );
   const late = spans(({ service }) => service === "konnector").slice(spansBefore);
   assert.deepEqual(late, []);
+});
+
+test("the lines of both programs have the schema's names, and name the trace in which they were written", async () => {
+  const written = (await readFile(join(provider.dataDir, "provider.log"), "utf8")).trimEnd().split("\n");
+  const traced: string[] = [];
+  for (const line of [...lines, ...written]) {
+    assert.deepEqual(faultsOfLine(line), [], line);
+    assert.doesNotMatch(line, /hunter2/);
+    const traceID = /"traceID":"([0-9a-f]{32})"/.exec(line)?.[1];
+    if (traceID !== undefined) traced.push(traceID);
+  }
+  for (const [all, kind, name] of [
+    [lines, "Widget", "one"],
+    [written, "ServiceInstance", "one"],
+  ] as const)
+    assert.ok(
+      all.some(
+        (line) =>
+          line.includes(`"kind":"${kind}"`) &&
+          line.includes(`"name":"${name}"`) &&
+          line.includes('"traceID"'),
+      ),
+      `a line about ${kind} ${name}`,
+    );
+  const sent = new Set(receiver.spans.map((span) => span.traceID));
+  assert.ok(traced.some((id) => sent.has(id)));
 });

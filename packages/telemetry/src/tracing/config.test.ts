@@ -48,7 +48,10 @@ test("the standard variables are honoured", () => {
 
 test("a bad value is refused by a sentence that names the variable", () => {
   const refused: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
-    [{ OTEL_TRACES_SAMPLER: "jaeger_remote" }, /^OTEL_TRACES_SAMPLER is "jaeger_remote", must be always_on, /],
+    [
+      { OTEL_TRACES_SAMPLER: "jaeger_remote" },
+      /^OTEL_TRACES_SAMPLER is "jaeger_remote", must be always_on, /,
+    ],
     [{ OTEL_TRACES_SAMPLER: "toString" }, /^OTEL_TRACES_SAMPLER is "toString"/],
     [
       { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "1.5" },
@@ -68,7 +71,12 @@ test("a bad value is refused by a sentence that names the variable", () => {
     assert.equal(faults.length, 1, JSON.stringify(env));
     assert.match(faults[0] ?? "", expected);
   }
-  for (const value of ["collector:4318", "ftp://me:hunter2@collector", "https://me:hunter2@", "http://a/#b"]) {
+  for (const value of [
+    "collector:4318",
+    "ftp://me:hunter2@collector",
+    "https://me:hunter2@",
+    "http://a/#b",
+  ]) {
     const { faults } = read({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: value });
     assert.match(faults.join(), /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be an http or https URL/);
     assert.doesNotMatch(faults.join(), /hunter2/);

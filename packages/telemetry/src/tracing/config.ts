@@ -71,9 +71,7 @@ export function readTracing(env: Environment, serviceName: string): ReadTracing 
     maxBatchSize: Math.min(maxQueueSize, reader.count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, 100_000)),
     delayMs: reader.count("OTEL_BSP_SCHEDULE_DELAY", 5000, 600_000),
   };
-  return reader.faults.length === 0
-    ? { config, faults: [] }
-    : { config: undefined, faults: reader.faults };
+  return reader.faults.length === 0 ? { config, faults: [] } : { config: undefined, faults: reader.faults };
 }
 
 /** An empty variable counts as one that is not set, as the specification has it. */
@@ -139,7 +137,9 @@ class Reader {
       const key = pair.slice(0, Math.max(0, at)).trim();
       const value = decoded(pair.slice(at + 1).trim());
       if (key === "" || value === undefined) {
-        this.faults.push(`${name} must be key=value pairs with commas between them; values may be percent-encoded`);
+        this.faults.push(
+          `${name} must be key=value pairs with commas between them; values may be percent-encoded`,
+        );
         return found;
       }
       found[key] = value;

@@ -69,7 +69,9 @@ test("what is not recorded leaves nothing and says nothing, until a recorded cau
   await tracer.run({ name: "no" }, async () => {
     await inSpan({ name: "child" }, async (scope) => assert.equal(scope?.begin(), undefined));
     assert.equal(activeScope()?.begin(), undefined);
-    activeScope()?.follow(formatTraceparent({ traceID: forgedTrace, spanID: "2222222222222222", isSampled: false }));
+    activeScope()?.follow(
+      formatTraceparent({ traceID: forgedTrace, spanID: "2222222222222222", isSampled: false }),
+    );
     assert.equal(activeScope()?.begin(), undefined);
   });
   await tracer.run({ name: "yes" }, async () => {
@@ -78,7 +80,10 @@ test("what is not recorded leaves nothing and says nothing, until a recorded cau
     assert.notEqual(activeScope()?.begin(), undefined);
   });
   await tracer[Symbol.asyncDispose]();
-  assert.deepEqual(receiver.spans.map(({ name }) => name), ["yes"]);
+  assert.deepEqual(
+    receiver.spans.map(({ name }) => name),
+    ["yes"],
+  );
 });
 
 test("work that was begun inside and outlives the span adds nothing to it", async () => {
@@ -93,7 +98,10 @@ test("work that was begun inside and outlives the span adds nothing to it", asyn
   gate.resolve();
   assert.equal(await late, undefined);
   await tracer[Symbol.asyncDispose]();
-  assert.deepEqual(receiver.spans.map(({ name }) => name), ["starts a watch"]);
+  assert.deepEqual(
+    receiver.spans.map(({ name }) => name),
+    ["starts a watch"],
+  );
 });
 
 test("a receiver that hangs blocks nothing: spans beyond the queue are dropped and counted", async () => {
@@ -140,9 +148,6 @@ test("credentials of the address go to the receiver", async () => {
   });
   await tracer.run({ name: "work" }, async () => void activeScope()?.begin());
   await tracer[Symbol.asyncDispose]();
-  assert.equal(
-    receiver.requests[0]?.authorization,
-    `Basic ${Buffer.from("me:hunter2").toString("base64")}`,
-  );
+  assert.equal(receiver.requests[0]?.authorization, `Basic ${Buffer.from("me:hunter2").toString("base64")}`);
   assert.doesNotMatch(lines.join(""), /hunter2/);
 });

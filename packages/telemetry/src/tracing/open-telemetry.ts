@@ -2,7 +2,15 @@
  * The tracer on OpenTelemetry's SDK. Only `startTracing` loads this file, and only where an endpoint is set: the packages below take 0.2 s and
  * some megabytes.
  */
-import { type Attributes, type Span, SpanKind, SpanStatusCode, TraceFlags, trace, ROOT_CONTEXT } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+  ROOT_CONTEXT,
+} from "@opentelemetry/api";
 import type { Context, Link, SpanContext, Tracer as SdkTracer } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
