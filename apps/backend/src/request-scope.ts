@@ -1,4 +1,4 @@
-/** What the answering of one HTTP request has in common: the id of its log lines, and its trace. */
+/** Gives the answering of one HTTP request an id in all its log lines, and a trace. */
 import { randomUUID } from "node:crypto";
 import { activeScope, type Tracer, withRequestContext } from "@klutch/telemetry";
 

@@ -33,13 +33,13 @@ const passed = (
     traceAnnotation,
   );
 
-test("what is made or changed gets the composite's context", () => {
+test("a resource that is made or changed gets the composite's context", () => {
   assert.equal(passed(one, undefined, "small"), one);
   assert.equal(passed(two, object("small", one), "big"), two);
   assert.equal(passed(undefined, object("small", one), "big"), undefined);
 });
 
-test("what is not changed keeps what it has, so that it is not written", () => {
+test("a resource that stays the same keeps its own, so that it is not written", () => {
   assert.equal(passed(two, object("small", one), "small"), one);
   assert.equal(passed(two, object("small", undefined), "small"), undefined);
   assert.equal(passed(undefined, object("small", one), "small"), one);

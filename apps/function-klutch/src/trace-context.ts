@@ -1,5 +1,5 @@
 /**
- * Passes the context of a trace from the composite to what is composed of it. Crossplane applies what a function wants whenever the composite
+ * Passes the context of a trace from the composite to its composed resources. Crossplane applies what a function wants whenever the composite
  * changes; the context is only ever changed together with something else, so that tracing causes no write.
  */
 import { traceAnnotation } from "@klutch/api";

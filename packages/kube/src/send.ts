@@ -81,7 +81,7 @@ export function createSender(parts: SenderParts): Send {
   };
 }
 
-/** Of few names; `what` names the kind and the object. */
+/** Gives spans few names; `what` names the kind and the object. */
 function spanOf({ method, what }: SendRequest): SpanOptions {
   return {
     name: `Kubernetes ${method}`,

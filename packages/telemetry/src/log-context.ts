@@ -1,4 +1,4 @@
-/** What every line says that is written while some work runs: the request that it answers, and the span that is open. */
+/** Adds to every line the request that is being answered, and the span that is open. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { activeScope } from "./tracing/scope.ts";
 

@@ -8,7 +8,7 @@ export interface LogField {
   readonly on: "each" | "a reconcile" | "an HTTP request" | "a recorded trace" | "a failure";
   /** One sentence. */
   readonly help: string;
-  /** What its text looks like. Default: any. */
+  /** Pattern of its text. Default: any. */
   readonly form?: RegExp | undefined;
 }
 
@@ -81,7 +81,7 @@ export const logFields: readonly LogField[] = [
 const otherNames =
   /^(?:logger|ts|timestamp|severity|message|reconcile_?[iI]d|request_?[iI]d|trace_?[iI]d|span_?[iI]d|err)$/;
 
-/** Returns what is wrong with the line, in words; nothing if it fits. */
+/** Returns the faults of the line, in words; nothing if it fits. */
 export function faultsOfLine(text: string): readonly string[] {
   let line: unknown;
   try {

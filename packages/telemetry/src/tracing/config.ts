@@ -33,7 +33,7 @@ export interface TracingConfig {
   readonly delayMs: number;
 }
 
-/** The configuration, undefined while tracing is off; and what is wrong with the variables, one sentence each. */
+/** The configuration, undefined while tracing is off; and the faults of the variables, one sentence each. */
 export interface ReadTracing {
   readonly config: TracingConfig | undefined;
   readonly faults: readonly string[];

@@ -59,7 +59,7 @@ test("work that asks for something is one trace with its children; work that doe
   assert.doesNotMatch(receiver.requests.map(({ body }) => body).join(), /hunter2/);
 });
 
-test("what is not recorded leaves nothing and says nothing, until a recorded cause is named", async () => {
+test("work that is not recorded leaves nothing and says nothing, until a recorded cause is named", async () => {
   await using receiver = await receiveTraces();
   const { tracer } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

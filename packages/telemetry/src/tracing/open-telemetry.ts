@@ -48,7 +48,7 @@ const longestAttribute = 256;
 /** Longest wait for the last spans when the process ends. */
 const lastSpansMs = 3000;
 
-/** Creates the tracer. Disposing it sends what is left, for three seconds at most. */
+/** Creates the tracer. Disposing it sends the last spans, for three seconds at most. */
 export function createOpenTelemetryTracer(parts: TracerParts): Tracer {
   const { config, version, clock, random } = parts;
   const exporter = new WatchedExporter(

@@ -1,6 +1,6 @@
 /**
  * The identity of a span as it travels: `traceparent` of W3C Trace Context, version 00. It comes from annotations that anyone may have
- * written, so it is read strictly, and here only: what is not exactly of this form is dropped, and what is becomes no more than a link.
+ * written, so it is read strictly, and here only: a text of any other form is dropped, and one of this form becomes no more than a link.
  */
 
 /** A span of any process. */

@@ -35,7 +35,6 @@ import { CrdGuard } from "./crd-guard.ts";
 import type { NamespaceVerdict } from "./deleted-namespaces.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { PairEvents } from "./events.ts";
-import { followPair } from "../../traces.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import { isCreate, LimitReachedError } from "./limit-hold.ts";
 import { NaivePairStore } from "./naive-store.ts";
@@ -196,7 +195,6 @@ export class ObjectReconciler implements Part {
     if (observed === "gone" || observed === "inSync" || observed === "awaitsStatus")
       return this.#done(key, observed);
     this.#progress.differs(key, startedAt);
-    followPair(observed);
 
     let plan = this.#plan(observed);
     await this.#events.missingSecret(observed);
