@@ -27,17 +27,19 @@ export function request(address, { dispatcher, ...options }) {
   return requestBy.call(dispatcher, { ...options, origin, path: pathname + search });
 }`;
 
-/** prom-client asks it for the trace of an exemplar, and our metrics have none. */
+/** prom-client asks it for the trace of an exemplar, and our metrics have none. Where traces are on, our own tracer has the package itself. */
 const unused = "@opentelemetry/api";
 
 /** Puts the lean entries in the place of the packages' own. */
 export const leanPackages: Plugin = {
   name: "lean packages",
   setup: (building) => {
-    building.onResolve({ filter: /^(?:undici|prom-client|@opentelemetry\/api)$/ }, ({ path, kind }) =>
-      kind === "import-statement" || path === unused
-        ? { path, namespace: "lean", sideEffects: false }
-        : undefined,
+    building.onResolve(
+      { filter: /^(?:undici|prom-client|@opentelemetry\/api)$/ },
+      ({ path, kind, importer }) =>
+        (path === unused ? isOfMetrics(importer) : kind === "import-statement")
+          ? { path, namespace: "lean", sideEffects: false }
+          : undefined,
     );
     building.onLoad({ filter: /./, namespace: "lean" }, ({ path }) => ({
       contents: entryOf(path),
@@ -45,6 +47,10 @@ export const leanPackages: Plugin = {
     }));
   },
 };
+
+function isOfMetrics(importer: string): boolean {
+  return /[/\\]node_modules[/\\]prom-client[/\\]/.test(importer);
+}
 
 function entryOf(name: string): string {
   if (name === unused) return "module.exports = {};";

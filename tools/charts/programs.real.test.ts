@@ -7,6 +7,7 @@ import { type BackendConfig, backendProgram } from "@klutch/backend";
 import { openAuthority, tlsFilesIn } from "@klutch/data-servers";
 import { konnectorProgram } from "@klutch/konnector";
 import { systemClock } from "@klutch/kube";
+import { readTracing } from "@klutch/telemetry";
 import { listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -113,4 +114,16 @@ test("the konnector takes what values give it", async () => {
   });
   assert.deepEqual([config.leaseNamespace, config.identity, config.logLevel], ["home", "pod-1", "debug"]);
   assert.equal(config.timing.providerObjectsLimit, 2_000_000);
+});
+
+test("both programs send traces where values say", async () => {
+  for (const [name, values, expected] of [
+    ["klutch", variants.ingress, ["http://collector.observability:4318/v1/traces", 0.1]],
+    ["klutch-konnector", everyKonnectorValue, ["https://collector.example.org/otlp/v1/traces", 0.25]],
+    ["klutch", minimal.klutch, [undefined, undefined]],
+  ] as const) {
+    const env = environmentOf(await helm.template(chartPath(name), values, ...atHome[name]));
+    const { config, faults } = readTracing(env, name);
+    assert.deepEqual([config?.url, config?.sampler.ratio, faults], [...expected, []]);
+  }
 });

@@ -227,6 +227,17 @@ const appCluster: readonly Case[] = [
     { provider: { appCluster: "prod" } },
     /^provider\.url: is empty, must be the public URL of the backend/m,
   ],
+  [
+    "receiver of traces without a scheme",
+    { tracing: { endpoint: "collector:4318" } },
+    /^tracing\.endpoint: is "collector:4318", must be an http or https URL/m,
+  ],
+  [
+    "receiver of traces with a password",
+    { tracing: { endpoint: "http://me:hidden@collector" } },
+    /^tracing\.endpoint: must not contain a user or a password$/m,
+  ],
+  ["sampling ratio beyond 1", { tracing: { samplingRatio: 1.5 } }, /samplingRatio/],
   ["unknown log level", { logLevel: "loud" }, /logLevel'?: value must be one of/],
 ];
 

@@ -4,7 +4,13 @@ import { metrics as broker } from "@klutch/broker";
 import { functionMetrics, managedMetrics } from "@klutch/crossplane";
 import { metrics as konnector } from "@klutch/konnector";
 import { metrics as provider } from "@klutch/provider-anynines";
-import { clientMetrics, controllerMetrics, type MetricDeclaration, serverMetrics } from "@klutch/telemetry";
+import {
+  clientMetrics,
+  controllerMetrics,
+  type MetricDeclaration,
+  serverMetrics,
+  traceMetrics,
+} from "@klutch/telemetry";
 import { filled, table } from "./page.ts";
 
 const { brokerRequests, brokerRequestDuration, ...ofProvider } = provider;
@@ -17,7 +23,7 @@ export const catalogue: readonly MetricDeclaration[] = [
   konnector,
   { ...backend, ...ofProvider },
   managedMetrics,
-  { ...serverMetrics, ...functionMetrics, ...broker },
+  { ...serverMetrics, ...traceMetrics, ...functionMetrics, ...broker },
 ].flatMap(byName);
 
 function byName(group: Readonly<Record<string, MetricDeclaration>>): readonly MetricDeclaration[] {

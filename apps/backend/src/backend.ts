@@ -8,7 +8,7 @@ import {
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { createEventRecorder, Informer, type ManagerPart } from "@klutch/kube-runtime";
-import type { Counter, Logger, Metrics } from "@klutch/telemetry";
+import type { Counter, Logger, Metrics, Tracer } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
   type AnyInformer,
@@ -60,6 +60,8 @@ export interface BackendOptions {
   /** Writes the audit log. */
   readonly auditLogger: Logger;
   readonly metrics: Metrics;
+  /** Default: no traces. */
+  readonly tracer?: Tracer | undefined;
   readonly clock: Clock;
   /** Ends what people asked for. */
   readonly signal: AbortSignal;
@@ -129,7 +131,7 @@ export function createBackend(options: BackendOptions): Backend {
     ...createControllers(options, context, templates),
     ...(controlPlane === undefined ? [] : [controlPlane.controller]),
   ];
-  const claimCauses = new ClaimCauses({ context, logger, metrics: options.metrics });
+  const claimCauses = new ClaimCauses({ context, logger, metrics: options.metrics, tracer: options.tracer });
   const states = createTenantStates(options.metrics, {
     caches,
     ends,

@@ -7,7 +7,7 @@ import {
 } from "@klutch/api";
 import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
 import { Controller, type Informer } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import type { Logger, Metrics, Tracer } from "@klutch/telemetry";
 import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
@@ -32,45 +32,55 @@ const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOn
 
 /** Creates them. They do nothing until they are started. */
 export function createControllers(
-  options: { readonly logger: Logger; readonly metrics: Metrics },
+  options: { readonly logger: Logger; readonly metrics: Metrics; readonly tracer?: Tracer | undefined },
   context: ControllerContext,
   templates: Informer<APIServiceExportTemplate>,
 ): readonly Controller[] {
-  const { logger, metrics } = options;
+  const { logger, metrics, tracer } = options;
   const { caches } = context;
   const requests = new Controller({
     name: "exportrequests",
+    kind: caches.requests.type.kind,
     groups: byTenant,
     reconcile: createExportRequestReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   const exports = new Controller({
     name: "exports",
+    kind: caches.exports.type.kind,
     groups: byTenant,
     reconcile: createExportReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   const mappings = new Controller({
     name: "servicenamespaces",
+    kind: caches.mappings.type.kind,
     groups: byTenant,
     reconcile: createServiceNamespaceReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   const grants = new Controller({
     name: "grants",
+    kind: caches.grants.type.kind,
     groups: byTenant,
     reconcile: createGrantReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   const appClusters = new Controller({
     name: "appclusters",
+    kind: caches.appClusters.type.kind,
     reconcile: createAppClusterReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   appClusters.watch(caches.appClusters);
   appClusters.watch(caches.namespaces, ({ object }) => appClusterOf(object));
@@ -83,16 +93,20 @@ export function createControllers(
   metrics.read(declarations.unauthorizedExports, () => withdrawn.count());
   const bindings = new Controller({
     name: "clusterbindings",
+    kind: caches.bindings.type.kind,
     groups: byTenant,
     reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
     logger,
     metrics,
+    tracer,
   });
   const templateStates = new Controller({
     name: "exporttemplates",
+    kind: templates.type.kind,
     reconcile: createTemplateReconcile(context),
     logger,
     metrics,
+    tracer,
   });
   // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
   const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
@@ -157,7 +171,7 @@ export function createControllers(
   const tenants = createTenantController(
     context,
     { bindings, mappings, waitingIn },
-    { groups: byTenant, logger, metrics },
+    { groups: byTenant, logger, metrics, tracer },
   );
   const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
   return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters, canary];

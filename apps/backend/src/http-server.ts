@@ -11,6 +11,7 @@ import {
 import type { Backend } from "./backend.ts";
 import type { BackendConfig } from "./config.ts";
 import { drainable } from "./drain.ts";
+import { inRequestScope } from "./request-scope.ts";
 
 /**
  * Time in milliseconds for which an idle connection stays open. A proxy in front reuses its connections; if the server ends one at that
@@ -23,7 +24,7 @@ const keepAliveTimeout = 620_000;
 export function httpServer(
   backend: Pick<Backend, "app" | "problem">,
   config: Pick<BackendConfig, "host" | "port" | "tls">,
-  runtime: Pick<Runtime, "logger" | "metrics" | "clock">,
+  runtime: Pick<Runtime, "logger" | "metrics" | "clock" | "tracer">,
 ): Runnable {
   const { host, port, tls } = config;
   const follow = certificateFollower(runtime);
@@ -34,7 +35,7 @@ export function httpServer(
     async start({ signal }) {
       const { promise: closed, resolve, reject } = Promise.withResolvers<void>();
       const server = serve({
-        fetch: backend.app.fetch,
+        fetch: inRequestScope(backend.app.fetch, runtime.tracer),
         port,
         ...(host === undefined ? {} : { hostname: host }),
         ...(tls === undefined

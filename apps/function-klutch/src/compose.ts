@@ -16,6 +16,7 @@ import { composeObject } from "./object.ts";
 import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 import { composeServiceInstance } from "./service-instance.ts";
+import { passTraceContext } from "./trace-context.ts";
 
 const composers: ReadonlyMap<unknown, Compose> = new Map([
   [instanceResource, composeDescribed] as const,
@@ -37,7 +38,8 @@ function composeDescribed(request: ComposeRequest): ComposeResponse {
 export const compose: Compose = (request) => {
   const resource = request.input?.["resource"];
   const response = composers.get(resource)?.(request);
-  return response === undefined ? unknownInput(resource) : keepLiving(request.observed, response);
+  if (response === undefined) return unknownInput(resource);
+  return passTraceContext(request, keepLiving(request.observed, response));
 };
 
 function unknownInput(resource: unknown): ComposeResponse {

@@ -4,6 +4,7 @@ import { Manager, untilAborted } from "@klutch/kube-runtime";
 import { runProcess } from "@klutch/program";
 import { compose } from "./compose.ts";
 import { functionProgram } from "./config.ts";
+import { causesOfComposite } from "./trace-context.ts";
 
 await runProcess(functionProgram, process, async (config, runtime) => {
   const manager = new Manager({ ...runtime, probes: config.probes });
@@ -11,8 +12,16 @@ await runProcess(functionProgram, process, async (config, runtime) => {
     name: "function",
     runs: "process",
     async start({ signal }) {
-      const { logger, metrics } = runtime;
-      await using server = await serveFunction({ ...config, ...config.listen, compose, logger, metrics });
+      const { logger, metrics, tracer } = runtime;
+      await using server = await serveFunction({
+        ...config,
+        ...config.listen,
+        compose,
+        logger,
+        metrics,
+        tracer,
+        causesOf: causesOfComposite,
+      });
       logger.info("serving", { port: server.port });
       await untilAborted(signal);
     },

@@ -2,7 +2,7 @@
 import type { Clock, KubeClient, Random } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";
-import type { Logger } from "@klutch/telemetry";
+import type { Logger, Tracer } from "@klutch/telemetry";
 import type { ClusterCaches } from "./digests.ts";
 import type { KonnectorMetrics } from "./counters.ts";
 
@@ -102,6 +102,8 @@ export interface RuntimeDependencies {
   readonly metrics: KonnectorMetrics;
   readonly clock: Clock;
   readonly random: Random;
+  /** Default: no traces. */
+  readonly tracer?: Tracer | undefined;
   readonly timing: Timing;
   /** Pairs are read as a whole each time, for comparison with the fast way. Default false. */
   readonly naiveStore?: boolean | undefined;

@@ -4,10 +4,21 @@ import type { RuntimeDependencies } from "./clusters.ts";
 
 /** Creates a controller. Default: one worker, for parts that are not for concurrent use. */
 export function createController(
-  { logger, clock, random, metrics }: RuntimeDependencies,
+  { logger, clock, random, metrics, tracer }: RuntimeDependencies,
   name: string,
   reconcile: Reconcile,
   workers: ControllerOptions["workers"] = 1,
+  kind?: string,
 ): Controller {
-  return new Controller({ name, workers, metrics: metrics.registry, logger, clock, random, reconcile });
+  return new Controller({
+    name,
+    workers,
+    kind,
+    metrics: metrics.registry,
+    logger,
+    clock,
+    random,
+    tracer,
+    reconcile,
+  });
 }

@@ -72,11 +72,12 @@ export function connectKonnector(options: KonnectorConnectionOptions): ClusterCo
 /** Adds the agent, which is created again for each term of the lease: state of one term is not trusted in the next. */
 export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart {
   const { config, connection } = options;
-  const { logger, metrics, clock, random } = manager.runtime;
+  const { logger, metrics, clock, random, tracer } = manager.runtime;
   const runtime: RuntimeDependencies = {
     logger,
     clock,
     random,
+    tracer,
     metrics: konnectorMetrics(metrics),
     timing: { ...defaultTiming, ...config.timing },
     naiveStore: options.naiveStore,

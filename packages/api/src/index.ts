@@ -122,6 +122,7 @@ export {
   type SessionTemplates,
   sessionUrls,
 } from "./session.ts";
+export * from "./trace-context.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";

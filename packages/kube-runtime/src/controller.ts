@@ -1,6 +1,13 @@
 /** Works through a queue of keys with a reconcile function. */
 import { ApiError, type Clock, FencedError, isConflict, type Random, systemClock } from "@klutch/kube";
-import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
+import {
+  activeScope,
+  type Logger,
+  type Metrics,
+  silentLogger,
+  type SpanOptions,
+  type Tracer,
+} from "@klutch/telemetry";
 import { ControllerMetrics, type ReconcileOutcome } from "./controller-metrics.ts";
 import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
@@ -9,7 +16,7 @@ import { ConcurrencyLimit } from "./queue/concurrency-limit.ts";
 import type { Groups } from "./queue/waiting.ts";
 import type { WakeReason } from "./queue/wake.ts";
 import { type AddOptions, WorkQueue } from "./queue/work-queue.ts";
-import { ReconcileRun, wakeReasons } from "./reconcile-run.ts";
+import { objectOf, ReconcileRun, wakeReasons } from "./reconcile-run.ts";
 
 /** Requests of a reconcile to its controller. */
 export interface ReconcileResult {
@@ -48,6 +55,10 @@ export interface ControllerOptions {
   readonly maxDelayMs?: number | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
+  /** Each reconcile that asks an API server or a backend for something is a trace. Default: no traces. */
+  readonly tracer?: Tracer | undefined;
+  /** Kind of the objects whose keys are reconciled; log lines and traces then name the object. Default: keys are something else. */
+  readonly kind?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -69,6 +80,8 @@ export class Controller {
   readonly #clock: Clock;
   readonly #queue: WorkQueue;
   readonly #metrics: ControllerMetrics | undefined;
+  readonly #tracer: Tracer | undefined;
+  readonly #kind: string | undefined;
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -79,6 +92,8 @@ export class Controller {
     this.#workers = options.workers === "adaptive" ? ConcurrencyLimit.max : (options.workers ?? 4);
     this.#concurrency = concurrency;
     this.#baseDelayMs = options.baseDelayMs;
+    this.#tracer = options.tracer;
+    this.#kind = options.kind;
     const { metrics } = options;
     this.#metrics =
       metrics === undefined ? undefined : new ControllerMetrics(options.name, metrics, this.#clock);
@@ -144,13 +159,27 @@ export class Controller {
     for (;;) {
       const key = await this.#queue.get({ signal });
       if (key === undefined) return;
-      await this.#process(key, signal);
+      if (this.#tracer === undefined) await this.#process(key, signal);
+      else await this.#tracer.run(this.#spanOf(key), () => this.#process(key, signal));
       this.#queue.done(key);
     }
   }
 
+  #spanOf(key: string): SpanOptions {
+    const object = this.#kind === undefined ? undefined : objectOf(this.#kind, key);
+    return {
+      name: `reconcile ${this.name}`,
+      attributes: {
+        "klutch.controller": this.name,
+        "klutch.key": key,
+        ...(object === undefined ? {} : { "k8s.object.kind": object.kind, "k8s.object.name": object.name }),
+        ...(object?.namespace === undefined ? {} : { "k8s.namespace.name": object.namespace }),
+      },
+    };
+  }
+
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const run = new ReconcileRun(this.#logger, key, this.#queue.wakeOf(key), signal);
+    const run = new ReconcileRun(this.#logger, { key, kind: this.#kind }, this.#queue.wakeOf(key), signal);
     const started = this.#clock.monotonic();
     let outcome: ReconcileOutcome = "success";
     try {
@@ -165,6 +194,7 @@ export class Controller {
     } catch (error) {
       outcome = this.#failed(key, error, run, started);
     }
+    if (this.#tracer !== undefined) activeScope()?.set({ "klutch.outcome": outcome });
     this.#metrics?.reconciled(outcome, (this.#clock.monotonic() - started) / 1000);
   }
 

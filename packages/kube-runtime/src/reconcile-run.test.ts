@@ -57,7 +57,7 @@ test("every line of a reconcile carries its key, its id and its reasons, and no 
   const linesOf = (key: string, reason: string): readonly unknown[] =>
     ["first", "second", "reconciled"].map((message) => [message, key, [reason]]);
   assert.deepEqual(seen, [...linesOf("a", "a person asked"), ...linesOf("b", "a timer fired")]);
-  const ids = fixture.lines.map(({ fields }) => fields["reconcileId"]);
+  const ids = fixture.lines.map(({ fields }) => fields["reconcileID"]);
   assert.deepEqual([new Set(ids.slice(0, 3)).size, new Set(ids.slice(3)).size, new Set(ids).size], [1, 1, 2]);
 });
 

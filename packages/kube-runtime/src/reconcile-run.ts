@@ -1,5 +1,6 @@
 /** One call of a reconcile function, as its log lines identify it. */
 import { randomUUID } from "node:crypto";
+import { refOf } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
 import type { ReconcileOutcome } from "./controller-metrics.ts";
 import type { Wake } from "./queue/wake.ts";
@@ -17,19 +18,26 @@ export const wakeReasons = {
 } as const;
 
 /**
- * Gives a reconcile its context. Every line of its logger carries `key`, `reconcileId`, `reasons`, and `requests` where several requests
- * led to one reconcile. The logger is created lazily, because most reconciles never log.
+ * Gives a reconcile its context. Every line of its logger carries `key`, `reconcileID`, `reasons`, `object` where the keys are
+ * those of one kind, and `requests` where several requests led to one reconcile. The logger is created lazily, because most reconciles never log.
  */
 export class ReconcileRun {
   readonly signal: AbortSignal;
   readonly #logger: Logger;
   readonly #key: string;
+  readonly #kind: string | undefined;
   readonly #wake: Wake | undefined;
   #own: Logger | undefined;
 
-  constructor(logger: Logger, key: string, wake: Wake | undefined, signal: AbortSignal) {
+  constructor(
+    logger: Logger,
+    { key, kind }: { readonly key: string; readonly kind?: string | undefined },
+    wake: Wake | undefined,
+    signal: AbortSignal,
+  ) {
     this.#logger = logger;
     this.#key = key;
+    this.#kind = kind;
     this.#wake = wake;
     this.signal = signal;
   }
@@ -38,7 +46,8 @@ export class ReconcileRun {
     const { reasons = [], requests = 1 } = this.#wake ?? {};
     return (this.#own ??= this.#logger.child({
       key: this.#key,
-      reconcileId: randomUUID(),
+      reconcileID: randomUUID(),
+      ...(this.#kind === undefined ? {} : { object: objectOf(this.#kind, this.#key) }),
       reasons,
       ...(requests > 1 ? { requests } : {}),
     }));
@@ -49,4 +58,17 @@ export class ReconcileRun {
     if (this.#logger.writesDebug === false) return;
     this.logger.debug("reconciled", { outcome, durationMs: Math.round(durationMs), requeueAfterMs });
   }
+}
+
+/** An object as log lines and traces name it. */
+export interface NamedObject {
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** Returns the object of the key of an informer. */
+export function objectOf(kind: string, key: string): NamedObject {
+  const { namespace, name } = refOf(key);
+  return namespace === undefined ? { kind, name } : { kind, namespace, name };
 }

@@ -5,6 +5,7 @@ import { decodeError } from "./decode.ts";
 import { ApiError, isTooManyRequests, TransportError } from "./errors.ts";
 import type { FlowControl } from "./flow-control.ts";
 import type { Random } from "./random.ts";
+import { activeScope, type SpanOptions } from "@klutch/telemetry";
 import type { Measure } from "./request-metrics.ts";
 import type { Transport, WireRequest } from "./transport.ts";
 import type { WriteGuard } from "./types.ts";
@@ -54,7 +55,9 @@ export function createSender(parts: SenderParts): Send {
       const permit = await parts.flow?.acquire(request.signal);
       const started = parts.clock.monotonic();
       try {
-        const text = await sendGuarded(parts, request, eitherOf);
+        const scope = activeScope();
+        const sendOnce = (): Promise<string> => sendGuarded(parts, request, eitherOf);
+        const text = await (scope === undefined ? sendOnce() : scope.child(spanOf(request), sendOnce));
         const latencyMs = parts.clock.monotonic() - started;
         permit?.done(request.isList === true ? {} : { latencyMs });
         measure(request.method, 200, latencyMs);
@@ -75,6 +78,15 @@ export function createSender(parts: SenderParts): Send {
           await parts.clock.sleep(throttledForMs ?? 0, { signal: request.signal });
       }
     }
+  };
+}
+
+/** Gives spans few names; `what` names the kind and the object. */
+function spanOf({ method, what }: SendRequest): SpanOptions {
+  return {
+    name: `Kubernetes ${method}`,
+    kind: "client",
+    attributes: { "http.request.method": method, "klutch.request": what },
   };
 }
 

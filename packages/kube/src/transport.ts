@@ -6,6 +6,7 @@
  */
 import { subscribe } from "node:diagnostics_channel";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { activeScope, formatTraceparent } from "@klutch/telemetry";
 import { Agent, buildConnector, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
@@ -177,6 +178,9 @@ async function headersOf(
     ...impersonationHeaders(config.impersonate),
   };
   if (authorization !== undefined) headers["authorization"] = authorization;
+  // The server's own spans join the trace (KEP-647).
+  const span = activeScope()?.identity();
+  if (span !== undefined) headers["traceparent"] = formatTraceparent(span);
   if (wire.body !== undefined) headers["content-type"] = wire.contentType ?? "application/json";
   return headers;
 }

@@ -1,6 +1,7 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
 import { randomUUID } from "node:crypto";
 import { type Clean, type HttpResponse, isJsonType } from "@klutch/http-client";
+import { inSpan } from "@klutch/telemetry";
 import {
   checkCreated,
   decodeBind,
@@ -126,11 +127,18 @@ function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSour
   return async (build, options = {}) => {
     const requestIdentity = options.requestIdentity ?? newRequestIdentity();
     let action = "";
-    const response = await transport.send((version) => {
-      const wire = build(version);
-      action = `${wire.method} ${wire.path}`;
-      return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
-    }, options.signal);
+    // Nothing of the trace goes to the broker: it is a stranger.
+    const response = await inSpan({ name: "broker", kind: "client" }, (scope) =>
+      transport.send((version) => {
+        const wire = build(version);
+        action = `${wire.method} ${wire.path}`;
+        scope?.set({
+          "osb.operation": operationOf(wire.method, wire.path),
+          "osb.request_identity": requestIdentity,
+        });
+        return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
+      }, options.signal),
+    );
     if (response.status >= 200 && response.status < 300) return { ...response, action };
     throw errorOf(response, action, requestIdentity, transport.clean);
   };

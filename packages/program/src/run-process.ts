@@ -1,6 +1,6 @@
 /** Runs a program as a process: flags, logger, signals and exit code around its own parts. */
 import { randomUUID } from "node:crypto";
-import { createLogger, createMetrics, type LogLevel } from "@klutch/telemetry";
+import { createLogger, createMetrics, type LogLevel, readTracing, startTracing } from "@klutch/telemetry";
 import { type Runtime, systemRuntime } from "@klutch/kube-runtime";
 import { helpText, type ProgramDescription } from "./help.ts";
 import { tuneMemory } from "./memory.ts";
@@ -49,15 +49,21 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   if (args.includes("--version")) return void stdout.write(`${program.name} ${program.version}\n`);
   tuneMemory();
   const config = await configOf(program, { args, env, randomName: randomUUID });
-  if (config instanceof ConfigError) {
-    stderr.write(`${config.faults.join("\n")}\n`);
+  const tracing = readTracing(env, program.name);
+  const faults = [...(config instanceof ConfigError ? config.faults : []), ...tracing.faults];
+  if (config instanceof ConfigError || faults.length > 0) {
+    stderr.write(`${faults.join("\n")}\n`);
     handle.exitCode = 2;
     return;
   }
   const logger = createLogger({ name: program.name, level: config.logLevel });
   const runtime = systemRuntime({ logger, metrics: createMetrics({ processMetrics: true }) });
   try {
-    await run(config, { ...runtime, signal: stopOnSignals(handle, logger), env });
+    const signal = stopOnSignals(handle, logger);
+    if (tracing.config === undefined) return await run(config, { ...runtime, signal, env });
+    const { version } = program;
+    await using tracer = await startTracing({ ...runtime, version, config: tracing.config });
+    await run(config, { ...runtime, tracer, signal, env });
   } catch (error) {
     logger.error("the process failed", { error });
     handle.exitCode = 1;

@@ -7,6 +7,7 @@ import {
   consumerNameAnnotation,
   specDigestAnnotation,
   specObservedCondition,
+  traceAnnotation,
 } from "@klutch/api";
 import {
   canonicalJson,
@@ -160,9 +161,14 @@ export function needsApply(
   const differs =
     !contains(there, deciding) ||
     !holdsAll(owned, deciding) ||
-    surplusPaths(owned.applied, wanted).length > 0 ||
+    surplusPaths(owned.applied, wanted).some((path) => !isTraceContext(path)) ||
     surplusPaths(owned.legacy, wanted).length > 0;
   return differs && !isSettled(record, wanted, there);
+}
+
+/** The context of a trace is only ever written with something else. */
+function isTraceContext([metadata, annotations, key]: FieldPath): boolean {
+  return metadata === "metadata" && annotations === "annotations" && key === traceAnnotation;
 }
 
 /** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not compared item by item. */

@@ -10,6 +10,7 @@ import {
   fieldManager,
   restoredAnnotation,
   specDigestAnnotation,
+  traceAnnotation,
 } from "@klutch/api";
 import {
   type DynamicObject,
@@ -112,13 +113,14 @@ function markToCompare(object: DynamicObject): string | undefined {
   return mark.length <= 22 ? mark : jsonHash(mark);
 }
 
-/** An object or a set of its fields, in which names have the prefix, without our mark among the annotations. */
+/** An object or a set of its fields, in which names have the prefix, without our mark and the context of a trace among the annotations. */
 function withoutMark(holder: unknown, prefix: "" | "f:"): unknown {
   const metadata = recordAt(holder, `${prefix}metadata`);
   const annotations = recordAt(metadata, `${prefix}annotations`);
   const name = `${prefix}${specDigestAnnotation}`;
-  if (annotations[name] === undefined) return holder;
-  const { [name]: _mark, ...others } = annotations;
+  const trace = `${prefix}${traceAnnotation}`;
+  if (annotations[name] === undefined && annotations[trace] === undefined) return holder;
+  const { [name]: _mark, [trace]: _trace, ...others } = annotations;
   const kept = { ...metadata, [`${prefix}annotations`]: others };
   return { ...recordAt(holder), [`${prefix}metadata`]: kept };
 }

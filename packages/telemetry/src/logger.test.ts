@@ -21,7 +21,7 @@ test("a line carries level, time, part, message and the given keys", () => {
   assert.match(String(line.time), /^\d{4}-\d\d-\d\dT/);
   assert.deepEqual(
     { ...line, time: "" },
-    { level: "info", time: "", logger: "part", cluster: "consumer", name: "a", msg: "object synced" },
+    { level: "info", time: "", component: "part", cluster: "consumer", name: "a", msg: "object synced" },
   );
 });
 
@@ -114,7 +114,7 @@ test("lines go to standard error unless configured, and none is lost when the pr
   assert.equal(stdout, "");
   const lines = stderr.trimEnd().split("\n");
   assert.equal(lines.length, 100);
-  assert.match(lines.at(-1) ?? "", /"logger":"part".*"index":99/);
+  assert.match(lines.at(-1) ?? "", /"component":"part".*"index":99/);
 });
 
 test("the silent logger is its own child", () => {

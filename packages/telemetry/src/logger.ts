@@ -1,5 +1,6 @@
 /** Log interface of every part: a constant message, and variable parts as lower-camel keys. */
 import { pino } from "pino";
+import { contextOfLine } from "./log-context.ts";
 
 /** Values of a log line. Put `Secret<T>` in, never a bare credential. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -21,7 +22,7 @@ export interface Logger {
 
 /** Options of `createLogger`. */
 export interface LoggerOptions {
-  /** Name of the part, written as `logger`. */
+  /** Name of the part, written as `component`. */
   readonly name: string;
   /** Default `info`. */
   readonly level?: LogLevel | undefined;
@@ -36,8 +37,9 @@ export function createLogger(options: LoggerOptions): Logger {
   return wrap(
     pino(
       {
-        base: { logger: options.name },
+        base: { component: options.name },
         level: options.level ?? "info",
+        mixin: contextOfLine,
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
         serializers: { error: describeError },

@@ -57,3 +57,4 @@ export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";
 export { type Kubectl, startKubectl } from "./kubectl.ts";
+export { type ReceivedSpan, receiveTraces, type TraceReceiver } from "./trace-receiver.ts";

@@ -29,6 +29,7 @@ export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object
     serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
     podMonitor: { enabled: true, labels: { release: "prometheus" } },
     prometheusRule: { enabled: true, labels: { release: "prometheus" }, backupHours: 12 },
+    tracing: { endpoint: "http://collector.observability:4318", samplingRatio: 0.1 },
     packages: { enabled: true, namespacedClaims: true, runtimeConfigName: "small" },
   },
   gateway: {
@@ -67,6 +68,7 @@ export const everyKonnectorValue = {
   imagePullSecrets: [{ name: "registry" }],
   replicas: 3,
   logLevel: "debug",
+  tracing: { endpoint: "https://collector.example.org/otlp", samplingRatio: 0.25 },
   massDeletionLimit: 0,
   providerObjectsLimit: 2_000_000,
   podDisruptionBudget: { minAvailable: 2 },

@@ -59,11 +59,11 @@ const log = (): Promise<string> => readFile(join(cluster.dataDir, "backend.log")
 const records = async (): Promise<readonly Line[]> =>
   (await log())
     .split("\n")
-    .filter((line) => line.includes('"logger":"audit"'))
+    .filter((line) => line.includes('"component":"audit"'))
     .map((line) => JSON.parse(line) as Line);
 const without = (line: Line): Line =>
   Object.fromEntries(
-    Object.entries(line).filter(([key]) => !["time", "level", "logger", "msg"].includes(key)),
+    Object.entries(line).filter(([key]) => !["time", "level", "component", "msg"].includes(key)),
   );
 
 /** Secrets that came by. */

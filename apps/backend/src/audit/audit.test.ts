@@ -35,7 +35,7 @@ test("a record has the fields of docs/reference/audit.md, and is counted", async
   assert.match(String(time), /^\d{4}-/);
   assert.deepEqual(line, {
     level: "info",
-    logger: "audit",
+    component: "audit",
     decision: "bind",
     allowed: true,
     reason: "Allowed",

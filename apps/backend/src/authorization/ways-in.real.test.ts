@@ -288,7 +288,7 @@ test("each decision has one line in the audit log, and each yes a Grant of that 
   assert.match(logs[0] ?? "", /"way":"redirect"/);
   const found: Record<string, number> = {};
   for (const line of logs.join("\n").split("\n")) {
-    if (!line.includes('"logger":"audit"')) continue;
+    if (!line.includes('"component":"audit"')) continue;
     const record: unknown = JSON.parse(line);
     if (!isRecord(record) || record["decision"] !== "bind") continue;
     const key = [textAt(record["person"], "user"), record["way"], record["allowed"]].join(" ");

@@ -19,7 +19,7 @@ import {
   wholeSeconds,
 } from "@klutch/kube-core";
 import { Controller, Informer, type ReconcileResult, type Runnable } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import type { Logger, Metrics, Tracer } from "@klutch/telemetry";
 import type { ControllerContext } from "../controller-context.ts";
 import { type Composite, causeOf, compositeOf } from "./cause.ts";
 import { type ClaimKind, claimKinds } from "./kinds.ts";
@@ -29,6 +29,8 @@ export interface ClaimCausesOptions {
   readonly context: Pick<ControllerContext, "caches" | "client" | "clock">;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Default: no traces. */
+  readonly tracer?: Tracer | undefined;
 }
 
 interface Claim {
@@ -71,12 +73,13 @@ export class ClaimCauses implements Runnable {
 
   constructor(options: ClaimCausesOptions) {
     this.#options = options;
-    const { logger, metrics, context } = options;
+    const { logger, metrics, tracer, context } = options;
     this.#controller = new Controller({
       name: this.name,
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
       logger,
       metrics,
+      tracer,
       clock: context.clock,
     });
   }

@@ -18,12 +18,13 @@ export interface LimitFollowers {
 export function createTenantController(
   context: ControllerContext,
   { bindings, mappings, waitingIn }: LimitFollowers,
-  options: Pick<ControllerOptions, "groups" | "logger" | "metrics">,
+  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer">,
 ): Controller {
   const { caches } = context;
   const controller = new Controller({
     ...options,
     name: "tenants",
+    kind: caches.tenants.type.kind,
     reconcile: createTenantReconcile(context),
   });
   const tenantOf = (namespace: string): readonly string[] => {

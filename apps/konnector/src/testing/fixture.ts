@@ -32,7 +32,7 @@ import {
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { createLogger, createMetrics, type Logger } from "@klutch/telemetry";
+import { createLogger, createMetrics, type Logger, type Tracer } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import type { OwnBind } from "../config.ts";
 import { runAgent } from "../agent.ts";
@@ -80,6 +80,8 @@ export interface StartOptions {
   readonly leaseName?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
   readonly logger?: Logger | undefined;
+  /** Default: no traces. */
+  readonly tracer?: Tracer | undefined;
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
 }
@@ -116,7 +118,11 @@ export async function startKonnector(
       ownBind: options.ownBind,
     },
     cluster: await agentConfig(consumer),
-    ...systemRuntime({ logger: options.logger ?? rememberingLogger, metrics: createMetrics() }),
+    ...systemRuntime({
+      logger: options.logger ?? rememberingLogger,
+      metrics: createMetrics(),
+      tracer: options.tracer,
+    }),
     probes: { host: "127.0.0.1", port: 0 },
     signal: stop.signal,
     onListening: listening.resolve,

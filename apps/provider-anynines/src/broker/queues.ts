@@ -2,8 +2,10 @@
  * A queue for each broker, so that a broker that hangs delays only its own resources: a limited number of resources of each broker are worked
  * on at the same time, and the next ones wait without holding a worker.
  */
+import { traceCausesOf } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
 import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
+import { activeScope } from "@klutch/telemetry";
 import { retryLimits } from "../operations/pace.ts";
 import { configNameOf } from "../provider-config/reference.ts";
 
@@ -71,8 +73,14 @@ export function createQueuedController<M extends Managed>(
     workers: parts.workers * brokersAtOnce,
     baseDelayMs: retryLimits.baseMs,
     maxDelayMs: retryLimits.capMs,
+    kind: informer.type.kind,
     reconcile: inBrokerQueues({
-      reconcile,
+      reconcile: (key, context) => {
+        const scope = activeScope();
+        if (scope !== undefined)
+          for (const cause of traceCausesOf(informer.get(key)?.metadata)) scope.follow(cause);
+        return reconcile(key, context);
+      },
       width: parts.workers,
       queueOf: (key) => {
         const managed = informer.get(key);

@@ -38,6 +38,7 @@
       key: {{ .Values.cookies.encryptionKey }}
       optional: true
 {{- end }}
+{{- include "klutch.tracing" . }}
 {{- end }}
 
 {{/* Volumes of the Pod, each with the path at which the backend has it. */}}

@@ -27,6 +27,18 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- toYaml $constraints -}}
 {{- end }}
 
+{{/* Variables that switch traces on. */}}
+{{- define "klutch.tracing" -}}
+{{- with .Values.tracing.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ toString $.Values.tracing.samplingRatio | quote }}
+{{- end }}
+{{- end }}
+
 {{/* What is wrong with values that both charts have, a line each. */}}
 {{- define "klutch.sharedFaults" -}}
 {{- $image := .Values.image -}}
@@ -38,6 +50,13 @@ image.tag: is {{ $image.tag | quote }}, must be a tag, such as {{ .Chart.AppVers
 {{- end }}
 {{- if not (regexMatch "^(sha256:[0-9a-f]{64})?$" $image.digest) }}
 image.digest: is {{ $image.digest | quote }}, must be sha256: and 64 hexadecimal digits
+{{- end }}
+{{- with .Values.tracing.endpoint }}
+{{- if contains "@" . }}
+tracing.endpoint: must not contain a user or a password
+{{- else if not (regexMatch "^https?://[^ /?#@]+(/[^ ?#]*)?$" .) }}
+tracing.endpoint: is {{ . | quote }}, must be an http or https URL, such as http://collector.observability:4318
+{{- end }}
 {{- end }}
 {{- $isAtHome := eq .Release.Namespace "klutch-backend" }}
 {{- if and $isAtHome .Values.namespace.create }}

@@ -17,12 +17,12 @@ import {
   readServedCertificate,
   type ServedCertificate,
 } from "@klutch/kube-runtime";
-import { createMetrics, type Logger, type Metrics } from "@klutch/telemetry";
+import { activeScope, createMetrics, type Logger, type Metrics, type Tracer } from "@klutch/telemetry";
 import { FunctionRunnerService, type RunFunctionRequest } from "../gen/run_function_pb.js";
 import { createCallMetrics } from "./call-metrics.ts";
 import { readAuthorities, refusalOf } from "./client-certificate.ts";
 import { decodeRequest, encodeResponse } from "./codec.ts";
-import type { Compose } from "./types.ts";
+import type { Compose, ComposeRequest, Json } from "./types.ts";
 
 /** Options of `serveFunction`. */
 export interface ServeFunctionOptions {
@@ -36,6 +36,10 @@ export interface ServeFunctionOptions {
   readonly logger: Logger;
   /** Counts calls, with the names of gRPC's own Prometheus middleware, and reads of the certificate. Default: no one sees them. */
   readonly metrics?: Metrics | undefined;
+  /** Calls whose composite has a cause, by `causesOf`, are traced. Default: no traces. */
+  readonly tracer?: Tracer | undefined;
+  /** Returns what the composite says caused its last change. Default: nothing. */
+  readonly causesOf?: ((composite: Json) => readonly string[]) | undefined;
   /** Says whether a certificate is valid now, when a request came, and when to look for a renewed certificate. */
   readonly clock?: Clock | undefined;
   /** Time that calls in flight may take when the server stops, in milliseconds. Default 5 000. */
@@ -122,8 +126,10 @@ function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void 
       runFunction(request: RunFunctionRequest) {
         const ended = countCall();
         try {
-          const response = encodeResponse(request, compose(decodeRequest(request, clock.now())));
+          const decoded = decodeRequest(request, clock.now());
+          const response = encodeResponse(request, compose(decoded));
           ended("OK");
+          traceCall(options, decoded);
           return response;
         } catch (cause) {
           ended("Internal");
@@ -139,6 +145,17 @@ function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void 
       },
     });
   };
+}
+
+/** Composing takes a millisecond and asks for nothing: the span says that it ran, and for which change. */
+function traceCall({ tracer, causesOf }: ServeFunctionOptions, { composite }: ComposeRequest): void {
+  const causes = tracer === undefined ? [] : (causesOf?.(composite) ?? []);
+  if (causes.length === 0) return;
+  void tracer?.run({ name: "compose", kind: "server" }, async () => {
+    const scope = activeScope();
+    for (const cause of causes) scope?.follow(cause);
+    scope?.begin();
+  });
 }
 
 async function listen(server: Server, options: ServeFunctionOptions): Promise<void> {

@@ -44,8 +44,8 @@ export class Manager {
   readonly #owned = new AsyncDisposableStack();
 
   constructor(options: ManagerOptions) {
-    const { logger, metrics, clock, random } = options;
-    this.runtime = { logger, metrics, clock, random };
+    const { logger, metrics, clock, random, tracer } = options;
+    this.runtime = { logger, metrics, clock, random, tracer };
     this.#options = options;
     if (options.connection !== undefined) this.#owned.use(options.connection);
   }

@@ -4,6 +4,7 @@ import { isAlreadyExists, isNotFound } from "@klutch/kube";
 import { apiVersionOf, type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { findSurely, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
+import { traced } from "../../traces.ts";
 import { applyUpstream } from "./apply-upstream.ts";
 import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 
@@ -117,7 +118,8 @@ async function applyProvider(
   { content, uid }: StepOf<"applyProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
-  const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
+  const own = traced(content.metadata);
+  const metadata = uid === undefined ? own : { ...own, uid };
   let isNew = false;
   const onCreated = (): void => void (isNew = true);
   const options = { fieldManager, force: true, onCreated, signal };

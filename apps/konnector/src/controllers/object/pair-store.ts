@@ -22,6 +22,7 @@ import {
   type Step,
 } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
+import { followPair } from "../../traces.ts";
 import type { NameState } from "../claimed-resource/taken-names.ts";
 import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
@@ -76,6 +77,7 @@ export function observationOf(
   isOverdue: boolean,
 ): PairObservation {
   const { ref, target, unseen, isOthers, second, mapping } = placed;
+  followPair({ consumer, provider });
   return {
     placed,
     ref,

@@ -73,6 +73,7 @@ export class ObjectReconciler implements Part {
       `sync ${type.plural}.${type.group}`,
       (key, context) => this.#measured(key, context),
       "adaptive",
+      type.kind,
     );
     const caches = new PairCaches(bound, (key, priority, reason) =>
       this.#controller.enqueue(key, { priority, reason }),
