@@ -72,7 +72,7 @@ async function fetched(
   const ca = caFile === undefined ? undefined : await secretText(caFile, "--ca-file");
   const auth = username === undefined || password === undefined ? undefined : { username, password };
   const { origin, pathname } = new URL(url);
-  const base = `${origin}${pathname.replace(/\/v2\/catalog\/?$/, "")}`;
+  const base = `${origin}${pathname.replace(/(?:\/v2\/catalog)?\/?$/, "")}`;
   try {
     const document = await fetchCatalogDocument(
       {
@@ -85,16 +85,15 @@ async function fetched(
     return { document, source: base };
   } catch (cause) {
     if (!(cause instanceof OsbError) && !(cause instanceof OsbTransportError)) throw cause;
+    const status = cause instanceof OsbError ? ` (HTTP ${cause.status})` : "";
     const hint =
       cause instanceof OsbError && cause.status === 401
         ? ` Check --username and the password (${passwordVariable} or --password-file).`
         : "";
     throw new CliError(
       "ProviderUnreachable",
-      `${printable(base)}: ${cause.message}.${hint} Nothing was written.`,
-      {
-        cause,
-      },
+      `No catalog from ${printable(base)}${status}: ${cause.message.replace(/[.?!]$/, "")}.${hint} Nothing was written.`,
+      { cause },
     );
   }
 }

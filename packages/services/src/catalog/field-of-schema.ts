@@ -2,10 +2,10 @@
  * Converts a JSON Schema of a catalog to the schema of a table's field. The result never refuses a value of its type that the
  * JSON Schema accepts; each keyword that it cannot keep is a warning, because then only the broker checks it.
  */
-import { isRecord, recordAt } from "@klutch/kube-core";
+import { isRecord, listAt, recordAt } from "@klutch/kube-core";
 import { isPattern } from "@klutch/schema";
 import type { Warn } from "./notes.ts";
-import { boundsOf, type Keywords, sizesOf } from "./keywords.ts";
+import { boundsOf, double, type Keywords, sizesOf } from "./keywords.ts";
 import { plainText } from "./plain-text.ts";
 import { resolved } from "./references.ts";
 import type { SchemaPlace } from "./schema-place.ts";
@@ -133,7 +133,14 @@ function withChoices(
     warn(`${field}.enum`, values, "a value has control characters; only the broker checks them");
     return rest;
   }
-  return { ...rest, enum: fitting };
+  return type === "number" ? withNumbers(rest, fitting.map(Number)) : { ...rest, enum: fitting };
+}
+
+/** Adds a rule: the API server takes 1.5 for the 1 of an enumeration. */
+function withNumbers(rest: FieldSchema, numbers: readonly number[]): FieldSchema {
+  const shown = numbers.length > 20 ? `${numbers.length} values` : numbers.join(", ");
+  const rule = { rule: `self in [${numbers.map(double).join(", ")}]`, message: `Must be one of ${shown}` };
+  return { ...rest, rules: [...listAt(rest, "rules"), rule] };
 }
 
 function isOfType(type: string, value: unknown): boolean {

@@ -140,6 +140,16 @@ test("what cannot be kept is a warning with field and value, and the table stand
   }
 });
 
+test("an enumeration of numbers is a rule, because the API server takes 1.5 for its 1", () => {
+  const { level } = parametersOf(catalogWith(properties({ level: { type: "number", enum: [1, 2.5] } })));
+  const rule = { rule: "self in [1.0, 2.5]", message: "Must be one of 1, 2.5" };
+  assert.deepEqual(level, {
+    description: "The broker's parameter level.",
+    type: "number",
+    "x-kubernetes-validations": [rule],
+  });
+});
+
 test("keywords without a counterpart are warnings, and the parameter stays", () => {
   for (const [keyword, value] of Object.entries({ oneOf: [], not: {}, format: "ipv4", pattern: "(?=a)b" })) {
     const { table, warnings } = tableOf(catalogWith(properties({ x: { type: "string", [keyword]: value } })));

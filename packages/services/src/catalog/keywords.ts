@@ -115,7 +115,7 @@ function most(
 }
 
 /** A number as CEL writes one that is not whole. */
-function double(value: number): string {
+export function double(value: number): string {
   const text = String(value);
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
