@@ -89,10 +89,13 @@ function keywordsOf(
 /** The one type of a table for what a JSON Schema allows. */
 function typeOf(schema: Keywords, field: string, warn: Warn): string | undefined {
   const { type } = schema;
-  const named = (Array.isArray(type) ? type : [type ?? impliedType(schema)]).filter((one) => one !== "null");
+  const all: readonly unknown[] = Array.isArray(type) ? type : [type ?? impliedType(schema)];
+  const named = all.filter((one) => one !== "null");
   if (Array.isArray(type) && type.includes("null"))
     warn(`${field}.type`, "null", "a claim cannot hold null; leaving the field out takes its place");
-  const [first, ...others] = [...new Set(named)].toSorted();
+  const [first, ...others] = [...new Set(named)].toSorted((one, other) =>
+    String(one).localeCompare(String(other)),
+  );
   const both = others.length === 1 && first === "integer" ? others[0] : undefined;
   if (both === "string") return "integer or string";
   if (both === "number") return "number";
@@ -198,7 +201,7 @@ function objectKeywords(schema: Keywords, place: SchemaPlace, to: Conversion): F
     return found === undefined ? [] : [[name, found] as const];
   });
   const names = new Set(properties.map(([name]) => name));
-  const wanted = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const wanted = listAt(schema, "required").filter((name) => typeof name === "string");
   const required = [...new Set(wanted.filter((name) => names.has(name)))];
   for (const name of wanted)
     if (!names.has(name)) to.warn(`${place.field}.required`, name, "only the broker checks that it is set");

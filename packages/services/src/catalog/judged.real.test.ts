@@ -71,7 +71,7 @@ const names = new Map(table.parameters.map(({ name, to }) => [to["broker"]?.key 
 
 /** The claim's spec for parameters in the broker's names. */
 function specOf(parameters: Readonly<Record<string, unknown>>): object {
-  const own = Object.entries(parameters).map(([key, value]) => [names.get(key), value]);
+  const own = Object.entries(parameters).map(([key, value]) => [names.get(key) ?? key, value] as const);
   return { service: "judged", plan: "one", parameters: Object.fromEntries(own) };
 }
 

@@ -10,7 +10,7 @@ const mostWarnings = 100;
 /** Warnings in the order of the catalog, each once. */
 export interface Notes {
   readonly warn: Warn;
-  list(): readonly string[];
+  readonly list: () => readonly string[];
 }
 
 /** Starts without warnings. */

@@ -8,7 +8,7 @@ export function plainText(value: unknown, limit: number): string {
     .replaceAll(/<[^<>]*>/g, " ")
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim();
-  const characters = [...line];
+  const characters = Array.from(line);
   return characters.length <= limit ? line : `${characters.slice(0, limit - 1).join("")}…`;
 }
 
@@ -17,5 +17,6 @@ export function shownValue(value: unknown): string {
   if (value === undefined) return "missing";
   if (typeof value === "string") return JSON.stringify(plainText(value, 80));
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  return typeof value === "object" && value !== null ? "an object" : String(value);
+  if (typeof value === "object" && value !== null) return "an object";
+  return JSON.stringify(value) ?? typeof value;
 }

@@ -27,7 +27,7 @@ function ofNumber(check: (value: number, argument: number, schema: Json) => bool
   return ({ value, argument, schema }) => typeof value !== "number" || check(value, Number(argument), schema);
 }
 
-const lengthOf = (text: string): number => [...text].length;
+const lengthOf = (text: string): number => Array.from(text).length;
 
 const types: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === "string",
