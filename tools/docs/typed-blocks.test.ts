@@ -14,6 +14,7 @@ const captured = "proof/e2e/kinds-seen.ts";
 const typedBy: Readonly<Record<string, string>> = {
   "add-a-provider.md: Add a provider of databases": onServer,
   "add-a-service.md: *": wholeWay,
+  "add-a-service.md: A table from a broker's catalog": "apps/cli/src/service/from-catalog.test.ts",
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "explain.md: Why is my database not ready?":

@@ -14,6 +14,7 @@ import {
   parseObject,
 } from "./decode.ts";
 import { isGone, OsbError, OsbTransportError } from "./errors.ts";
+import type { Json } from "./json.ts";
 import { operationOf, type OsbOperation } from "./operation.ts";
 import type {
   BindRequest,
@@ -113,6 +114,16 @@ export function createOsbClient(
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
+}
+
+/**
+ * Reads a broker's catalog as it is, for readers of its schemas of parameters; `OsbClient.catalog` has no such. The object is
+ * unchecked and a stranger's. Throws as the client does.
+ */
+export async function fetchCatalogDocument(config: BrokerConfig, options: CallOptions = {}): Promise<Json> {
+  await using transport = createTransport(config, { now: realSources.now, observe: () => undefined });
+  const { text, action } = await callerOf(transport, realSources)(catalogWire, options);
+  return parseObject(text, action);
 }
 
 interface Answer extends HttpResponse {

@@ -1,6 +1,12 @@
 /** Client of Open Service Broker API brokers; usable without the rest of Klutch. */
 export type { BrokerAuth } from "./auth.ts";
-export { type ClientSources, createOsbClient, type ObserveCall, type OsbClient } from "./client.ts";
+export {
+  type ClientSources,
+  createOsbClient,
+  fetchCatalogDocument,
+  type ObserveCall,
+  type OsbClient,
+} from "./client.ts";
 export {
   isAppRequired,
   isAsyncRequired,

@@ -1,5 +1,7 @@
 /** Every data service, and everything that follows from their tables. */
 export { backendClaimRules } from "./backend-rights.ts";
+export { type TableFromCatalog, tableFromCatalog } from "./catalog/from-catalog.ts";
+export { CatalogError } from "./catalog/offered-service.ts";
 export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositionsOf } from "./compositions.ts";
 export {

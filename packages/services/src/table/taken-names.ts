@@ -27,7 +27,7 @@ const fieldsOfCrossplane: readonly string[] = [
 ];
 
 /** Words that CEL has for itself: a rule cannot name a field that is called like one. */
-const wordsOfCel: readonly string[] = [
+export const wordsOfCel: readonly string[] = [
   ..."as break const continue else false for function if import in let loop".split(" "),
   ..."namespace null package return true var void while".split(" "),
 ];
