@@ -32,7 +32,7 @@ const reasonOf = (plural: string): string =>
   made.some((type) => plural.startsWith(type)) || !plural.endsWith("instances") ? "Available" : "NoBroker";
 
 const captured = `# What kubectl shows
-Printed in an app cluster of the sandbox that bound all eleven kinds. One example of each is applied. The sandbox's broker makes PostgreSQL, MariaDB
+Printed in an app cluster of the sandbox that bound all twelve kinds. One example of each is applied. The sandbox's broker makes PostgreSQL, MariaDB
 and KeyValue; the others say that there is no broker. \`KLUTCH_CAPTURE=docs/kubectl.md npm test -- proof/e2e/whole-way\` writes this page anew. The same
 test holds the columns and the explained plans against what they must be.
 `;

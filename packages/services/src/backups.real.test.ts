@@ -36,7 +36,7 @@ const backupCases: readonly ClaimCase[] = [
     backup({ serviceInstanceType: "" }),
     /spec\.serviceInstanceType in body should match/,
   ],
-  ...["keyvalue", "logme2", "mariadb", "messaging", "mongodb", "postgresql", "prometheus", "search"].flatMap(
+  ...["keyvalue", "logme2", "mariadb", "messaging", "mongodb", "objectstorage", "postgresql", "prometheus", "search"].flatMap(
     (type): readonly ClaimCase[] => {
       const spec = backup({ serviceInstanceType: type });
       const isPostgresql = type === "postgresql";
