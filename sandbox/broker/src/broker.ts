@@ -115,9 +115,7 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
     return found === undefined ? [] : [kindOf(found)];
   });
   const built = await builtKinds(logger);
-  return [...possible, ...built].map(
-    (kind) => new OwnServers({ ...options, kind, root, reach, authority }),
-  );
+  return [...possible, ...built].map((kind) => new OwnServers({ ...options, kind, root, reach, authority }));
 }
 
 /** Returns the kinds whose programs are built when the first instance needs them, so that a start stays quick. */

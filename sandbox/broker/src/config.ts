@@ -47,7 +47,8 @@ const help = {
   POSTGRES_URL: "URL of a superuser of the PostgreSQL server that holds the instances",
   POSTGRES_FOLDER:
     "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
-  DATA_FOLDER: "Folder for the servers of MariaDB, key-value and object storage instances; without it they are not offered",
+  DATA_FOLDER:
+    "Folder for the servers of MariaDB, key-value and object storage instances; without it they are not offered",
   USERNAME: "User of the broker's API",
   PASSWORD: "Password of that user",
   SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,

@@ -72,7 +72,8 @@ export async function engineObstacle(
     if (cause instanceof EngineError) return cause;
     // A released broker has no pins beside it.
     const missing = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
-    if (missing) return new EngineError("GoMissing", `${name} cannot be built here: its pins are missing`, { cause });
+    if (missing)
+      return new EngineError("GoMissing", `${name} cannot be built here: its pins are missing`, { cause });
     throw cause;
   }
 }

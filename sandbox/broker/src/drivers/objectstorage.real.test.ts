@@ -23,7 +23,14 @@ const plan = "objectstorage-nano";
 /** Returns a client as an application makes it of its Secret. */
 function clientOf(credentials: Credentials, options: { readonly endpoint?: string } = {}) {
   const texts = textsOf(credentials);
-  const { endpoint = "", region = "", accessKey = "", secretKey = "", bucket: Bucket = "", cacrt = "" } = texts;
+  const {
+    endpoint = "",
+    region = "",
+    accessKey = "",
+    secretKey = "",
+    bucket: Bucket = "",
+    cacrt = "",
+  } = texts;
   const client = new s3.S3Client({
     endpoint: options.endpoint ?? endpoint,
     region,
@@ -39,7 +46,8 @@ function clientOf(credentials: Credentials, options: { readonly endpoint?: strin
     get: async (Key: string, from = Bucket) =>
       (await client.send(new s3.GetObjectCommand({ Bucket: from, Key }))).Body?.transformToString(),
     list: async (from = Bucket) =>
-      (await client.send(new s3.ListObjectsV2Command({ Bucket: from }))).Contents?.map(({ Key }) => Key) ?? [],
+      (await client.send(new s3.ListObjectsV2Command({ Bucket: from }))).Contents?.map(({ Key }) => Key) ??
+      [],
     remove: (Key: string) => client.send(new s3.DeleteObjectCommand({ Bucket, Key })),
     [Symbol.dispose]: () => client.destroy(),
   };
@@ -86,9 +94,7 @@ test("a large object in parts, with Amazon's client", async () => {
     const { ETag } = await client.send(new s3.UploadPartCommand({ ...part, UploadId, PartNumber, Body }));
     Parts.push({ PartNumber, ETag });
   }
-  await client.send(
-    new s3.CompleteMultipartUploadCommand({ ...part, UploadId, MultipartUpload: { Parts } }),
-  );
+  await client.send(new s3.CompleteMultipartUploadCommand({ ...part, UploadId, MultipartUpload: { Parts } }));
   const { ContentLength } = await client.send(new s3.HeadObjectCommand(part));
   assert.equal(ContentLength, 10 * 1024 * 1024);
 });
@@ -251,5 +257,7 @@ test("no log contains a key", async () => {
   const home = objectstorage.homeOf("quiet");
   assert.ok((await readdir(home)).includes("server.log"));
   const log = await readFile(join(home, "server.log"), "utf8");
-  assert.ok(!log.includes(String(credentials["secretKey"])) && !log.includes(String(credentials["accessKey"])));
+  assert.ok(
+    !log.includes(String(credentials["secretKey"])) && !log.includes(String(credentials["accessKey"])),
+  );
 });

@@ -54,7 +54,13 @@ export function objectstorageKind(obtain: () => Promise<string>): ServerKind {
       await writeOwn(join(place.home, regionFile), region);
       return {
         command: await reachable(await obtain(), place.home),
-        args: [...flagsOf(place, spec, region), "posix", "--sidecar", inData(metadataFolder), inData(objectsFolder)],
+        args: [
+          ...flagsOf(place, spec, region),
+          "posix",
+          "--sidecar",
+          inData(metadataFolder),
+          inData(objectsFolder),
+        ],
         env: { ROOT_ACCESS_KEY_ID: adminUser, ROOT_SECRET_ACCESS_KEY: place.adminPassword },
         ready: async () => (await callerOf(place, region))({ method: "GET", path: "/" }).then(() => true),
       };
