@@ -87,16 +87,13 @@ function regionOf({ parameters }: ServerSpec): string {
 
 function flagsOf({ data, port, reach, tls }: Place, spec: ServerSpec, region: string): readonly string[] {
   const listen = port === undefined ? [] : ["--port", `${hostInUrl(reach.listen)}:${port}`];
-  return [
-    // The server goes to the folder of the objects before it listens, and the path of a socket must be short.
-    ...["--port", `../${socketName}`, ...listen],
-    ...["--cert", tls.certificate, "--key", tls.key],
-    ...["--region", region, "--iam-dir", join(data, accountsFolder)],
-    // A key is refused at once when its binding is gone.
-    "--iam-cache-disable",
-    ...["--max-requests", String(spec.connectionLimit + ownRequests)],
-    "--quiet",
-  ];
+  // The server goes to the folder of the objects before it listens, and the path of a socket must be short.
+  const ports = ["--port", `../${socketName}`, ...listen];
+  const tlsFiles = ["--cert", tls.certificate, "--key", tls.key];
+  // Without a cache, a key is refused at once when its binding is gone.
+  const accounts = ["--iam-dir", join(data, accountsFolder), "--iam-cache-disable"];
+  const limit = ["--max-requests", String(spec.connectionLimit + ownRequests)];
+  return [...ports, ...tlsFiles, ...accounts, ...limit, "--region", region, "--quiet"];
 }
 
 /** Returns the path of a copy that the server's user can run: it cannot enter a closed home, where the program may lie. All instances share it. */
