@@ -26,14 +26,14 @@ const columns: readonly (readonly [plural: string, titles: readonly string[]])[]
 ];
 
 /** The sandbox's broker makes these. */
-const made = ["postgresql", "mariadb", "keyvalue"];
+const made = ["postgresql", "mariadb", "keyvalue", "objectstorage"];
 /** Reason of a claim that is as it should be, by plural; of the others there is no broker. */
 const reasonOf = (plural: string): string =>
   made.some((type) => plural.startsWith(type)) || !plural.endsWith("instances") ? "Available" : "NoBroker";
 
 const captured = `# What kubectl shows
-Printed in an app cluster of the sandbox that bound all eleven kinds. One example of each is applied. The sandbox's broker makes PostgreSQL, MariaDB
-and KeyValue; the others say that there is no broker. \`KLUTCH_CAPTURE=docs/kubectl.md npm test -- proof/e2e/whole-way\` writes this page anew. The same
+Printed in an app cluster of the sandbox that bound all twelve kinds. One example of each is applied. The sandbox's broker makes PostgreSQL, MariaDB,
+KeyValue and object storage; the others say that there is no broker. \`KLUTCH_CAPTURE=docs/kubectl.md npm test -- proof/e2e/whole-way\` writes this page anew. The same
 test holds the columns and the explained plans against what they must be.
 `;
 

@@ -36,20 +36,28 @@ const backupCases: readonly ClaimCase[] = [
     backup({ serviceInstanceType: "" }),
     /spec\.serviceInstanceType in body should match/,
   ],
-  ...["keyvalue", "logme2", "mariadb", "messaging", "mongodb", "postgresql", "prometheus", "search"].flatMap(
-    (type): readonly ClaimCase[] => {
-      const spec = backup({ serviceInstanceType: type });
-      const isPostgresql = type === "postgresql";
-      return [
-        [`a backup of ${type} at a backup manager`, { ...spec, ...made("a9s-backup") }, undefined],
-        [
-          `a backup of ${type} in the cluster`,
-          { ...spec, ...made("a8s-backup") },
-          isPostgresql ? undefined : onlyPostgresql(type),
-        ],
-      ];
-    },
-  ),
+  ...[
+    "keyvalue",
+    "logme2",
+    "mariadb",
+    "messaging",
+    "mongodb",
+    "objectstorage",
+    "postgresql",
+    "prometheus",
+    "search",
+  ].flatMap((type): readonly ClaimCase[] => {
+    const spec = backup({ serviceInstanceType: type });
+    const isPostgresql = type === "postgresql";
+    return [
+      [`a backup of ${type} at a backup manager`, { ...spec, ...made("a9s-backup") }, undefined],
+      [
+        `a backup of ${type} in the cluster`,
+        { ...spec, ...made("a8s-backup") },
+        isPostgresql ? undefined : onlyPostgresql(type),
+      ],
+    ];
+  }),
 ];
 
 const restoreCases: readonly ClaimCase[] = [

@@ -93,8 +93,9 @@ for (const service of services()) {
     }
   });
 
-  test(`${title}: offerings are a9s offerings of the service, and no plan stands twice`, () => {
-    for (const offering of service.offerings) assert.match(offering, new RegExp(`^a9s-${type}\\d*$`));
+  test(`${title}: offerings are named after the service, and no plan stands twice`, () => {
+    for (const offering of service.offerings)
+      assert.match(offering, new RegExp(`^(?:a9s|klutch)-${type}\\d*$`));
     assert.equal(new Set(service.plans).size, service.plans.length);
     for (const plan of service.plans) assert.match(plan, /-(nano|small|medium|big)\b/);
   });

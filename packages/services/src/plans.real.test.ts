@@ -132,6 +132,18 @@ const all: readonly Plans[] = [
     ),
   },
   {
+    kind: "ObjectstorageInstance",
+    services: ["klutch-objectstorage"],
+    plans: words("objectstorage-", "nano small big", [""]),
+    verdicts: between(
+      `      nano small big
+        nano  .    .     .
+        small D    .     .
+        big   D    D     .`,
+      "objectstorage-",
+    ),
+  },
+  {
     kind: "PrometheusInstance",
     services: ["a9s-prometheus"],
     plans: ["prometheus", "promgraf2", "prometheus2-grafana10"].flatMap((one) =>

@@ -16,6 +16,7 @@ import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
 import { mariadbKind } from "./drivers/mariadb.ts";
+import { objectstorageKind } from "./drivers/objectstorage.ts";
 import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { BrokerService, driverOf } from "./service.ts";
@@ -109,11 +110,24 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
   const now = (): Date => new Date();
   const naming = { name: "klutch-broker", now, host: reach.host };
   const authority = await openAuthority(join(root, "authority"), naming);
-  return kinds.flatMap(([, kindOf], index) => {
+  const possible = kinds.flatMap(([, kindOf], index) => {
     const found = programs[index];
-    if (found === undefined) return [];
-    return [new OwnServers({ ...options, kind: kindOf(found), root, reach, authority })];
+    return found === undefined ? [] : [kindOf(found)];
   });
+  const built = await builtKinds(logger);
+  return [...possible, ...built].map((kind) => new OwnServers({ ...options, kind, root, reach, authority }));
+}
+
+/** Returns the kinds whose programs are built when the first instance needs them, so that a start stays quick. */
+async function builtKinds(logger: Logger): Promise<readonly ServerKind[]> {
+  const server = "versitygw";
+  const obstacle = await engines.engineObstacle(server);
+  if (obstacle === undefined) {
+    const progress = (line: string): void => logger.info("building a data server", { line });
+    return [objectstorageKind(() => engines.resolveEngine(server, { progress }))];
+  }
+  logger.warn("a data server cannot be run, so its services are not offered", { server, error: obstacle });
+  return [];
 }
 
 async function programsOf(

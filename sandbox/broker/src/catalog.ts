@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 /** Type of a service's instances; also the `serviceInstanceType` of a binding claim. */
-export type ServiceType = "postgresql" | "mariadb" | "keyvalue";
+export type ServiceType = "postgresql" | "mariadb" | "keyvalue" | "objectstorage";
 
 /** A plan and its limits. */
 export interface Plan {
@@ -53,15 +53,23 @@ const keyvalueWords: Words = {
   description: "Redis 7, a server for each instance. Replica plans have one server, too.",
   tags: ["keyvalue", "redis"],
 };
+const objectstorageWords: Words = {
+  type: "objectstorage",
+  displayName: "Object storage",
+  description: "Buckets with the API of S3, a server for each instance.",
+  tags: ["objectstorage", "s3"],
+};
 
 const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
   postgresql: { nano: [10, 0, 1000], small: [20, 0, 2000], big: [40, 0, 4000] },
   mariadb: { nano: [10, 256, 512], small: [20, 512, 1024], big: [40, 1024, 4096] },
   keyvalue: { nano: [20, 32, 128], small: [50, 64, 256], medium: [100, 128, 512], big: [200, 256, 1024] },
+  objectstorage: { nano: [20, 0, 256], small: [50, 0, 1024], big: [200, 0, 8192] },
 };
 
 /** Returns the plans of a type by name: all sizes for one server, and all but the smallest for several, which have the same limits. */
 function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
+  if (type === "objectstorage") return Object.entries(sizes[type]);
   const several = type === "mariadb" ? "cluster" : "replica";
   const of = (prefix: string) =>
     Object.entries(sizes[type]).map(([size, limits]) => [`${prefix}-${size}`, limits] as const);
@@ -76,6 +84,7 @@ const services: readonly Service[] = [
   serviceOf("a9s-mariadb106", mariadbWords, ["", "-ssl"]),
   serviceOf("a9s-mariadb1011", mariadbWords, ["-ssl"]),
   serviceOf("a9s-keyvalue8", keyvalueWords, ["-ssl"]),
+  serviceOf("klutch-objectstorage", objectstorageWords),
 ];
 
 /** Plans of all services. */
@@ -99,6 +108,8 @@ function serviceOf(service: string, words: Words, suffixes: readonly string[] = 
 function describe(type: ServiceType, plan: Omit<Plan, "description">): string {
   const { connectionLimit: most, memoryMiB, diskMiB, tlsOnly } = plan;
   if (type === "postgresql") return `A PostgreSQL database with up to ${most} sessions.`;
+  if (type === "objectstorage")
+    return `A bucket with up to ${diskMiB} MiB and ${most} requests at the same time, reached by TLS only.`;
   const server = type === "mariadb" ? "MariaDB server" : "key-value server";
   const limits = `up to ${most} connections, ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk`;
   return `A ${server} of one's own with ${limits}${tlsOnly ? ", reached by TLS only" : ""}.`;

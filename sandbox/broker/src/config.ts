@@ -13,7 +13,7 @@ export interface BrokerConfig {
   readonly postgresUrl: string;
   readonly username: string;
   readonly password: string;
-  /** Folder of the servers of MariaDB and key-value instances; without it only PostgreSQL is offered. */
+  /** Folder of the servers of MariaDB, key-value and object storage instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
   /** Addresses and ports at which applications reach these servers. Default: on loopback. */
   readonly reach?: Reach | undefined;
@@ -47,7 +47,8 @@ const help = {
   POSTGRES_URL: "URL of a superuser of the PostgreSQL server that holds the instances",
   POSTGRES_FOLDER:
     "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
-  DATA_FOLDER: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+  DATA_FOLDER:
+    "Folder for the servers of MariaDB, key-value and object storage instances; without it they are not offered",
   USERNAME: "User of the broker's API",
   PASSWORD: "Password of that user",
   SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,
@@ -88,7 +89,7 @@ const flags = {
 export const brokerProgram: flag.Program<BrokerProcessConfig> = {
   name: "broker",
   version: klutchVersion,
-  summary: "the sandbox's service broker for PostgreSQL, MariaDB and a key-value store",
+  summary: "the sandbox's service broker for PostgreSQL, MariaDB, a key-value store and object storage",
   flags,
   async readConfig(source) {
     const values = flag.requireFlags(flags, source);

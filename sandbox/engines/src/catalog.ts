@@ -17,6 +17,9 @@ export interface Engine {
 /** Programs that only some tests run. */
 const testEngines = ["judges", "provider-kubernetes", "helm"] as const;
 
+/** Servers of data services, which a broker obtains when it makes the first instance. */
+const serviceEngines = ["versitygw"] as const;
+
 /** Programs that only real nodes run, besides the servers of a cluster. */
 const nodeEngines = ["kubelet", "kube-proxy", "kube-scheduler", "coredns", "pause"] as const;
 
@@ -28,6 +31,7 @@ export type EngineName =
   | ClusterEngine
   | SandboxEngine
   | (typeof testEngines)[number]
+  | (typeof serviceEngines)[number]
   | (typeof nodeEngines)[number];
 
 /**
@@ -104,6 +108,7 @@ export const engineDefinitions: readonly Engine[] = [
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   define("judges", "v0.1.0", "."),
   define("helm", helmVersion, "helm.sh/helm/v3/cmd/helm", helmSettings),
+  define("versitygw", "v1.8.0", "github.com/versity/versitygw/cmd/versitygw"),
   // CoreDNS with a main function of ours that chooses its plugins.
   define("coredns", "v1.14.7", "."),
   define("pause", "v0.1.0", "."),
@@ -129,7 +134,7 @@ export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engi
 /** Names of what real nodes run besides `engineNames`. */
 export const nodeEngineNames: readonly EngineName[] = nodeEngines;
 
-const others: readonly EngineName[] = [...testEngines, ...nodeEngines];
+const others: readonly EngineName[] = [...testEngines, ...serviceEngines, ...nodeEngines];
 /** Names of the servers that the whole of Klutch runs beside, in build order. */
 export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !others.includes(name));
 

@@ -17,6 +17,7 @@ const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
   kubelet: { buildCache: 700, moduleCache: 100, programs: 90 },
   "kube-proxy": { buildCache: 100, moduleCache: 10, programs: 80 },
   "kube-scheduler": { buildCache: 100, moduleCache: 10, programs: 80 },
+  versitygw: { buildCache: 400, moduleCache: 400, programs: 50 },
   coredns: { buildCache: 500, moduleCache: 300, programs: 60 },
 };
 

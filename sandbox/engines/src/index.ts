@@ -29,4 +29,4 @@ export {
   type SeenAlert,
   startPrometheus,
 } from "./prometheus.ts";
-export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
+export { engineObstacle, resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

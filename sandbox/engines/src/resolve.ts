@@ -11,7 +11,7 @@ import {
   type KubernetesVersion,
 } from "./catalog.ts";
 import { requireDiskSpace, roomFor } from "./disk.ts";
-import { cacheFolder } from "./environment.ts";
+import { cacheFolder, EngineError } from "./environment.ts";
 import { absentOf, makeWhole } from "./file-lock.ts";
 
 /** Options of everything that is obtained. */
@@ -55,6 +55,27 @@ export async function resolveEngines(
   const missing = places.filter(({ folder }) => absent.includes(folder));
   if (missing.length > 0) await obtainAll(missing, cache, options);
   return new Map(places.map(({ engine, folder }) => [engine.name, join(folder, engine.name)]));
+}
+
+/** Explains why this machine cannot obtain the program; undefined when it is here or can be built. */
+export async function engineObstacle(
+  name: EngineName,
+  options: ResolveOptions = {},
+): Promise<EngineError | undefined> {
+  const engine = engineDefinition(name, options.kubernetes);
+  try {
+    const cache = join(options.cacheFolder ?? cacheFolder, "engines");
+    const absent = await absentOf([join(cache, name, await engineKey(engine))]);
+    if (absent.length > 0) await requireGo([engine], options.goCommand ?? "go", options.signal);
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof EngineError) return cause;
+    // A released broker has no pins beside it.
+    const missing = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+    if (missing)
+      return new EngineError("GoMissing", `${name} cannot be built here: its pins are missing`, { cause });
+    throw cause;
+  }
 }
 
 /** One group after the other, because a compiler uses every core already; meanwhile the modules of the next one are downloaded. */

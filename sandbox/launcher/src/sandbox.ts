@@ -14,7 +14,7 @@ import { superviseKonnectors } from "./konnectors.ts";
 import { readMachineRoom, requireRoom, together } from "./machine.ts";
 import type { Progress } from "./progress.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
-import { brokerUser, obtainDataServers, startBroker } from "./services/broker.ts";
+import { brokerUser, obtainDataServers, offeredTypes, startBroker } from "./services/broker.ts";
 import { startDex } from "./services/dex.ts";
 import { openState, postgresFolder, type State } from "./state.ts";
 import { reportEnd } from "./supervise.ts";
@@ -46,7 +46,7 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
       await Promise.all([packages.startProvider(context), packages.packagesHealthy(context, registry)]);
       const url = `http://127.0.0.1:${state.ports.broker}`;
       const login = { username: brokerUser, password: state.secrets.brokerPassword };
-      const types = ["postgresql", ...Object.keys(servers)];
+      const types = await offeredTypes(servers);
       await packages.configureProvider(clusters.controlPlane.client, url, login, types, base.generations);
     }),
     progress.step("backend", () => startBackend(context, identityProvider)),

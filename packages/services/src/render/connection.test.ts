@@ -22,6 +22,7 @@ const secrets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     graphite_exporters: "[p.example.org]",
     graphite_exporter_port: "9109",
   },
+  objectstorage: { endpoint: "https://u:s3cret@o.example.org:20001", accessKey: "u", secretKey: "s3cret" },
   messaging: {
     http_api_uri: "https://u:s3cret@r.example.org:15671/api/",
     "protocols.amqp_ssl.uri": "amqps://u:s3cret@r.example.org:5671/vhost",
@@ -42,6 +43,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "Grafana https://g.example.org 443",
     "Graphite Exporter p.example.org 9109",
   ],
+  objectstorage: ["S3 https://o.example.org 20001"],
   messaging: [
     "HTTP API https://r.example.org 15671",
     "AMQP SSL amqps://r.example.org 5671",

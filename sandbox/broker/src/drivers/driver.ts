@@ -92,11 +92,15 @@ export interface Session extends AsyncDisposable {
 /** One kind of server. */
 export interface ServerKind extends DriverKind {
   readonly program: string;
+  /** As of a driver. Default: backups are possible. */
+  readonly obstacle?: string | undefined;
   /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */
   initialise(place: Place, dump?: Dump): Promise<void>;
   launch(place: Place, spec: ServerSpec): Promise<Launch>;
   /** Applies the spec to a server that has just started, and opens it to logins. */
   open(place: Place, spec: ServerSpec): Promise<Session>;
   /** `authority` is the certificate that applications trust. */
-  credentials(place: Place, login: postgres.Login, authority: string): Credentials;
+  credentials(place: Place, login: postgres.Login, authority: string): Credentials | Promise<Credentials>;
+  /** Explains why an instance with these data must not be dropped. Default: it always may be. */
+  whyKept?(place: Place, spec: ServerSpec): Promise<string | undefined>;
 }

@@ -30,11 +30,12 @@ export class OwnServers implements Driver {
   readonly #options: OwnServersOptions;
   readonly #servers = new Map<string, OwnServer>();
   readonly kind: ServerKind;
-  readonly obstacle = undefined;
+  readonly obstacle: string | undefined;
 
   constructor(options: OwnServersOptions) {
     this.#options = options;
     this.kind = options.kind;
+    this.obstacle = options.kind.obstacle;
   }
 
   async ensure(instance: Instance): Promise<void> {
@@ -54,6 +55,15 @@ export class OwnServers implements Driver {
   }
 
   async drop(instance: Instance): Promise<void> {
+    await this.#requireDroppable(instance);
+    await this.#servers.get(instance.id)?.pause();
+    try {
+      // Applications may have written until the server was stopped.
+      await this.#requireDroppable(instance);
+    } catch (error) {
+      await this.resume(instance);
+      throw error;
+    }
     await this.#servers.get(instance.id)?.stop();
     this.#servers.delete(instance.id);
     await remove(this.homeOf(instance.id));
@@ -123,6 +133,15 @@ export class OwnServers implements Driver {
 
   homeOf(instanceId: string): string {
     return join(this.#options.root, this.kind.type, shortHash(instanceId));
+  }
+
+  /** Throws when the kind keeps the data. An instance without data can be dropped. */
+  async #requireDroppable(instance: Instance): Promise<void> {
+    const home = this.homeOf(instance.id);
+    const record = await readRecord(home);
+    if (record === undefined) return;
+    const reason = await this.kind.whyKept?.(this.#placeIn(instance.id, home, record), specOf(instance));
+    if (reason !== undefined) throw new Error(`instance ${instance.id} is kept: ${reason}`);
   }
 
   /** Throws when the data of the instance are gone. */

@@ -27,6 +27,7 @@ export async function openFolder(): Promise<{ readonly path: string } & AsyncDis
 export interface TestServers extends AsyncDisposable {
   readonly mariadb: OwnServers;
   readonly keyvalue: OwnServers;
+  readonly objectstorage: OwnServers;
 }
 
 /** Opens servers of all kinds in a folder. */
@@ -40,13 +41,14 @@ export async function serversIn(
     logger: options.logger ?? silentLogger,
     diskEveryMs: options.diskEveryMs,
   });
-  const [mariadb, keyvalue] = ["mariadb", "keyvalue"].map((type) =>
+  const [mariadb, keyvalue, objectstorage] = ["mariadb", "keyvalue", "objectstorage"].map((type) =>
     drivers.find((one) => one.kind.type === type),
   );
-  assert.ok(mariadb !== undefined && keyvalue !== undefined);
+  assert.ok(mariadb !== undefined && keyvalue !== undefined && objectstorage !== undefined);
   return {
     mariadb,
     keyvalue,
+    objectstorage,
     async [Symbol.asyncDispose]() {
       await Promise.all(drivers.map((driver) => driver[Symbol.asyncDispose]()));
     },
@@ -73,7 +75,7 @@ export async function pidIn(home: string): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
     const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
     const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-)/.test(program)) return pid;
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/)/.test(program)) return pid;
   }
   throw new Error(`no server works in ${home}`);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DebianPrograms, EngineError } from "@klutch/engines";
-import { obtainDataServers } from "./broker.ts";
+import { obtainDataServers, offeredTypes } from "./broker.ts";
 
 const redis: DebianPrograms = { name: "redis", version: "7.0.15", root: "/", env: {}, path: (name) => name };
 const { signal } = new AbortController();
@@ -21,4 +21,9 @@ test("any other fault ends the start", async () => {
   const fault = new EngineError("UnsafeFolder", "the folder belongs to another user");
   const found = obtainDataServers({ say: assert.fail }, signal, () => Promise.reject(fault));
   await assert.rejects(found, fault);
+});
+
+test("object storage is offered with a server of the broker's own, and PostgreSQL always", async () => {
+  assert.deepEqual(await offeredTypes({}), ["postgresql"]);
+  assert.deepEqual(await offeredTypes({ keyvalue: redis }), ["postgresql", "keyvalue", "objectstorage"]);
 });

@@ -1,6 +1,12 @@
 /** The service broker, the PostgreSQL server whose databases it hands out, and the programs of the servers that it runs itself. */
 import { join } from "node:path";
-import { type DebianPrograms, EngineError, resolveDebian, startPostgres } from "@klutch/engines";
+import {
+  type DebianPrograms,
+  EngineError,
+  engineObstacle,
+  resolveDebian,
+  startPostgres,
+} from "@klutch/engines";
 import type { SandboxBase } from "../context.ts";
 import { together } from "../machine.ts";
 import type { Progress } from "../progress.ts";
@@ -43,6 +49,14 @@ export async function obtainDataServers(
   };
   const [mariadb, keyvalue] = await together([obtain("mariadb", "MariaDB"), obtain("redis", "KeyValue")]);
   return { ...(mariadb && { mariadb }), ...(keyvalue && { keyvalue }) };
+}
+
+/** Returns the types that the broker offers with these servers. It builds that of object storage with the first instance, so a start does not wait for it. */
+export async function offeredTypes(servers: DataServers): Promise<readonly string[]> {
+  const own = Object.keys(servers);
+  // Without a server of its own, the broker has no folder for one.
+  const isBuilt = own.length > 0 && (await engineObstacle("versitygw")) === undefined;
+  return ["postgresql", ...own, ...(isBuilt ? ["objectstorage"] : [])];
 }
 
 /** Starts the broker and its PostgreSQL server. */

@@ -1,0 +1,263 @@
+/** Object storage as applications see it, with Amazon's own client, which shares no line with the broker's requests. */
+import assert from "node:assert/strict";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { Agent, request } from "node:https";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as s3 from "@aws-sdk/client-s3";
+import { waitFor } from "@klutch/kube-testing";
+import { dump } from "../testing/dumps.ts";
+import { bindingOf, instanceOf, openFolder, pidIn, serversIn, textsOf } from "../testing/servers.ts";
+import type { Credentials } from "./driver.ts";
+import type { Parameters } from "./parameters.ts";
+
+const folder = await openFolder();
+const servers = await serversIn(folder.path, { diskEveryMs: 200 });
+after(async () => {
+  await servers[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+const { objectstorage } = servers;
+const plan = "objectstorage-nano";
+
+/** Returns a client as an application makes it of its Secret. */
+function clientOf(credentials: Credentials, options: { readonly endpoint?: string } = {}) {
+  const texts = textsOf(credentials);
+  const {
+    endpoint = "",
+    region = "",
+    accessKey = "",
+    secretKey = "",
+    bucket: Bucket = "",
+    cacrt = "",
+  } = texts;
+  const client = new s3.S3Client({
+    endpoint: options.endpoint ?? endpoint,
+    region,
+    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+    forcePathStyle: true,
+    maxAttempts: 1,
+    requestHandler: { httpsAgent: new Agent({ ca: cacrt }) },
+  });
+  return {
+    client,
+    Bucket,
+    put: (Key: string, Body: string | Buffer) => client.send(new s3.PutObjectCommand({ Bucket, Key, Body })),
+    get: async (Key: string, from = Bucket) =>
+      (await client.send(new s3.GetObjectCommand({ Bucket: from, Key }))).Body?.transformToString(),
+    list: async (from = Bucket) =>
+      (await client.send(new s3.ListObjectsV2Command({ Bucket: from }))).Contents?.map(({ Key }) => Key) ??
+      [],
+    remove: (Key: string) => client.send(new s3.DeleteObjectCommand({ Bucket, Key })),
+    [Symbol.dispose]: () => client.destroy(),
+  };
+}
+
+/** Makes an instance and one binding. */
+async function made(name: string, parameters: Parameters = {}) {
+  const instance = instanceOf(name, plan, parameters);
+  await objectstorage.ensure(instance);
+  const binding = bindingOf(instance, `${name}-1`);
+  return { instance, binding, credentials: await objectstorage.bind(binding, instance) };
+}
+
+const refused =
+  (name: string) =>
+  (error: unknown): boolean => {
+    assert.equal(error instanceof Error && error.name, name);
+    return true;
+  };
+
+test("a binding has the keys that SDKs take, and its objects live through a crash of the server", async () => {
+  const { credentials, instance, binding } = await made("keys", { region: "eu-central-1" });
+  const keys = ["accessKey", "bucket", "cacrt", "endpoint", "region", "secretKey"];
+  assert.deepEqual(Object.keys(credentials).toSorted(), keys);
+  assert.equal(credentials["region"], "eu-central-1");
+  assert.deepEqual(await objectstorage.bind(binding, instance), credentials, "binding again");
+  assert.deepEqual(await objectstorage.credentials(binding), credentials);
+  using app = clientOf(credentials);
+  await app.put("a/grüße .txt", "Hello");
+  assert.equal(await app.get("a/grüße .txt"), "Hello");
+  assert.deepEqual(await app.list(), ["a/grüße .txt"]);
+  process.kill(await pidIn(objectstorage.homeOf("keys")), "SIGKILL");
+  await waitFor("the server", async () => (await app.get("a/grüße .txt").catch(() => "")) === "Hello");
+});
+
+test("a large object in parts, with Amazon's client", async () => {
+  using app = clientOf((await made("parts")).credentials);
+  const { client, Bucket } = app;
+  const part = { Bucket, Key: "large" };
+  const { UploadId } = await client.send(new s3.CreateMultipartUploadCommand(part));
+  const Parts: s3.CompletedPart[] = [];
+  for (const PartNumber of [1, 2]) {
+    const Body = Buffer.alloc(5 * 1024 * 1024, PartNumber);
+    const { ETag } = await client.send(new s3.UploadPartCommand({ ...part, UploadId, PartNumber, Body }));
+    Parts.push({ PartNumber, ETag });
+  }
+  await client.send(new s3.CompleteMultipartUploadCommand({ ...part, UploadId, MultipartUpload: { Parts } }));
+  const { ContentLength } = await client.send(new s3.HeadObjectCommand(part));
+  assert.equal(ContentLength, 10 * 1024 * 1024);
+});
+
+test("two bindings have their own keys and share the bucket; a key ends with its binding and no other does", async () => {
+  const { instance, binding, credentials } = await made("pair");
+  const second = await objectstorage.bind(bindingOf(instance, "pair-2"), instance);
+  assert.notEqual(second["accessKey"], credentials["accessKey"]);
+  assert.notEqual(second["secretKey"], credentials["secretKey"]);
+  using one = clientOf(credentials);
+  using two = clientOf(second);
+  await one.put("shared", "1");
+  assert.equal(await two.get("shared"), "1");
+  await objectstorage.unbind(binding);
+  await assert.rejects(one.get("shared"), refused("InvalidAccessKeyId"));
+  assert.equal(await two.get("shared"), "1");
+  await objectstorage.unbind(binding);
+});
+
+test("a binding reaches no other bucket, and makes neither buckets nor rights", async () => {
+  const [mine, other] = [await made("mine"), await made("other")];
+  using app = clientOf(mine.credentials);
+  using theirs = clientOf(other.credentials);
+  await theirs.put("secret", "x");
+  // At the other instance's server, the key does not exist, whatever it signs.
+  using intruder = clientOf(mine.credentials, { endpoint: String(other.credentials["endpoint"]) });
+  await assert.rejects(intruder.get("secret", theirs.Bucket), refused("InvalidAccessKeyId"));
+  await assert.rejects(intruder.list(theirs.Bucket), refused("InvalidAccessKeyId"));
+  await assert.rejects(app.get("secret", theirs.Bucket), refused("NoSuchBucket"));
+  // A key of the other side with the secret of ours.
+  using liar = clientOf({ ...other.credentials, secretKey: mine.credentials["secretKey"] });
+  await assert.rejects(liar.get("secret"), refused("SignatureDoesNotMatch"));
+  await assert.rejects(
+    app.client.send(new s3.CreateBucketCommand({ Bucket: "another" })),
+    refused("AccessDenied"),
+  );
+  const Policy = JSON.stringify({
+    Statement: [{ Effect: "Allow", Principal: "*", Action: "s3:*", Resource: `arn:aws:s3:::${app.Bucket}` }],
+  });
+  for (const command of [
+    new s3.PutBucketPolicyCommand({ Bucket: app.Bucket, Policy }),
+    new s3.PutBucketAclCommand({ Bucket: app.Bucket, ACL: "public-read" }),
+  ])
+    await assert.rejects(app.client.send(command as s3.PutBucketAclCommand), refused("AccessDenied"));
+  await assert.rejects(
+    app.client.send(new s3.DeleteBucketCommand({ Bucket: app.Bucket })),
+    refused("AccessDenied"),
+  );
+});
+
+test("without a key, or by the broker's calls, a binding gets nothing", async () => {
+  const { credentials } = await made("closed");
+  const { endpoint = "", bucket = "", cacrt: ca = "", accessKey = "" } = textsOf(credentials);
+  const ask = async (method: string, path: string): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const sent = request(`${endpoint}${path}`, { method, ca, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on("error", reject).end();
+    return promise;
+  };
+  for (const [method, path] of [
+    ["GET", `/${bucket}`],
+    ["PATCH", "/list-users"],
+    ["PATCH", `/delete-user?access=${accessKey}`],
+  ] as const)
+    assert.equal(await ask(method, path), 403, path);
+  await assert.rejects(fetch(endpoint.replace("https:", "http:")));
+});
+
+test("a full bucket takes no more objects and can be emptied", async () => {
+  const { instance, credentials } = await made("full");
+  using app = clientOf(credentials);
+  await app.put("a", "1");
+  const server = objectstorage.serverOf("full");
+  await server.use((session) => session.setFull(true));
+  await assert.rejects(app.put("b", "2"), refused("AccessDenied"));
+  // A binding that is made meanwhile gets the same rights.
+  using late = clientOf(await objectstorage.bind(bindingOf(instance, "full-2"), instance));
+  await assert.rejects(late.put("b", "2"), refused("AccessDenied"));
+  assert.equal(await late.get("a"), "1");
+  await app.remove("a");
+  await server.use((session) => session.setFull(false));
+  await app.put("b", "2");
+});
+
+test("objects that are larger than the plan fill the bucket", async () => {
+  using app = clientOf((await made("large")).credentials);
+  const piece = Buffer.alloc(32 * 1024 * 1024, 1);
+  let pieces = 0;
+  await waitFor("a refusal", async () => {
+    const error: unknown = await app.put(`piece-${pieces++ % 10}`, piece).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return error instanceof Error && error.name === "AccessDenied";
+  });
+  for (const key of await app.list()) await app.remove(String(key));
+  await waitFor("room", () =>
+    app.put("small", "1").then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+test("an instance with objects is not dropped, goes on, and is dropped when it is empty", async () => {
+  const { instance, binding, credentials } = await made("kept");
+  using app = clientOf(credentials);
+  for (const key of ["a/.hidden", "b", "empty/"]) await app.put(key, "");
+  await assert.rejects(
+    objectstorage.drop(instance),
+    /^Error: instance kept is kept: its bucket has 3 objects; delete them, or set the parameter delete_objects \(deleteObjects of a claim\) to true$/,
+  );
+  assert.equal(await app.get("b"), "");
+  await app.remove("a/.hidden");
+  await app.remove("empty/");
+  await assert.rejects(objectstorage.drop(instance), /its bucket has 1 object;/);
+  await app.remove("b");
+  await objectstorage.drop(instance);
+  await assert.rejects(stat(objectstorage.homeOf("kept")), { code: "ENOENT" });
+  await assert.rejects(pidIn(objectstorage.homeOf("kept")), /no server works in/);
+  await objectstorage.unbind(binding);
+});
+
+test("an upload that never ended keeps nothing", async () => {
+  const { instance, credentials } = await made("begun");
+  using app = clientOf(credentials);
+  await app.client.send(new s3.CreateMultipartUploadCommand({ Bucket: app.Bucket, Key: "never" }));
+  await objectstorage.drop(instance);
+  await assert.rejects(stat(objectstorage.homeOf("begun")), { code: "ENOENT" });
+});
+
+test("delete_objects drops an instance with its objects, and leaves nothing", async () => {
+  const { instance, credentials } = await made("forced");
+  using app = clientOf(credentials);
+  await app.put("a", "1");
+  const forced = { ...instance, parameters: { delete_objects: true } };
+  await objectstorage.ensure({ ...forced, operation: "update" });
+  assert.equal(await app.get("a"), "1");
+  await objectstorage.drop(forced);
+  const home = objectstorage.homeOf("forced");
+  await assert.rejects(stat(home), { code: "ENOENT" });
+  await assert.rejects(app.get("a"));
+});
+
+test("there are no backups, and the reason says what to do", async () => {
+  const { instance } = await made("backups");
+  assert.match(objectstorage.obstacle ?? "", /makes no backups of object storage; copy the objects/);
+  await assert.rejects(dump(objectstorage, instance), /object storage has no backups/);
+});
+
+test("no log contains a key", async () => {
+  const { credentials } = await made("quiet");
+  using app = clientOf(credentials);
+  await app.put("a", "1");
+  using wrong = clientOf({ ...credentials, secretKey: "wrong" });
+  await assert.rejects(wrong.get("a"), refused("SignatureDoesNotMatch"));
+  const home = objectstorage.homeOf("quiet");
+  assert.ok((await readdir(home)).includes("server.log"));
+  const log = await readFile(join(home, "server.log"), "utf8");
+  assert.ok(
+    !log.includes(String(credentials["secretKey"])) && !log.includes(String(credentials["accessKey"])),
+  );
+});
