@@ -1,5 +1,6 @@
 /** Requests to one backup manager: its address and its credentials. */
 import { createHttpClient, HttpFailure, type HttpResponse } from "@klutch/http-client";
+import { inSpan } from "@klutch/telemetry";
 import type { CallAbout } from "./call.ts";
 import type { CheckedConfig } from "./config.ts";
 import { brokenAnswer } from "./failures.ts";
@@ -34,7 +35,11 @@ export function createTransport({ base, authorization, timeoutMs, tls }: Checked
       };
       const text = body === undefined ? undefined : JSON.stringify(body);
       try {
-        return await http.send({ method, url: `${base}${path}`, headers, body: text, statusOnly, signal });
+        // Nothing of the trace goes to the manager: it is a stranger.
+        return await inSpan(
+          { name: "backup manager", kind: "client", attributes: { "http.request.method": method } },
+          () => http.send({ method, url: `${base}${path}`, headers, body: text, statusOnly, signal }),
+        );
       } catch (error) {
         if (!(error instanceof HttpFailure)) throw error;
         throw brokenAnswer(error, wire);

@@ -63,7 +63,7 @@ const records = async (): Promise<readonly Line[]> =>
     .map((line) => JSON.parse(line) as Line);
 const without = (line: Line): Line =>
   Object.fromEntries(
-    Object.entries(line).filter(([key]) => !["time", "level", "component", "msg"].includes(key)),
+    Object.entries(line).filter(([key]) => !["time", "level", "component", "msg", "requestID"].includes(key)),
   );
 
 /** Secrets that came by. */
