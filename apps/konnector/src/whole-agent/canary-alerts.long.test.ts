@@ -2,13 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apiServiceExportTemplates } from "@klutch/api";
-import { type BackendProcess, startAlertWatch, startBackendProcess, waitFor } from "@klutch/kube-testing";
+import {
+  type BackendProcess,
+  startAlertWatch,
+  startBackendProcess,
+  TcpProxy,
+  waitFor,
+} from "@klutch/kube-testing";
+import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const fixture = await startTenantFixture({ exported: [widgets], backend: true });
-const { provider, cleanup, kubeconfig, untilReady } = fixture;
+const { provider, cleanup, untilReady } = fixture;
+const gate = cleanup.use(await TcpProxy.start(provider.url));
+const kubeconfig = fixture.kubeconfig.replace(provider.url, gate.url);
+await putKubeconfig(provider, providerSecret, kubeconfig);
 // The backend gives rights only on what a template offers.
 await provider.client.create(apiServiceExportTemplates, {
   apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
@@ -19,11 +29,7 @@ await provider.client.create(apiServiceExportTemplates, {
 const startBackend = (name: string): Promise<BackendProcess> =>
   startBackendProcess(provider, {
     name,
-    flags: [
-      `--external-address=${provider.url}`,
-      "--lease-namespace=default",
-      "--canary-answers-per-minute=600",
-    ],
+    flags: [`--external-address=${gate.url}`, "--lease-namespace=default", "--canary-answers-per-minute=600"],
   });
 let backend = cleanup.use(await startBackend("first"));
 // Minutes are seconds here.
@@ -51,5 +57,13 @@ test("KlutchErrorBudgetBurnsFast: the backend does not run", async () => {
     async () => {
       backend = cleanup.use(await startBackend("second"));
     },
+  );
+});
+
+test("KlutchErrorBudgetBurnsFast: the control plane cannot be reached", async () => {
+  await watch.seesFault(
+    "KlutchErrorBudgetBurnsFast",
+    () => gate.shut(),
+    () => gate.open(),
   );
 });
