@@ -1,0 +1,201 @@
+/**
+ * Holds what the server said, for all pages: the viewer, the rows of each collection that was looked at, and the state of the connection.
+ *
+ * | state of the connection | meaning                                                       | next                                   |
+ * |-------------------------|---------------------------------------------------------------|----------------------------------------|
+ * | `starting`              | the viewer is being asked for                                 | `live`, `lost`, `over`                 |
+ * | `live`                  | the event stream is open                                      | `lost` at its error, `over` at `end`   |
+ * | `lost`                  | no stream; rows are as of `asOf`; tries again after a pause   | `live` with all rows loaded again      |
+ * | `over`                  | the session ended, or there was none                          | stays, until the person logs in        |
+ */
+import type { Change, Collection, ConsoleError, Viewer } from "@klutch/overview/console-wire";
+import { now } from "../clock.ts";
+import { spread } from "../random.ts";
+import { decodeChange, decodeError, decodeViewer, type Row } from "./decode.ts";
+import { api, fetchRows, fetchViewer, RequestError, wordsOf } from "./requests.ts";
+
+/** Rows of a collection, as far as they are known. `rows` keeps its identity until a row changes. */
+export interface Table {
+  readonly state: "loading" | "ready" | "failed";
+  readonly rows: readonly Row[];
+  readonly words: ConsoleError | undefined;
+}
+
+export interface Connection {
+  readonly state: "starting" | "live" | "lost" | "over";
+  /** Time of the last sign of life. */
+  readonly asOf: number;
+  /** Why the session is over, or why nothing could be shown at all. */
+  readonly words: ConsoleError | undefined;
+}
+
+interface Kept {
+  table: Table;
+  readonly byId: Map<string, Row>;
+  /** Changes that came while the rows were on their way; undefined when none are. */
+  early: Change[] | undefined;
+}
+
+const shortestPauseMs = 1_000;
+const longestPauseMs = 30_000;
+const loading: Table = { state: "loading", rows: [], words: undefined };
+const endOfSession: ConsoleError = { error: "Your session is over.", advice: "Log in again to go on." };
+
+export class ConsoleStore {
+  #viewer: Viewer | undefined;
+  #connection: Connection = { state: "starting", asOf: now(), words: undefined };
+  readonly #kept = new Map<Collection, Kept>();
+  readonly #listeners = new Set<() => void>();
+  #stream: EventSource | undefined;
+  #pauseMs = shortestPauseMs;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly viewer = (): Viewer | undefined => this.#viewer;
+  readonly connection = (): Connection => this.#connection;
+  readonly table = (collection: Collection): Table => this.#kept.get(collection)?.table ?? loading;
+
+  /** Begins with the viewer, then opens the stream. Called again after each pause, for as long as the page lives. */
+  async start(): Promise<void> {
+    try {
+      this.#viewer = await fetchViewer();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#open();
+  }
+
+  /** Loads a collection that is not loaded yet, or again after it failed. */
+  want(collection: Collection): void {
+    const kept = this.#kept.get(collection);
+    if (kept === undefined || (kept.table.state === "failed" && kept.early === undefined))
+      void this.#load(collection);
+  }
+
+  /** Tries at once instead of after the pause. */
+  retry(collection: Collection): void {
+    this.#kept.delete(collection);
+    this.want(collection);
+    this.#tell();
+  }
+
+  #open(): void {
+    const stream = new EventSource(`${api}/changes`);
+    this.#stream = stream;
+    stream.addEventListener("open", () => {
+      this.#pauseMs = shortestPauseMs;
+      this.#say({ state: "live", asOf: now(), words: undefined });
+      // Changes may have been missed: what is shown is loaded again, and stays on the page meanwhile.
+      for (const collection of this.#kept.keys()) void this.#load(collection);
+    });
+    stream.addEventListener("change", (event) => {
+      const change = decodeChange(JSON.parse(String(event.data)));
+      this.#connection = { ...this.#connection, asOf: now() };
+      if (change !== undefined) this.#take(change);
+    });
+    stream.addEventListener("viewer", (event) => {
+      this.#viewer = decodeViewer(JSON.parse(String(event.data)));
+      for (const collection of this.#kept.keys()) {
+        if (this.#viewer.collections.includes(collection)) void this.#load(collection);
+        else this.#kept.delete(collection);
+      }
+      this.#tell();
+    });
+    stream.addEventListener("end", (event) => {
+      this.#end(decodeError(parseOrNothing(String(event.data)), endOfSession));
+    });
+    stream.addEventListener("error", () => {
+      if (this.#stream !== stream) return;
+      stream.close();
+      this.#lose();
+    });
+  }
+
+  async #load(collection: Collection): Promise<void> {
+    const kept = this.#kept.get(collection) ?? { table: loading, byId: new Map(), early: undefined };
+    this.#kept.set(collection, kept);
+    if (kept.early !== undefined) return;
+    kept.early = [];
+    try {
+      const rows = await fetchRows(collection);
+      const early = kept.early;
+      kept.byId.clear();
+      for (const row of rows) kept.byId.set(row.id, row);
+      for (const change of early) apply(kept.byId, change);
+      kept.table = { state: "ready", rows: [...kept.byId.values()], words: undefined };
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401) this.#end(error.words);
+      // Rows that are shown already are worth more than an error in their place.
+      else if (kept.table.state !== "ready")
+        kept.table = { state: "failed", rows: [], words: wordsOf(error) };
+    }
+    kept.early = undefined;
+    this.#tell();
+  }
+
+  #take(change: Change): void {
+    const kept = this.#kept.get(change.collection);
+    if (kept === undefined) return;
+    if (kept.early !== undefined) {
+      kept.early.push(change);
+      return;
+    }
+    if (kept.table.state !== "ready") return;
+    apply(kept.byId, change);
+    kept.table = { ...kept.table, rows: [...kept.byId.values()] };
+    this.#tell();
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof RequestError && error.status === 401) {
+      this.#end(this.#viewer === undefined ? error.words : endOfSession);
+      return;
+    }
+    this.#lose(wordsOf(error));
+  }
+
+  #lose(words?: ConsoleError): void {
+    const { state, asOf } = this.#connection;
+    if (state === "over") return;
+    this.#stream = undefined;
+    this.#say({ state: "lost", asOf, words });
+    setTimeout(() => {
+      if (this.#connection.state === "lost") void this.start();
+    }, spread(this.#pauseMs));
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+  }
+
+  #end(words: ConsoleError): void {
+    this.#stream?.close();
+    this.#stream = undefined;
+    // Nothing of a person without a session stays on the page.
+    this.#kept.clear();
+    this.#say({ state: "over", asOf: this.#connection.asOf, words });
+  }
+
+  #say(connection: Connection): void {
+    this.#connection = connection;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function apply(byId: Map<string, Row>, { upserts, removed }: Change): void {
+  for (const id of removed) byId.delete(id);
+  for (const row of upserts) byId.set(row.id, row);
+}
+
+function parseOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
