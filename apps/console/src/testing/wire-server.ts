@@ -62,6 +62,10 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
       response.end(gzipSync(await readFile(file)));
       return;
     }
+    if (path === "/console/login") {
+      response.writeHead(302, { location: "/console/" }).end();
+      return;
+    }
     if (!path.startsWith("/console/api/")) {
       const nonce = randomBytes(16).toString("base64");
       const page = await readFile(join(folder, "index.html"), "utf8");

@@ -16,8 +16,14 @@ export const clusters: Page<ClusterRow> = {
   columns: [
     { id: "name", title: "Name", phone: true, share: 1.5, value: ({ name }) => name },
     { id: "owner", title: "Owner", share: 1.4, value: ({ owner }) => owner },
-    { id: "health", title: "State", phone: true, value: ({ health }) => health, show: ({ health }) => <HealthMark health={health} /> },
-    { id: "version", title: "Version", share: 0.8, value: ({ version }) => version },
+    {
+      id: "health",
+      title: "State",
+      phone: true,
+      value: ({ health }) => health,
+      show: ({ health }) => <HealthMark health={health} />,
+    },
+    { id: "version", wide: true, title: "Version", share: 0.8, value: ({ version }) => version },
     {
       id: "heartbeat",
       title: "Heartbeat",
@@ -27,6 +33,7 @@ export const clusters: Page<ClusterRow> = {
     },
     {
       id: "credential",
+      wide: true,
       title: "Credential ends",
       value: ({ credentialEnds }) => credentialEnds,
       show: ({ credentialEnds }) => <Age at={credentialEnds} />,
@@ -75,9 +82,21 @@ export const offers: Page<OfferRow> = {
   columns: [
     { id: "kind", title: "Kind", phone: true, share: 1.5, value: ({ kind }) => kind },
     { id: "service", title: "Service", share: 1.1, value: ({ service }) => service },
-    { id: "api", title: "API", share: 2, value: ({ api }) => api },
-    { id: "plans", title: "Plans", share: 1.5, value: ({ plans }) => plans.map(({ name }) => name).join(", ") },
-    { id: "health", title: "State", phone: true, value: ({ health }) => health, show: ({ health }) => <HealthMark health={health} /> },
+    { id: "api", wide: true, title: "API", share: 2, value: ({ api }) => api },
+    {
+      id: "plans",
+      wide: true,
+      title: "Plans",
+      share: 1.5,
+      value: ({ plans }) => plans.map(({ name }) => name).join(", "),
+    },
+    {
+      id: "health",
+      title: "State",
+      phone: true,
+      value: ({ health }) => health,
+      show: ({ health }) => <HealthMark health={health} />,
+    },
     {
       id: "bound",
       title: "Bound by",

@@ -19,9 +19,15 @@ export const instances: Page<InstanceRow> = {
     text: "An instance appears here as soon as somebody creates a claim in a bound app cluster.",
   },
   columns: [
-    { id: "name", title: "Name", phone: true, share: 1.6, value: ({ namespace, name }) => `${namespace}/${name}` },
+    {
+      id: "name",
+      title: "Name",
+      phone: true,
+      share: 1.6,
+      value: ({ namespace, name }) => `${namespace}/${name}`,
+    },
     { id: "kind", title: "Kind", share: 1.3, value: ({ kind }) => kind },
-    { id: "plan", title: "Plan", value: ({ plan }) => plan },
+    { id: "plan", wide: true, title: "Plan", value: ({ plan }) => plan },
     { id: "cluster", title: "App cluster", share: 1.2, value: ({ cluster }) => cluster },
     {
       id: "health",
@@ -40,9 +46,16 @@ export const instances: Page<InstanceRow> = {
         </>
       ),
     },
-    { id: "created", title: "Age", share: 0.8, value: ({ created }) => created, show: ({ created }) => <Age at={created} /> },
+    {
+      id: "created",
+      title: "Age",
+      share: 0.8,
+      value: ({ created }) => created,
+      show: ({ created }) => <Age at={created} />,
+    },
     {
       id: "backup",
+      wide: true,
       title: "Last backup",
       share: 0.9,
       value: ({ lastBackup }) => lastBackup,

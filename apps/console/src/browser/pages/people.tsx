@@ -7,13 +7,22 @@ import { NameList } from "./clusters.tsx";
 export const members: Page<MemberRow> = {
   title: "Members",
   noun: ["member", "members"],
-  empty: { sign: "○", title: "No members yet.", text: "People become members when they bind an app cluster." },
+  empty: {
+    sign: "○",
+    title: "No members yet.",
+    text: "People become members when they bind an app cluster.",
+  },
   sort: "name",
   columns: [
     { id: "name", title: "Name", phone: true, share: 1.5, value: ({ name }) => name },
     { id: "tenant", title: "Tenant", phone: true, share: 1.3, value: ({ tenant }) => tenant },
-    { id: "issuer", title: "Identity provider", share: 2, value: ({ issuer }) => issuer },
-    { id: "bound", title: "Last bound", value: ({ lastBound }) => lastBound, show: ({ lastBound }) => <Age at={lastBound} /> },
+    { id: "issuer", wide: true, title: "Identity provider", share: 2, value: ({ issuer }) => issuer },
+    {
+      id: "bound",
+      title: "Last bound",
+      value: ({ lastBound }) => lastBound,
+      show: ({ lastBound }) => <Age at={lastBound} />,
+    },
   ],
   heading: ({ name }) => name,
   details: (row) => [
@@ -26,7 +35,11 @@ export const members: Page<MemberRow> = {
 export const grants: Page<GrantRow> = {
   title: "Grants",
   noun: ["grant", "grants"],
-  empty: { sign: "○", title: "No grants yet.", text: "Each set of credentials that somebody gets is listed here." },
+  empty: {
+    sign: "○",
+    title: "No grants yet.",
+    text: "Each set of credentials that somebody gets is listed here.",
+  },
   sort: "-at",
   columns: [
     { id: "who", title: "Who", phone: true, share: 1.4, value: ({ who }) => who },
@@ -47,10 +60,21 @@ export const grants: Page<GrantRow> = {
 export const audit: Page<AuditRow> = {
   title: "Audit",
   noun: ["event", "events"],
-  empty: { sign: "○", title: "No events.", text: "The control plane keeps events of a tenant for a limited time." },
+  empty: {
+    sign: "○",
+    title: "No events.",
+    text: "The control plane keeps events of a tenant for a limited time.",
+  },
   sort: "-at",
   columns: [
-    { id: "at", title: "When", phone: true, share: 0.8, value: ({ at }) => at, show: ({ at }) => <Age at={at} /> },
+    {
+      id: "at",
+      title: "When",
+      phone: true,
+      share: 0.8,
+      value: ({ at }) => at,
+      show: ({ at }) => <Age at={at} />,
+    },
     { id: "reason", title: "Event", share: 1.2, value: ({ reason }) => reason },
     { id: "says", title: "Says", phone: true, share: 3, value: ({ says }) => says },
     { id: "tenant", title: "Tenant", share: 1.2, value: ({ tenant }) => tenant },
@@ -66,14 +90,25 @@ export const audit: Page<AuditRow> = {
 export const cost: Page<CostRow> = {
   title: "Cost",
   noun: ["line", "lines"],
-  empty: { sign: "○", title: "No cost this month.", text: "Plans without a price in the service table cost nothing here." },
+  empty: {
+    sign: "○",
+    title: "No cost this month.",
+    text: "Plans without a price in the service table cost nothing here.",
+  },
   sort: "-cost",
   columns: [
     { id: "tenant", title: "Tenant", phone: true, share: 1.3, value: ({ tenant }) => tenant },
     { id: "service", title: "Service", share: 1.3, value: ({ service }) => service },
     { id: "plan", title: "Plan", value: ({ plan }) => plan },
     { id: "month", title: "Month", share: 0.8, value: ({ month }) => month },
-    { id: "hours", title: "Hours", numeric: true, share: 0.8, value: ({ hours }) => hours, show: ({ hours }) => formatNumber(hours) },
+    {
+      id: "hours",
+      title: "Hours",
+      numeric: true,
+      share: 0.8,
+      value: ({ hours }) => hours,
+      show: ({ hours }) => formatNumber(hours),
+    },
     {
       id: "cost",
       title: "Cost",

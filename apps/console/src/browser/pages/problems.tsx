@@ -61,7 +61,13 @@ export const problems: Page<ProblemRow> = {
         </span>
       ),
     },
-    { id: "since", title: "Since", share: 0.7, value: ({ since }) => since, show: ({ since }) => <Age at={since} /> },
+    {
+      id: "since",
+      title: "Since",
+      share: 0.7,
+      value: ({ since }) => since,
+      show: ({ since }) => <Age at={since} />,
+    },
   ],
   heading: ({ title }) => title,
   more: (row) => <ProblemMore row={row} />,

@@ -29,9 +29,10 @@ export function CollectionPage<C extends Collection>(props: CollectionPageProps<
   const isPhone = useIsPhone();
   const query = useDeferredValue(route.query);
   const sort = route.sort ?? page.sort;
+  const isOpen = route.row !== undefined;
   const columns = useMemo(
-    () => (isPhone ? page.columns.filter(({ phone }) => phone === true) : page.columns),
-    [page, isPhone],
+    () => page.columns.filter(({ phone, wide }) => (isPhone ? phone === true : !isOpen || wide !== true)),
+    [page, isPhone, isOpen],
   );
   const shown = useMemo(() => {
     const found = filterRows(rows, page.columns, query);

@@ -12,6 +12,8 @@ export interface Column<R> {
   readonly share?: number;
   /** Stays on a phone. */
   readonly phone?: true;
+  /** Makes room for the panel when a row is open. */
+  readonly wide?: true;
   readonly numeric?: true;
 }
 
