@@ -88,7 +88,7 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
       else json(response, 200, self.explanation);
     } else if (word === "changes") {
       response.writeHead(200, { "content-type": "text/event-stream" });
-      response.write(": hello\n\n");
+      response.write(`event: viewer\ndata: ${JSON.stringify(self.viewer)}\n\n`);
       streams.add(response);
       response.on("close", () => streams.delete(response));
     } else await sendRows(word, response);

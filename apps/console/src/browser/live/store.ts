@@ -3,9 +3,9 @@
  *
  * | state of the connection | meaning                                                       | next                                   |
  * |-------------------------|---------------------------------------------------------------|----------------------------------------|
- * | `starting`              | the viewer is being asked for                                 | `live`, `lost`, `over`                 |
- * | `live`                  | the event stream is open                                      | `lost` at its error, `over` at `end`   |
- * | `lost`                  | no stream; rows are as of `asOf`; tries again after a pause   | `live` with all rows loaded again      |
+ * | `starting`              | nothing was heard yet                                         | `live`, `lost`, `over`                 |
+ * | `live`                  | the event stream said who looks; rows loaded since then miss no change | `lost` at its error, `over` at `end` |
+ * | `lost`                  | no stream; rows are as of `asOf`, and are asked for at each new try | `live` with all rows loaded again |
  * | `over`                  | the session ended, or there was none                          | stays, until the person logs in        |
  */
 import type { Change, Collection, ConsoleError, Viewer } from "@klutch/overview/console-wire";
@@ -58,15 +58,36 @@ export class ConsoleStore {
   readonly connection = (): Connection => this.#connection;
   readonly table = (collection: Collection): Table => this.#kept.get(collection)?.table ?? loading;
 
-  /** Begins with the viewer, then opens the stream. Called again after each pause, for as long as the page lives. */
-  async start(): Promise<void> {
-    try {
-      this.#viewer = await fetchViewer();
-    } catch (error) {
-      this.#fail(error);
-      return;
-    }
-    this.#open();
+  /**
+   * Opens the stream, whose first event is the viewer. Called again after each pause, for as long as the page lives. Without a stream, as
+   * behind a proxy that lets none through, the pages still show what single requests bring.
+   */
+  start(): void {
+    const stream = new EventSource(`${api}/changes`);
+    this.#stream = stream;
+    const on = (name: string, take: (data: unknown) => void): void =>
+      stream.addEventListener(name, (event: MessageEvent<unknown>) => {
+        if (this.#stream !== stream) return;
+        try {
+          take(parseOrNothing(String(event.data)));
+        } catch (error) {
+          // An event that cannot be understood would leave wrong rows on the page: they are loaded again.
+          stream.close();
+          this.#lose(wordsOf(error));
+        }
+      });
+    on("viewer", (data) => this.#welcome(decodeViewer(data)));
+    on("change", (data) => {
+      this.#connection = { ...this.#connection, asOf: now() };
+      const change = decodeChange(data);
+      if (change !== undefined) this.#take(change);
+    });
+    on("end", (data) => this.#end(decodeError(data, endOfSession)));
+    stream.addEventListener("error", () => {
+      if (this.#stream !== stream) return;
+      stream.close();
+      void this.#withoutStream();
+    });
   }
 
   /** Loads a collection that is not loaded yet, or again after it failed. */
@@ -83,36 +104,32 @@ export class ConsoleStore {
     this.#tell();
   }
 
-  #open(): void {
-    const stream = new EventSource(`${api}/changes`);
-    this.#stream = stream;
-    stream.addEventListener("open", () => {
-      this.#pauseMs = shortestPauseMs;
-      this.#say({ state: "live", asOf: now(), words: undefined });
-      // Changes may have been missed: what is shown is loaded again, and stays on the page meanwhile.
-      for (const collection of this.#kept.keys()) void this.#load(collection);
-    });
-    stream.addEventListener("change", (event) => {
-      const change = decodeChange(JSON.parse(String(event.data)));
+  /** Changes may have been missed: what is shown is loaded again, and stays on the page meanwhile. */
+  #welcome(viewer: Viewer): void {
+    this.#pauseMs = shortestPauseMs;
+    this.#meet(viewer);
+    this.#say({ state: "live", asOf: now(), words: undefined });
+  }
+
+  #meet(viewer: Viewer): void {
+    this.#viewer = viewer;
+    for (const collection of this.#kept.keys()) {
+      if (viewer.collections.includes(collection)) void this.#load(collection);
+      else this.#kept.delete(collection);
+    }
+  }
+
+  /** A stream that fails does not say why; a request does. */
+  async #withoutStream(): Promise<void> {
+    try {
+      this.#meet(await fetchViewer());
       this.#connection = { ...this.#connection, asOf: now() };
-      if (change !== undefined) this.#take(change);
-    });
-    stream.addEventListener("viewer", (event) => {
-      this.#viewer = decodeViewer(JSON.parse(String(event.data)));
-      for (const collection of this.#kept.keys()) {
-        if (this.#viewer.collections.includes(collection)) void this.#load(collection);
-        else this.#kept.delete(collection);
-      }
-      this.#tell();
-    });
-    stream.addEventListener("end", (event) => {
-      this.#end(decodeError(parseOrNothing(String(event.data)), endOfSession));
-    });
-    stream.addEventListener("error", () => {
-      if (this.#stream !== stream) return;
-      stream.close();
       this.#lose();
-    });
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401)
+        this.#end(this.#viewer === undefined ? error.words : endOfSession);
+      else this.#lose(wordsOf(error));
+    }
   }
 
   async #load(collection: Collection): Promise<void> {
@@ -150,21 +167,13 @@ export class ConsoleStore {
     this.#tell();
   }
 
-  #fail(error: unknown): void {
-    if (error instanceof RequestError && error.status === 401) {
-      this.#end(this.#viewer === undefined ? error.words : endOfSession);
-      return;
-    }
-    this.#lose(wordsOf(error));
-  }
-
   #lose(words?: ConsoleError): void {
     const { state, asOf } = this.#connection;
     if (state === "over") return;
     this.#stream = undefined;
     this.#say({ state: "lost", asOf, words });
     setTimeout(() => {
-      if (this.#connection.state === "lost") void this.start();
+      if (this.#connection.state === "lost") this.start();
     }, spread(this.#pauseMs));
     this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
   }

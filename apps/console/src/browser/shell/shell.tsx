@@ -19,7 +19,7 @@ export function Shell(): ReactElement {
     <main className="alone">
       <h1 className="hidden">Klutch console</h1>
       {state === "lost" && words !== undefined ? (
-        <Failed words={words} onRetry={() => void store.start()} />
+        <Failed words={words} onRetry={() => store.start()} />
       ) : (
         <Loading what="the console" />
       )}
