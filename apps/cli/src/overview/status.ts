@@ -5,6 +5,7 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   appClusterBindings,
+  appClusters,
   clusterBindings,
   clusterProviderConfigs,
   namespacedProviderConfigs,
@@ -51,11 +52,12 @@ async function isEmpty(client: KubeClient, signal: AbortSignal): Promise<boolean
 }
 
 async function controlPlaneSections(context: CliContext, cluster: ControlPlane): Promise<readonly Section[]> {
-  const [bindings, owners, templates, exports, ours] = await Promise.all([
+  const [bindings, owners, templates, exports, declared, ours] = await Promise.all([
     listed<DynamicObject>(context, cluster, clusterBindings),
     listed<Tenant>(context, cluster, tenants),
     listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates),
     listed<DynamicObject>(context, cluster, apiServiceExports),
+    listed<DynamicObject>(context, cluster, appClusters),
     listed<DynamicObject>(context, cluster, appClusterBindings),
   ]);
   const kinds = [providerConfigs, namespacedProviderConfigs, clusterProviderConfigs];
@@ -71,6 +73,7 @@ async function controlPlaneSections(context: CliContext, cluster: ControlPlane):
     ),
     ofRows("Offers", "offer", offerRows(templates), "api", offerAdvice),
     ofObjects("Exports", "export", living, apiServiceExports, ({ type }) => type === "ProviderInSync"),
+    ofObjects("App clusters that bind by themselves", "AppCluster", declared, appClusters),
     ofObjects("App clusters with a konnector here", "AppClusterBinding", ours, appClusterBindings),
     ofObjects(
       "Backends",
