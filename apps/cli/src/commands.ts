@@ -5,7 +5,7 @@ import type { CliContext } from "./context.ts";
 import { costCommand } from "./cost/command.ts";
 import { CliError } from "./errors.ts";
 import { mirror } from "./mirror/mirror.ts";
-import { type CommonOptions, commonOptions, jsonOption, registryOption } from "./options.ts";
+import { type CommonOptions, commonOptions, readFormat, registryOption } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { explainCommand } from "./explain/command.ts";
 import { handBack } from "./unbind/hand-back.ts";
@@ -99,7 +99,7 @@ function verifyCommand(context: CliContext, tools: CommandTools): Command {
         consumerKubeconfig,
         providerKubeconfig,
         namespace: typeof namespace === "string" ? namespace : undefined,
-        output: jsonOption(output),
+        output: readFormat(output, ["json"]),
       });
     });
   return command;
@@ -117,7 +117,12 @@ function doctorCommand(context: CliContext, tools: CommandTools): Command {
       const { output, ...values }: Values = command.opts();
       const fix = values["fix"] === true;
       const claims = values["yes"] === true ? "accept" : "ask";
-      await doctor(context, { ...common(values, context), claims, fix, output: jsonOption(output) });
+      await doctor(context, {
+        ...common(values, context),
+        claims,
+        fix,
+        output: readFormat(output, ["json"]),
+      });
     });
   tools.addConnectionFlags(command);
   return command;

@@ -74,7 +74,7 @@ test("flags that exclude each other or are incomplete are named, all at once", (
   assert.throws(() => commonOptions({ acceptPermissions: true, rejectPermissions: true }, {}), {
     message: /exclude each other/,
   });
-  assert.throws(() => commonOptions({ output: "wide" }, {}), { message: /-o wide/ });
+  assert.throws(() => commonOptions({ output: "wide" }, {}), { message: /-o "wide": use yaml, json, name/ });
   assert.throws(() => commonOptions({ asGroup: ["a"] }, {}), { message: /need --as/ });
   assert.throws(() => bindApiServiceOptions({ remoteKubeconfigName: "a" }, undefined, {}), {
     message: /-f <file>.*--remote-kubeconfig-namespace and --remote-kubeconfig-name/,

@@ -88,7 +88,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
     connection: connectionOptions(values, env),
     requestTimeoutMs: durationMs(text(values, "requestTimeout"), "--request-timeout"),
     dryRun: flag(values, "dryRun"),
-    output: outputFormat(text(values, "output")),
+    output: readFormat(text(values, "output"), ["yaml", "json", "name"]),
     showManagedFields: flag(values, "showManagedFields"),
     skipKonnector: flag(values, "skipKonnector"),
     downgradeKonnector: flag(values, "downgradeKonnector"),
@@ -147,27 +147,13 @@ export function connectionOptions(values: Values, env: CommonEnvironment): LoadK
   };
 }
 
-function outputFormat(format: string | undefined): OutputFormat | undefined {
-  if (format === undefined || format === "yaml" || format === "json" || format === "name") return format;
-  throw new CliError("Usage", `-o ${format} is not known; use yaml, json or name.`);
-}
-
-/** Reads the output format of a check. Throws `CliError` Usage. */
-export function jsonOption(format: unknown): "json" | undefined {
-  if (format === undefined || format === "json") return format;
-  throw new CliError(
-    "Usage",
-    `Unknown output format -o ${JSON.stringify(format)}: use json, or omit the flag for text.`,
-  );
-}
-
-/** Reads `-o` of a command that prints more than objects; undefined is text. Throws `CliError` Usage with the allowed formats. */
+/** Reads `-o`; undefined is the form for people. Throws `CliError` Usage with the allowed formats. */
 export function readFormat<F extends string>(value: unknown, formats: readonly F[]): F | undefined {
   const found = formats.find((format) => format === value);
   if (value === undefined || found !== undefined) return found;
   throw new CliError(
     "Usage",
-    `Unknown output format -o ${JSON.stringify(value)}: use ${formats.join(", ")}, or omit the flag for text.`,
+    `Unknown output format -o ${JSON.stringify(value)}: use ${formats.join(", ")}, or omit the flag.`,
   );
 }
 

@@ -30,6 +30,8 @@ export interface AlertWatchOptions {
 export interface AlertWatch extends AsyncDisposable {
   /** Returns the names of alerts that wait or fire. */
   active(): Promise<readonly string[]>;
+  /** Returns the names of alerts that fired at any time in the last day. */
+  fired(): Promise<readonly string[]>;
   /** Waits until the alert fires; returns its labels. */
   fires(alert: string, timeoutMs?: number): Promise<Readonly<Record<string, string>>>;
   /** Waits until the alert neither waits nor fires. */
@@ -70,6 +72,11 @@ export async function startAlertWatch(options: AlertWatchOptions): Promise<Alert
   const nameOf = (alert: object): string => textAt(alert, "labels", "alertname") ?? "";
   const watch: AlertWatch = {
     active: async () => [...new Set((await seen()).map(nameOf))],
+    async fired() {
+      const query = 'count by (alertname) (last_over_time(ALERTS{alertstate="firing"}[1d]))';
+      const answer = await prometheus.ask(`/api/v1/query?query=${encodeURIComponent(query)}`);
+      return recordsAt(answer, "data", "result").map((one) => textAt(one, "metric", "alertname") ?? "");
+    },
     async seesFault(alert, fault, end) {
       if ((await watch.active()).includes(alert)) throw new Error(`${alert} is active before its fault`);
       const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);

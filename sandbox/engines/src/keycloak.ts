@@ -21,6 +21,8 @@ export interface KeycloakServer extends AsyncDisposable {
   /** Credentials of the temporary administrator. */
   readonly admin: { readonly username: string; readonly password: string };
   readonly process: RunningProcess;
+  /** Calls the Admin REST API; `path` follows `/admin/realms`. Throws with the answer if it is a refusal. */
+  callAdmin(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
 /** Folder of the distribution, prepared for a database in memory. Obtained once into the cache. Throws `EngineError`. */
@@ -81,7 +83,40 @@ export async function startKeycloak(port: number): Promise<KeycloakServer> {
       stopTimeoutMs: 2_000,
     }),
   );
-  return Object.assign(stack.move(), { url, admin, process: server });
+  return Object.assign(stack.move(), {
+    url,
+    admin,
+    process: server,
+    callAdmin: (method: string, path: string, body?: unknown) =>
+      callAdmin({ url, admin }, method, path, body),
+  });
+}
+
+async function callAdmin(
+  { url, admin }: Pick<KeycloakServer, "url" | "admin">,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<unknown> {
+  const credentials = { client_id: "admin-cli", grant_type: "password", ...admin };
+  const login = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
+    method: "POST",
+    body: new URLSearchParams(credentials),
+  });
+  const { access_token: token } = (await answerOf(login)) as { readonly access_token: string };
+  return answerOf(
+    await fetch(`${url}/admin/realms${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  );
+}
+
+async function answerOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
 }
 
 async function step(what: string, command: string, args: readonly string[], cwd?: string): Promise<void> {

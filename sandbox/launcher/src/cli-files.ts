@@ -69,6 +69,8 @@ export interface Whereabouts {
   readonly ports?: Readonly<Record<string, number>> | undefined;
   readonly backendUrl: string;
   readonly issuer: string;
+  /** False if people log in at an identity provider that is not the sandbox's. */
+  readonly hasDex: boolean;
   /** File with the authority of the backend's certificate; undefined when it has none. */
   readonly authorities?: string | undefined;
   /** False if there was no demo, whose database app cluster B keeps. */
@@ -88,10 +90,11 @@ export function report(where: Whereabouts): string {
   kubectl bind ${backendUrl}/export    # log in, choose postgresqlinstances
   kubectl bind ${backendUrl}/export    # log in, choose servicebindings
   kubectl apply ${files.join(" ")}`;
+  const login = where.hasDex ? `   (user ${sandboxUser.email}, password ${sandboxUser.password})` : "";
   return `
 Klutch is up.
 
-  binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
+  binding page         ${backendUrl}/export${login}
   identity provider    ${where.issuer}
   control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
   app cluster A        ${clusters.appA.config.server}   ${appA}

@@ -27,13 +27,37 @@ test("legacy claims are always offered, and those of the other generation when a
   assert.deepEqual(offered(["--namespaced"]), ["legacy", "v2"]);
 });
 
+test("another identity provider needs its client's secret, and does not go with Pods", () => {
+  const url = "https://login.example.org";
+  const clientSecret = "of-the-client";
+  assert.equal(readConfig([], {}).issuer, undefined);
+  assert.deepEqual(readConfig(["--issuer", url], { OIDC_CLIENT_SECRET: clientSecret }).issuer, {
+    url,
+    clientSecret,
+  });
+  assert.throws(
+    () => readConfig(["--issuer", url], {}),
+    /needs the secret of its client .* in OIDC_CLIENT_SECRET/,
+  );
+  assert.throws(() => readConfig(["--issuer", url, "--nodes"], {}), /--issuer does not go with --nodes/);
+});
+
 test("an unknown flag is refused, because it might have meant --no-demo", () => {
   assert.throws(() => readConfig(["--nodemo"], {}), /--nodemo/);
 });
 
 test("every flag is in the text of --help", () => {
   assert.equal(readConfig(["--help"], {}).help, true);
-  for (const flag of ["--no-demo", "--reset", "--nodes", "--namespaced", "--exit", "--dir", "--help"])
+  for (const flag of [
+    "--no-demo",
+    "--reset",
+    "--nodes",
+    "--namespaced",
+    "--exit",
+    "--issuer",
+    "--dir",
+    "--help",
+  ])
     assert.ok(usage.includes(flag), flag);
 });
 

@@ -11,6 +11,8 @@ export const usage: string = `npm run sandbox -- [options]: run Klutch and every
   --nodes          run everything in Pods of real clusters, installed by docs/install.md; needs root, and keeps no state
   --namespaced     also offer the claims that are namespaced composites of Crossplane 2
   --exit           end after the demo
+  --issuer <url>   log people in at this OpenID Connect provider instead of a Dex of the sandbox; its client is klutch-backend, and
+                   OIDC_CLIENT_SECRET holds the secret
   --dir <folder>   folder for the state (default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder)
   --help           print this help`;
 
@@ -24,6 +26,8 @@ export interface Config {
   readonly nodes: boolean;
   /** Generations of claims to offer. */
   readonly generations: readonly Generation[];
+  /** The identity provider to use; undefined for a Dex of the sandbox. */
+  readonly issuer: { readonly url: string; readonly clientSecret: string } | undefined;
   /** End after the demo instead of staying up. */
   readonly exit: boolean;
   /** Say how to use it instead. */
@@ -33,6 +37,7 @@ export interface Config {
 const flag = { type: "boolean", default: false } as const;
 const options = {
   dir: { type: "string" },
+  issuer: { type: "string" },
   reset: flag,
   namespaced: flag,
   nodes: flag,
@@ -45,7 +50,7 @@ const options = {
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config {
   const { values } = parseArgs({ args: [...args], options });
   const { reset, nodes, exit, help } = values;
-  for (const name of ["dir", "reset", "namespaced"] as const)
+  for (const name of ["dir", "issuer", "reset", "namespaced"] as const)
     if (nodes && values[name] !== undefined && values[name] !== false)
       throw new Error(
         `--${name} does not go with --nodes, which keeps nothing and installs what docs/install.md says`,
@@ -57,5 +62,13 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   if (`${homedir()}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
     throw new Error(`${folder} is no folder for a sandbox, because --reset would empty it`);
   const offered = values.namespaced ? generations : [legacy];
-  return { folder, reset, demo: !values["no-demo"], nodes, generations: offered, exit, help };
+  const issuer =
+    values.issuer === undefined
+      ? undefined
+      : { url: values.issuer, clientSecret: valueOf("OIDC_CLIENT_SECRET") ?? "" };
+  if (issuer?.clientSecret === "")
+    throw new Error(
+      `--issuer ${issuer.url} needs the secret of its client klutch-backend in OIDC_CLIENT_SECRET`,
+    );
+  return { folder, reset, demo: !values["no-demo"], nodes, generations: offered, issuer, exit, help };
 }

@@ -4,4 +4,4 @@ export { bindApis, blocksIn, type PageBlock, typed } from "./demo/person.ts";
 export { type Page, ScriptedBrowser } from "./demo/scripted-browser.ts";
 export { clusterNamespaceOf } from "./objects.ts";
 export { dataHomes } from "./state.ts";
-export { sandboxColleague } from "./services/dex.ts";
+export { oidcClientId, sandboxColleague, sandboxUser } from "./services/dex.ts";

@@ -29,10 +29,10 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
   if (state.isKept) progress.say(`continuing with the state in ${folder} (--reset deletes it first)`);
   const certificates = await ensureCertificates(join(folder, "certificates"), new Date());
   const base: SandboxBase = { state, stack, progress, generations: config.generations };
-  const [clusters, registry, issuer, broker] = await together([
+  const [clusters, registry, identityProvider, broker] = await together([
     progress.step("two app clusters and a control plane cluster", () => startClusters(base)),
     packages.startRegistry(base),
-    startDex(base),
+    config.issuer === undefined ? startDex(base) : Promise.resolve(config.issuer),
     startBroker(base, servers),
     packages.startFunction(base, certificates),
   ]);
@@ -49,7 +49,7 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
       const types = ["postgresql", ...Object.keys(servers)];
       await packages.configureProvider(clusters.controlPlane.client, url, login, types, base.generations);
     }),
-    progress.step("backend", () => startBackend(context, issuer)),
+    progress.step("backend", () => startBackend(context, identityProvider)),
   ]);
   await offerApis(clusters.controlPlane.client, base.generations);
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
@@ -62,8 +62,9 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
     progress.say(`what it made is kept in ${folder}; npm run sandbox goes on from there`);
   } else {
     const next = "Ctrl-C ends every process; the next start takes up where this one ended.";
-    const where = { folder, clusters, cli, developer, backendUrl, issuer, ports: state.ports };
-    console.log(report({ ...where, hasDatabase: config.demo, next }));
+    const where = { folder, clusters, cli, developer, backendUrl, ports: state.ports };
+    const hasDex = config.issuer === undefined;
+    console.log(report({ ...where, issuer: identityProvider.url, hasDex, hasDatabase: config.demo, next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");

@@ -41,7 +41,7 @@ const manyRoles = Array.from({ length: 300 }, (_, index) => `manages-the-databas
 /** Makes the realm with one client, whose ID tokens name roles and groups, and with both users. */
 export async function createRealm(keycloak: KeycloakServer, redirectUri: string): Promise<Realm> {
   const issuer = `${keycloak.url}/realms/${name}`;
-  await callAdmin(keycloak, "POST", "", representation(redirectUri));
+  await keycloak.callAdmin("POST", "", representation(redirectUri));
   const signingKeys = `/${name}/components?type=org.keycloak.keys.KeyProvider`;
   return {
     issuer,
@@ -54,18 +54,18 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
       );
     },
     async rotateKey() {
-      const present = await callAdmin(keycloak, "GET", signingKeys);
+      const present = await keycloak.callAdmin("GET", signingKeys);
       const providers = (Array.isArray(present) ? present : [])
         .filter(isRecord)
         .filter(({ providerId }) => providerId === "rsa-generated");
-      await callAdmin(keycloak, "POST", `/${name}/components`, {
+      await keycloak.callAdmin("POST", `/${name}/components`, {
         name: `rsa-${randomUUID()}`,
         providerId: "rsa-generated",
         providerType: "org.keycloak.keys.KeyProvider",
         config: { priority: ["200"], enabled: ["true"], active: ["true"], algorithm: ["RS256"] },
       });
       for (const provider of providers)
-        await callAdmin(keycloak, "DELETE", `/${name}/components/${textOf(provider, "id")}`);
+        await keycloak.callAdmin("DELETE", `/${name}/components/${textOf(provider, "id")}`);
     },
     async addScope(scope, audience) {
       const mapper = {
@@ -74,7 +74,7 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
         protocolMapper: "oidc-audience-mapper",
         config: { "included.client.audience": audience, "access.token.claim": "true" },
       };
-      await callAdmin(keycloak, "POST", `/${name}/client-scopes`, {
+      await keycloak.callAdmin("POST", `/${name}/client-scopes`, {
         name: scope,
         protocol: "openid-connect",
         attributes: { "include.in.token.scope": "true" },
@@ -82,11 +82,11 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
       });
     },
     async addProgram(id) {
-      const scopes = await callAdmin(keycloak, "GET", `/${name}/client-scopes`);
+      const scopes = await keycloak.callAdmin("GET", `/${name}/client-scopes`);
       const own = (Array.isArray(scopes) ? scopes : [])
         .map((scope) => textOf(scope, "name"))
         .filter((scope) => scope.startsWith("klutch/"));
-      await callAdmin(keycloak, "POST", `/${name}/clients`, {
+      await keycloak.callAdmin("POST", `/${name}/clients`, {
         clientId: id,
         secret: `${id}-secret`,
         publicClient: false,
@@ -173,23 +173,6 @@ function userOf({ id, username, password }: RealmUser, realmRoles: readonly stri
     realmRoles,
     groups: ["/company/platform/databases"],
   };
-}
-
-async function callAdmin(
-  { url, admin }: KeycloakServer,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<unknown> {
-  const credentials = { client_id: "admin-cli", grant_type: "password", ...admin };
-  const token = textOf(await requestToken(`${url}/realms/master`, credentials), "access_token");
-  return answer(
-    await fetch(`${url}/admin/realms${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }),
-  );
 }
 
 async function requestToken(issuer: string, fields: Readonly<Record<string, string>>): Promise<unknown> {

@@ -12,7 +12,7 @@ import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { counted } from "../findings.ts";
-import { type CommonOptions, commonOptions } from "../options.ts";
+import { type CommonOptions, commonOptions, readFormat } from "../options.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
 import { connectControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
@@ -56,7 +56,7 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
         tenants: Array.isArray(tenant) ? tenant.map(String) : [],
         prices: typeof prices === "string" ? prices : undefined,
         pricesNamespace: String(pricesNamespace),
-        format: formatOf(output),
+        format: readFormat(output, costFormats),
       });
     });
   addControlPlaneFlags(command, tools);
@@ -115,10 +115,4 @@ function monthOf(value: unknown, flag: string): string | undefined {
     "Usage",
     `${flag} ${JSON.stringify(text)} is not the beginning of a month: usage is kept by month in UTC; write for example 2026-11.`,
   );
-}
-
-function formatOf(output: unknown): CostFormat {
-  const found = costFormats.find((format) => format === output);
-  if (output === undefined || found !== undefined) return found;
-  throw new CliError("Usage", `-o ${JSON.stringify(output)} is not known; use ${costFormats.join(", ")}.`);
 }

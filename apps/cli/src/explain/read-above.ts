@@ -23,11 +23,10 @@ import {
   type ResourceType,
   textAt,
 } from "@klutch/kube-core";
+import { type Above, type Composed, type Looked, viewOf } from "@klutch/overview";
 import { isBound, markOn, specMark } from "@klutch/sync";
 import { ifAllowed } from "../clusters.ts";
 import { CliError } from "../errors.ts";
-import type { Above, Composed, Looked } from "./observed.ts";
-import { viewOf } from "./view.ts";
 
 /** A control plane to read from. */
 export interface AboveReader {

@@ -1,7 +1,12 @@
 /** `klutch status`, `clusters`, `offers` and `top` on real API servers. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { type APIServiceExportTemplate, apiServiceExportTemplates, clusterBindings } from "@klutch/api";
+import {
+  type APIServiceExportTemplate,
+  appClusters,
+  apiServiceExportTemplates,
+  clusterBindings,
+} from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import { startKlutchFixture } from "../testing/fixture.ts";
 import type { Finished } from "../testing/run.ts";
@@ -18,6 +23,32 @@ async function report(status: object): Promise<void> {
   await provider.client.mergePatch(clusterBindings, ref, { status }, { subresource: "status" });
 }
 const lastTransitionTime = "2026-01-01T00:00:00Z";
+
+/** An AppCluster as the backend leaves it when the keys in it are none. */
+async function declareWithBadKeys(name: string): Promise<void> {
+  await provider.client.create<DynamicObject>(appClusters, {
+    apiVersion: `${appClusters.group}/${appClusters.version}`,
+    kind: appClusters.kind,
+    metadata: { name },
+    spec: { identity: { issuer: "https://edge.example.org", jwks: "{}" } },
+  });
+  const conditions = [
+    {
+      type: "Identity",
+      status: "False",
+      severity: "Error",
+      reason: "KeysInvalid",
+      message: "no keys",
+      lastTransitionTime,
+    },
+  ];
+  await provider.client.mergePatch(
+    appClusters,
+    { name },
+    { status: { conditions } },
+    { subresource: "status" },
+  );
+}
 
 test("status in an app cluster is doctor's findings on one screen, and its exit code says whether all is well", async () => {
   const sick = await fixture.run(["status"]);
@@ -122,13 +153,17 @@ test("status, clusters and offers in a control plane: well, then the problems wi
     ],
   });
   await offer("False", "CRDNotFound");
+  await declareWithBadKeys("edge-1");
   const sick = await above("status");
   assert.equal(sick.code, 2, sick.stderr());
   assert.match(
     sick.stdout(),
-    /problem +cluster-a \(prod-eu\): Healthy HeartbeatTimeout: silent\n +in the app cluster: klutch doctor\nOffers\n {2}problem +widgets\.test\.klutch\.dev: Valid CRDNotFound: because\n +kubectl describe apiserviceexporttemplates widgets -n default\n[^]*\n2 problems\.\n$/,
+    /problem +cluster-a \(prod-eu\): Healthy HeartbeatTimeout: silent\n +in the app cluster: klutch doctor\nOffers\n {2}problem +widgets\.test\.klutch\.dev: Valid CRDNotFound: because\n +kubectl describe apiserviceexporttemplates widgets -n default\n[^]*App clusters that bind by themselves\n {2}problem +edge-1: Identity KeysInvalid: no keys\n +kubectl describe appclusters\S+ edge-1\n[^]*\n3 problems\.\n$/,
   );
-  assert.equal((await above("status", "-o", "name")).stdout(), "App clusters\nOffers\n");
+  assert.equal(
+    (await above("status", "-o", "name")).stdout(),
+    "App clusters\nOffers\nApp clusters that bind by themselves\n",
+  );
   assert.equal((await above("clusters")).code, 2);
   const offers = await above("offers", "-o", "json");
   assert.equal(offers.code, 2);

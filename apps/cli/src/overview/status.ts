@@ -5,6 +5,7 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   appClusterBindings,
+  appClusters,
   clusterBindings,
   clusterProviderConfigs,
   namespacedProviderConfigs,
@@ -15,6 +16,7 @@ import {
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { problemsOf, problemText } from "@klutch/overview";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "../doctor/diagnosis.ts";
@@ -24,7 +26,7 @@ import { counted } from "../findings.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
 import { serves } from "./lists.ts";
-import { clusterRows, offerRows, problemsOf, problemText } from "./rows.ts";
+import { clusterRows, offerRows } from "./rows.ts";
 import type { Row } from "./table.ts";
 
 /** Reads the sections of the cluster at hand. A cluster that is both has those of both. */
@@ -51,11 +53,12 @@ async function isEmpty(client: KubeClient, signal: AbortSignal): Promise<boolean
 }
 
 async function controlPlaneSections(context: CliContext, cluster: ControlPlane): Promise<readonly Section[]> {
-  const [bindings, owners, templates, exports, ours] = await Promise.all([
+  const [bindings, owners, templates, exports, declared, ours] = await Promise.all([
     listed<DynamicObject>(context, cluster, clusterBindings),
     listed<Tenant>(context, cluster, tenants),
     listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates),
     listed<DynamicObject>(context, cluster, apiServiceExports),
+    listed<DynamicObject>(context, cluster, appClusters),
     listed<DynamicObject>(context, cluster, appClusterBindings),
   ]);
   const kinds = [providerConfigs, namespacedProviderConfigs, clusterProviderConfigs];
@@ -71,6 +74,7 @@ async function controlPlaneSections(context: CliContext, cluster: ControlPlane):
     ),
     ofRows("Offers", "offer", offerRows(templates), "api", offerAdvice),
     ofObjects("Exports", "export", living, apiServiceExports, ({ type }) => type === "ProviderInSync"),
+    ofObjects("App clusters that bind by themselves", "AppCluster", declared, appClusters),
     ofObjects("App clusters with a konnector here", "AppClusterBinding", ours, appClusterBindings),
     ofObjects(
       "Backends",

@@ -2,10 +2,11 @@
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
-import { loginOptions } from "../options.ts";
+import { loginOptions, readFormat } from "../options.ts";
+import { listFormats } from "../overview/table.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
-import { templates, templatesFormat } from "./templates.ts";
+import { templates } from "./templates.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -39,7 +40,7 @@ function templatesCommand(context: CliContext, tools: CommandTools): Command {
     .option("-o, --output <format>", "output format: wide, json, yaml or name")
     .action((url: string | undefined) => {
       const { output }: Values = command.opts();
-      return templates(context, url, templatesFormat(output));
+      return templates(context, url, readFormat(output, listFormats));
     });
   return command;
 }

@@ -159,7 +159,7 @@ test("templates lists what the person may bind, in five forms, and no name steer
     for (const one of ["\u001b", "\u202e"]) assert.ok(!`${run.stdout()}${run.stderr()}`.includes(one));
   assert.match(
     (await klutch(["templates", "-o", "csv"])).stderr(),
-    /-o "csv" is not known; use wide, json, yaml, name/,
+    /Unknown output format -o "csv": use json, yaml, wide, name/,
   );
   const sent = backend.asked.filter(({ line }) => line.includes("/api/templates"));
   assert.deepEqual(

@@ -4,27 +4,16 @@ import { refused, usable } from "../bind/login.ts";
 import { untilText, whoText } from "../bind/session-bind.ts";
 import { forgetLogins } from "../bind/stored-logins.ts";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
 import { getJson } from "../http.ts";
 import { columns, yamlOf } from "../output.ts";
+import type { ListFormat } from "../overview/table.ts";
 import { chosenLogin } from "./chosen-login.ts";
-
-/** Output formats; default is a table. */
-const formats = ["wide", "json", "yaml", "name"] as const;
-type Format = (typeof formats)[number];
-
-/** Reads `-o`. Throws `CliError` Usage. */
-export function templatesFormat(value: unknown): Format | undefined {
-  const found = formats.find((one) => one === value);
-  if (value === undefined || found !== undefined) return found;
-  throw new CliError("Usage", `-o ${JSON.stringify(value)} is not known; use ${formats.join(", ")}.`);
-}
 
 /** Runs the command. */
 export async function templates(
   context: CliContext,
   url: string | undefined,
-  output: Format | undefined,
+  output: ListFormat | undefined,
 ): Promise<void> {
   const login = await chosenLogin(context, url);
   const { terminal } = context;
@@ -37,7 +26,7 @@ export async function templates(
   terminal.out(textOf(items, output));
 }
 
-function textOf(items: readonly SessionTemplate[], output: Format | undefined): string {
+function textOf(items: readonly SessionTemplate[], output: ListFormat | undefined): string {
   const list = { apiVersion: "klutch.anynines.com/v1alpha1", kind: "TemplateList", items };
   if (output === "json") return `${JSON.stringify(list, null, 4)}\n`;
   if (output === "yaml") return yamlOf(list);

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { commonOptions, jsonOption } from "../options.ts";
+import { commonOptions, readFormat } from "../options.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
 import { audit } from "./audit.ts";
 import { members } from "./members.ts";
@@ -34,7 +34,10 @@ export function tenantCommands(context: CliContext, tools: CommandTools): readon
       .option("-o, --output <format>", "output format: json")
       .action(async (tenant: string | undefined) => {
         const { output, ...values }: Values = command.opts();
-        await run(context, tenant, { ...commonOptions(values, context.env), output: jsonOption(output) });
+        await run(context, tenant, {
+          ...commonOptions(values, context.env),
+          output: readFormat(output, ["json"]),
+        });
       });
     addControlPlaneFlags(command, tools);
     return command;

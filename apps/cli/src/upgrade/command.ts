@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
-import { commonOptions, jsonOption } from "../options.ts";
+import { commonOptions, readFormat } from "../options.ts";
 import { acceptFlag } from "./take-over-app-cluster.ts";
 import { upgrade } from "./upgrade.ts";
 
@@ -22,7 +22,7 @@ export function upgradeCommand(context: CliContext, tools: CommandTools): Comman
         ...commonOptions(values, context.env),
         check: values["check"] === true,
         acceptsTakeOver: values["acceptTakeOver"] === true,
-        output: jsonOption(output),
+        output: readFormat(output, ["json"]),
       });
     });
   tools.addConnectionFlags(command);

@@ -52,6 +52,10 @@ const reasonOf = async (name: string): Promise<unknown> =>
   ];
 const untilShown = (name: string, reason: string): Promise<unknown> =>
   waitFor(`${name} to show ${reason}`, async () => (await reasonOf(name)) === reason);
+const untilSaid = (name: string, words: string): Promise<unknown> =>
+  waitFor(`${name} to say: ${words}`, async () =>
+    JSON.stringify((await onConsumer(type, name))?.status).includes(words),
+  );
 const edit = (name: string, size: number): Promise<unknown> =>
   consumer.client.mergePatch(type, { namespace: "app", name }, { spec: { size } });
 
@@ -117,9 +121,7 @@ test("a claim beyond the limit says whom to ask", async (t) => {
     { subresource: "status" },
   );
   await create(type, widget(type, "third", { size: 1 }));
-  await waitFor("the words", async () =>
-    JSON.stringify((await onConsumer(type, "third"))?.status).includes("has 2; ask Ann"),
-  );
+  await untilSaid("third", "has 2; ask Ann");
   assert.match(
     await explained(t, "third", ...above),
     /^2 [^]*\nfailed +written above +\S+ +this cluster may have 2 databases, has 2; ask Ann\n[^]*\nwho +the developer can fix it\nnext +kubectl get databases\S+ -A, and delete one/,
@@ -139,6 +141,7 @@ test("an outage is the network's, and a claim that was ready stays well with a n
   await edit("wrong", 8);
   await untilShown("wrong", "SpecNotSent");
   await untilReason(databases.name, "Ready", "ProviderUnreachable");
+  await untilSaid("wrong", "has not been reached since");
   assert.match(
     await explained(t, "wrong"),
     /^2 [^]*\nfailed +written above +\S+ +.*the provider has not been reached since [^]*\nwho +an operator can fix it\nnext +repair the network/,
@@ -189,9 +192,7 @@ test("a refused credential is told apart from an outage", async (t) => {
   await gate.open();
   await create(type, widget(type, "refused", { size: 1 }));
   await untilShown("refused", "SpecNotSent");
-  await waitFor("the words", async () =>
-    JSON.stringify((await onConsumer(type, "refused"))?.status).includes("refuses the credential"),
-  );
+  await untilSaid("refused", "refuses the credential");
   assert.match(
     await explained(t, "refused"),
     /^2 [^]*\nfailed +written above +\S+ +.*refuses the credential[^]*\nwho +an operator can fix it\nnext +if the access was not revoked on purpose: kubectl bind\n/,

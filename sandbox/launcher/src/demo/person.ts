@@ -122,7 +122,8 @@ export async function bindApis(
 async function playPerson(url: string, person: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
-  const login = { login: person, password: sandboxUser.password };
+  // Dex and Keycloak name the field differently.
+  const login = { login: person, username: person, password: sandboxUser.password };
   if (page.html.includes('name="password"')) page = await browser.submit(page, ['name="password"'], login);
   await browser.submit(page, ['name="api"']);
 }

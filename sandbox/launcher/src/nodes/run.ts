@@ -51,7 +51,7 @@ export async function runOnNodes(config: Config, progress: Progress, signal: Abo
     const next = "Ctrl-C ends every process, and nothing is kept.";
     const authorities = sandbox.person["AUTHORITIES"];
     const developer = await writeDeveloper(sandbox.clusters.appA, sandbox.folder);
-    console.log(report({ ...sandbox, developer, authorities, hasDatabase: config.demo, next }));
+    console.log(report({ ...sandbox, developer, hasDex: true, authorities, hasDatabase: config.demo, next }));
     await untilAborted(signal);
   }
   progress.say("stopping …");

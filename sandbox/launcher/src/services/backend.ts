@@ -8,10 +8,10 @@ import { accountKubeconfig, type SandboxContext } from "../context.ts";
 import { repository } from "../machine.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepApp } from "../supervise.ts";
-import { oidcClientId, sandboxUser } from "./dex.ts";
+import { type IdentityProviderAccess, oidcClientId, sandboxUser } from "./dex.ts";
 
 /** Installs the kinds and rights that Klutch needs in the control plane, starts the backend, and returns its URL. */
-export async function startBackend(context: SandboxContext, issuer: string): Promise<string> {
+export async function startBackend(context: SandboxContext, issuer: IdentityProviderAccess): Promise<string> {
   const { controlPlane } = context.clusters;
   const { ports, secrets } = context.state;
   const crds = (await readManifests(join(repository, "deploy", "crds"))).filter(
@@ -28,7 +28,7 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
       `--listen-address=127.0.0.1:${ports.backend}`,
       `--probe-port=${ports.backendProbe}`,
       "--pretty-name=Klutch Sandbox",
-      `--oidc-issuer-url=${issuer}`,
+      `--oidc-issuer-url=${issuer.url}`,
       `--oidc-issuer-client-id=${oidcClientId}`,
       `--oidc-callback-url=${url}/callback`,
       `--oidc-authorize-url=${url}/authorize`,
@@ -38,7 +38,7 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
     ],
     env: {
       KUBECONFIG: await accountKubeconfig(controlPlane, account, folder),
-      OIDC_CLIENT_SECRET: secrets.oidcClientSecret,
+      OIDC_CLIENT_SECRET: issuer.clientSecret,
       COOKIE_SIGNING_KEY: secrets.cookieKey,
     },
     logFile: join(folder, "backend.log"),

@@ -20,6 +20,13 @@ export const sandboxUser: { readonly email: string; readonly password: string } 
 export const sandboxColleague = "colleague@example.com";
 const userID = "a3c9f5e2-0f0b-4c43-9f62-0c1f3b3f7d10";
 
+/** The backend's way to log people in. */
+export interface IdentityProviderAccess {
+  /** The issuer. */
+  readonly url: string;
+  readonly clientSecret: string;
+}
+
 /** Client id of the backend. */
 export const oidcClientId = "klutch-backend";
 
@@ -33,8 +40,8 @@ function configText(issuer: string, web: object, secret: string, backendUrl: str
   return formatYaml(dexConfig(issuer, web, { client, people }));
 }
 
-/** Starts Dex, and returns its issuer. */
-export async function startDex(context: SandboxBase): Promise<string> {
+/** Starts Dex, and returns its issuer with the backend's secret there. */
+export async function startDex(context: SandboxBase): Promise<IdentityProviderAccess> {
   const { ports, secrets, folder } = context.state;
   const file = join(folder, "dex", "config.yaml");
   const issuer = dexIssuer(ports.dex);
@@ -50,7 +57,7 @@ export async function startDex(context: SandboxBase): Promise<string> {
     logFile: join(folder, "dex", "dex.log"),
     ready: `${issuer}/.well-known/openid-configuration`,
   });
-  return issuer;
+  return { url: issuer, clientSecret: secrets.oidcClientSecret };
 }
 
 /** Starts Dex in a Pod, reached at its node, and returns its issuer. */

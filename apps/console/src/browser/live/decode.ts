@@ -10,7 +10,7 @@ import {
   type RowOf,
   type Viewer,
 } from "@klutch/overview/console-wire";
-import type { Explanation } from "./explanation.ts";
+import type { Explanation } from "@klutch/overview/explanation";
 
 /** An answer that is not what the wire promises. */
 export class AnswerError extends Error {

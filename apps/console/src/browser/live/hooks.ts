@@ -1,7 +1,7 @@
 /** Gives components what the store holds. */
 import type { Collection, RowOf, Viewer } from "@klutch/overview/console-wire";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
-import type { Explanation } from "./explanation.ts";
+import type { Explanation } from "@klutch/overview/explanation";
 import { type ClaimKey, fetchExplanation, wordsOf } from "./requests.ts";
 import { type Connection, ConsoleStore, type Table } from "./store.ts";
 

@@ -1,7 +1,7 @@
 /** The requests of the pages to the console's server. */
 import type { Collection, ConsoleError, Viewer } from "@klutch/overview/console-wire";
 import { decodeError, decodeExplanation, decodeRows, decodeViewer, type Row } from "./decode.ts";
-import type { Explanation } from "./explanation.ts";
+import type { Explanation } from "@klutch/overview/explanation";
 
 /** Base of the wire, on the page's own origin. */
 export const api = "/console/api";

@@ -34,6 +34,8 @@ interface Kept {
   readonly byId: Map<string, Row>;
   /** Changes that came while the rows were on their way; undefined when none are. */
   early: Change[] | undefined;
+  /** True if rows are wanted that are newer than those on their way. */
+  again: boolean;
 }
 
 const shortestPauseMs = 1_000;
@@ -133,10 +135,19 @@ export class ConsoleStore {
   }
 
   async #load(collection: Collection): Promise<void> {
-    const kept = this.#kept.get(collection) ?? { table: loading, byId: new Map(), early: undefined };
+    const kept = this.#kept.get(collection) ?? {
+      table: loading,
+      byId: new Map(),
+      early: undefined,
+      again: false,
+    };
     this.#kept.set(collection, kept);
-    if (kept.early !== undefined) return;
+    if (kept.early !== undefined) {
+      kept.again = true;
+      return;
+    }
     kept.early = [];
+    kept.again = false;
     try {
       const rows = await fetchRows(collection);
       const early = kept.early;
@@ -152,6 +163,7 @@ export class ConsoleStore {
     }
     kept.early = undefined;
     this.#tell();
+    if (kept.again && this.#kept.get(collection) === kept) void this.#load(collection);
   }
 
   #take(change: Change): void {

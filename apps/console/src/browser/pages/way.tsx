@@ -1,8 +1,8 @@
 /** Shows the way of one claim: its steps, the one it waits for, since when, who can go on, and the command for it. */
 import { type ReactElement, useState } from "react";
 import { Button } from "react-aria-components/Button";
-import type { Remedy, State, Step, Who } from "../live/explanation.ts";
-import { titles } from "../live/explanation.ts";
+import type { Remedy, State, Step, Who } from "@klutch/overview/explanation";
+import { titles } from "@klutch/overview/explanation";
 import { useWay } from "../live/hooks.ts";
 import type { ClaimKey } from "../live/requests.ts";
 import { Age, formatNumber } from "../view/words.tsx";
