@@ -22,7 +22,7 @@ export const problems: Page<ProblemRow> = {
       id: "title",
       title: "Where",
       phone: true,
-      share: 1.1,
+      share: 1.6,
       value: ({ title }) => title,
       show: ({ title, tenant, severity }) => (
         <span className="two">
@@ -40,7 +40,7 @@ export const problems: Page<ProblemRow> = {
       id: "says",
       title: "Problem",
       phone: true,
-      share: 2.2,
+      share: 2.3,
       value: ({ reason, says }) => `${reason} ${says}`,
       show: ({ reason, says }) => (
         <span className="two">

@@ -1,6 +1,6 @@
 /** Frame of all pages: navigation, viewer, the state of the connection. */
 import type { Collection, Viewer } from "@klutch/overview/console-wire";
-import { type MouseEvent, type ReactElement, useEffect } from "react";
+import { type MouseEvent, type ReactElement, useEffect, useRef } from "react";
 import { Button } from "react-aria-components/Button";
 import { useConnection, useRows, useStore, useViewer } from "../live/hooks.ts";
 import { addressOf, go, useRoute } from "../live/route.ts";
@@ -79,6 +79,11 @@ function Frame({ viewer }: { readonly viewer: Viewer }): ReactElement {
 
 function PageLink(props: { readonly collection: Collection; readonly isCurrent: boolean }): ReactElement {
   const { collection, isCurrent } = props;
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    // On a phone the navigation is wider than the screen.
+    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isCurrent]);
   const follow = (event: MouseEvent): void => {
     // A new tab or window is the browser's business.
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
@@ -86,7 +91,12 @@ function PageLink(props: { readonly collection: Collection; readonly isCurrent: 
     go({ collection });
   };
   return (
-    <a href={addressOf({ collection })} onClick={follow} {...(isCurrent && { "aria-current": "page" })}>
+    <a
+      ref={link}
+      href={addressOf({ collection })}
+      onClick={follow}
+      {...(isCurrent && { "aria-current": "page" })}
+    >
       {pages[collection].title}
       {collection === "problems" && <ProblemCount />}
     </a>
