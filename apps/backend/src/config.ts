@@ -19,6 +19,7 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import { type Assets, readAssets } from "./console/assets.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
@@ -87,6 +88,10 @@ export interface BackendConfig {
   readonly requireConfirmedLogin: boolean;
   /** Lifetime of sessions of people for scripts, in seconds; undefined: there are none. */
   readonly sessionSeconds: number | undefined;
+  /** Pages of the console; undefined: it is not served. */
+  readonly consoleAssets?: Assets | undefined;
+  /** Lifetime of sessions of the console in seconds; undefined: there are none, and no console. */
+  readonly consoleSeconds?: number | undefined;
   /** Proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
@@ -198,6 +203,14 @@ const backendFlags = {
     help: "Lifetime of the sessions of klutch login, by which a person's scripts bind APIs: 1m to 24h, or off for none",
     default: "1h",
   }),
+  "console-assets": optionalText({
+    value: "folder",
+    help: "Folder with the pages of the console, which is served at /console/ beside --oidc-callback-url. Default: no console",
+  }),
+  "console-session-lifetime": sessionLifetime({
+    help: "Lifetime of the sessions of the console: 1m to 24h, or off for no console",
+    default: "8h",
+  }),
   "trusted-proxies": wholeNumber(
     {
       help: "Number of proxies in front that append to X-Forwarded-For, to tell callers apart by their addresses",
@@ -255,12 +268,15 @@ export async function readConfig(
   const device = deviceFault(values);
   if (device !== undefined) faults.push(device);
   const tls = await certificateOf(values, given, faults);
+  const consoleAssets = await consoleOf(values, servesLogin, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     ...ofControlPlane(values),
     ...ofLogin(values, servesLogin),
     ...ofServers(values),
     tls,
+    consoleAssets,
+    consoleSeconds: values["console-session-lifetime"],
     bindAuthorization: values["bind-authorization"],
     servesLogin,
     controlPlaneMode,
@@ -308,6 +324,26 @@ async function certificateOf(
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
     faults.push(`--tls-${error.file}-file: ${error.message}`);
+    return undefined;
+  }
+}
+
+async function consoleOf(
+  values: Values,
+  servesLogin: boolean,
+  faults: string[],
+): Promise<Assets | undefined> {
+  const { "console-assets": folder } = values;
+  if (folder === undefined || folder === "") return undefined;
+  if (!servesLogin) {
+    faults.push("--console-assets needs a login: set the --oidc flags");
+    return undefined;
+  }
+  try {
+    return await readAssets(folder);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    faults.push(`--console-assets: ${folder} is no folder with the pages of the console: ${why}`);
     return undefined;
   }
 }

@@ -178,7 +178,8 @@ test("the end of the session clears the page and offers a login that comes back"
   await page.locator("a.button").click();
   await page.waitForURL("**/console/clusters");
   await page.waitForSelector(firstRow);
-  server.hasSession = false;
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.waitForSelector("text=You are logged out.");
   await page.reload();
   await page.waitForSelector("text=You are not logged in.");
 });

@@ -7,8 +7,9 @@
  * |------------------------------------------------------|-----------------------------------------------------------------|
  * | `GET /console/api/viewer`                            | `Viewer`; 401 `ConsoleError` without a session                  |
  * | `GET /console/api/rows/<collection>`                 | `Rows`, gzip, with an ETag; 403 if the person may not read it   |
- * | `GET /console/api/explain?api=&namespace=&name=`     | `Explanation` of one claim; 404 also for another tenant's       |
- * | `GET /console/api/changes`                           | server-sent events: `change` with a `Change`, at most one a     |
+ * | `GET /console/api/explain?api=&tenant=&namespace=&name=` | `Explanation` of the claim of an `InstanceRow`, by its words; 404 also for another tenant's |
+ * | `GET /console/api/changes`                           | server-sent events: first `viewer`, from when on no change is   |
+ * |                                                      | missed, so rows are loaded after it; `change` with a `Change`, at most one a |
  * |                                                      | second and collection; `viewer` with a `Viewer` when the rights |
  * |                                                      | changed; `end` with a `ConsoleError` when the session is over   |
  * | `GET /console/login`, `POST /console/logout`         | the login at the identity provider; the end of the session      |

@@ -62,6 +62,11 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
       response.end(gzipSync(await readFile(file)));
       return;
     }
+    if (path === "/console/logout") {
+      self.hasSession = false;
+      json(response, 200, {});
+      return;
+    }
     if (path === "/console/login") {
       response.writeHead(302, { location: "/console/" }).end();
       return;

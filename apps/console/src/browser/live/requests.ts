@@ -39,6 +39,14 @@ export async function fetchExplanation(claim: ClaimKey, signal?: AbortSignal): P
   return decodeExplanation(await getJson(`/explain?${query.toString()}`, signal));
 }
 
+/** Ends the session at every replica. */
+export async function postLogout(): Promise<void> {
+  const { ok, status } = await fetch("/console/logout", { method: "POST" });
+  if (ok || status === 401) return;
+  const words = { error: "You could not be logged out.", advice: "Try again in a minute." };
+  throw new RequestError(status, words);
+}
+
 /** Turns any failure into words for the person. */
 export function wordsOf(error: unknown): ConsoleError {
   if (error instanceof RequestError) return error.words;

@@ -12,7 +12,7 @@ import type { Change, Collection, ConsoleError, Viewer } from "@klutch/overview/
 import { now } from "../clock.ts";
 import { spread } from "../random.ts";
 import { decodeChange, decodeError, decodeViewer, type Row } from "./decode.ts";
-import { api, fetchRows, fetchViewer, RequestError, wordsOf } from "./requests.ts";
+import { api, fetchRows, fetchViewer, postLogout, RequestError, wordsOf } from "./requests.ts";
 
 /** Rows of a collection, as far as they are known. `rows` keeps its identity until a row changes. */
 export interface Table {
@@ -104,6 +104,12 @@ export class ConsoleStore {
     this.#kept.delete(collection);
     this.want(collection);
     this.#tell();
+  }
+
+  /** Logs the person out. Rejects with words if the server did not end the session. */
+  async logOut(): Promise<void> {
+    await postLogout();
+    this.#end({ error: "You are logged out.", advice: "" });
   }
 
   /** Changes may have been missed: what is shown is loaded again, and stays on the page meanwhile. */

@@ -1,8 +1,9 @@
 /** Frame of all pages: navigation, viewer, the state of the connection. */
 import type { Collection, Viewer } from "@klutch/overview/console-wire";
-import { type MouseEvent, type ReactElement, useEffect, useRef } from "react";
+import { type MouseEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import { Button } from "react-aria-components/Button";
 import { useConnection, useRows, useStore, useViewer } from "../live/hooks.ts";
+import { wordsOf } from "../live/requests.ts";
 import { addressOf, go, useRoute } from "../live/route.ts";
 import { pages } from "../pages/pages.ts";
 import { Failed, Loading, LoggedOut, Note } from "../view/states.tsx";
@@ -55,10 +56,7 @@ function Frame({ viewer }: { readonly viewer: Viewer }): ReactElement {
             ))}
           </ul>
         </nav>
-        <form className="viewer" method="post" action="/console/logout">
-          <span title={viewer.name}>{viewer.name}</span>
-          <Button type="submit">Log out</Button>
-        </form>
+        <LogOut name={viewer.name} />
       </header>
       <Lost />
       <div className="body">
@@ -73,6 +71,20 @@ function Frame({ viewer }: { readonly viewer: Viewer }): ReactElement {
           </main>
         )}
       </div>
+    </div>
+  );
+}
+
+function LogOut({ name }: { readonly name: string }): ReactElement {
+  const store = useStore();
+  const [problem, setProblem] = useState("");
+  const logOut = (): void => {
+    store.logOut().catch((error: unknown) => setProblem(wordsOf(error).error));
+  };
+  return (
+    <div className="viewer">
+      <span title={name}>{problem === "" ? name : problem}</span>
+      <Button onPress={logOut}>Log out</Button>
     </div>
   );
 }
