@@ -35,6 +35,7 @@ test("an operator logs in at Dex, sees the offers under the strict policy, and l
     await allowPeople(cluster.client, `lists-${type.plural}`, ruleOn(type, ["list"]), people);
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
@@ -42,7 +43,7 @@ test("an operator logs in at Dex, sees the offers under the strict policy, and l
       complaints.push(message.text());
   });
   await page.goto(`${service.url}/console/offers`);
-  await page.click("text=Log in");
+  await page.click("a.button");
   await page.fill('input[name="login"]', addressOf("developer"));
   await page.fill('input[name="password"]', dexPassword);
   await page.click('button[type="submit"]');

@@ -93,7 +93,7 @@ const offer: OfferRow = {
   boundBy: ["klutch-bind-0", "klutch-bind-1"],
 };
 
-/** A control plane with so many app clusters and instances. */
+/** Returns the rows of a control plane with these numbers of app clusters and instances. */
 export function allRows(clusters: number, instances: number): AllRows {
   const claims = Array.from({ length: instances }, (_, index) => instanceRow(index, clusters));
   const tenants = Array.from({ length: clusters }, (_, index) => clusterRow(index));
@@ -174,7 +174,7 @@ export function allRows(clusters: number, instances: number): AllRows {
   };
 }
 
-/** A control plane where nobody did anything yet. */
+/** An empty control plane. */
 export const noRows: AllRows = {
   problems: [],
   offers: [],

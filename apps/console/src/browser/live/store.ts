@@ -25,7 +25,7 @@ export interface Connection {
   readonly state: "starting" | "live" | "lost" | "over";
   /** Time of the last sign of life. */
   readonly asOf: number;
-  /** Why the session is over, or why nothing could be shown at all. */
+  /** Says why the session is over, or why nothing could be shown at all. */
   readonly words: ConsoleError | undefined;
 }
 
@@ -112,7 +112,7 @@ export class ConsoleStore {
     this.#end({ error: "You are logged out.", advice: "" });
   }
 
-  /** Changes may have been missed: what is shown is loaded again, and stays on the page meanwhile. */
+  /** Loads all rows again, because changes may have been missed; the old ones stay on the page meanwhile. */
   #welcome(viewer: Viewer): void {
     this.#pauseMs = shortestPauseMs;
     this.#meet(viewer);
