@@ -17,7 +17,7 @@ export const consoleFlags: {
   }),
 };
 
-/** Reads the pages. Adds what is wrong with them to `faults`. */
+/** Reads the pages. Adds their faults to `faults`. */
 export async function consoleOf(
   values: ValuesOf<typeof consoleFlags>,
   servesLogin: boolean,

@@ -70,7 +70,16 @@ test("an app cluster that never reported is pending, and one with a problem says
   });
   assert.equal(clusterRow(binding({}), undefined, facts).health, "pending");
   assert.equal(clusterRow(binding({ lastHeartbeatTime: at }), undefined, facts).health, "well");
-  const conditions = [{ type: "Healthy", status: "False", severity: "Error", reason: "Late", message: "silent", lastTransitionTime: at }];
+  const conditions = [
+    {
+      type: "Healthy",
+      status: "False",
+      severity: "Error",
+      reason: "Late",
+      message: "silent",
+      lastTransitionTime: at,
+    },
+  ];
   const row = clusterRow(binding({ lastHeartbeatTime: at, conditions }), undefined, facts);
   assert.deepEqual([row.health, row.problem], ["problem", "Healthy Late: silent"]);
 });

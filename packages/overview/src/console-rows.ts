@@ -22,14 +22,7 @@ import {
   textAt,
   wholeSeconds,
 } from "@klutch/kube-core";
-import type {
-  ClusterRow,
-  GrantRow,
-  Health,
-  InstanceRow,
-  MemberRow,
-  OfferRow,
-} from "./console-wire.ts";
+import type { ClusterRow, GrantRow, Health, InstanceRow, MemberRow, OfferRow } from "./console-wire.ts";
 import { type Meaning, meaningOf } from "./explain/reasons.ts";
 import { problemsOf, problemText } from "./problems.ts";
 
@@ -96,7 +89,10 @@ export interface Blame extends ClaimCondition {
 }
 
 /** Returns it: one that failed before one that waits; undefined if there is none. */
-export function blameOf(claim: ClaimFacts, row: Pick<InstanceRow, "api" | "namespace" | "name">): Blame | undefined {
+export function blameOf(
+  claim: ClaimFacts,
+  row: Pick<InstanceRow, "api" | "namespace" | "name">,
+): Blame | undefined {
   const blamed = { api: row.api, claim: row, choosesComposition: false };
   const found = claim.conditions
     .filter(({ status }) => status === "False")
@@ -104,7 +100,7 @@ export function blameOf(claim: ClaimFacts, row: Pick<InstanceRow, "api" | "names
   return found.find(({ meaning }) => meaning.state === "failed") ?? found[0];
 }
 
-/** Where a claim belongs, as the annotation of its service namespace says it. */
+/** Place of a claim in its app cluster, as the annotation of its service namespace says it. */
 export interface Place {
   readonly tenant: string;
   /** Namespace in the app cluster. */
@@ -152,11 +148,7 @@ export interface ClusterFacts {
 }
 
 /** Returns the row of an app cluster. */
-export function clusterRow(
-  binding: KubeObject,
-  tenant: Tenant | undefined,
-  facts: ClusterFacts,
-): ClusterRow {
+export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, facts: ClusterFacts): ClusterRow {
   const { namespace = "", annotations, deletionTimestamp } = binding.metadata;
   const { status } = parseClusterBinding(binding);
   const [problem] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];

@@ -16,8 +16,7 @@ export type MayBindOptions = Omit<MayDoOptions, "unanswered">;
 export function createMayBind(options: MayBindOptions): MayBind {
   const mayDo = createMayDo({
     ...options,
-    unanswered:
-      "The control plane does not say at the moment who may bind what, so nothing can be bound.",
+    unanswered: "The control plane does not say at the moment who may bind what, so nothing can be bound.",
   });
   const { group, plural: resource } = apiServiceExportTemplates;
   return (user, { namespace, name }, signal) =>

@@ -101,10 +101,12 @@ export class Board {
         return isAll(about.collection, api === undefined ? {} : { api }) || tenants.has(tenant);
       });
     }
-    const entries: ReadonlyMap<string, Entry<{ readonly tenant: string; readonly api?: string }>> =
-      rows[collection];
+    const entries: ReadonlyMap<string, Entry<{ readonly tenant: string; readonly api?: string }>> = rows[
+      collection
+    ];
     const kinds = [...this.#parts.claims.caches.keys()];
-    const isWhole = collection === "instances" ? kinds.every((api) => isAll("instances", { api })) : isAll(collection);
+    const isWhole =
+      collection === "instances" ? kinds.every((api) => isAll("instances", { api })) : isAll(collection);
     if (!isWhole) return textsOf(entries, (row) => isAll(collection, row) || tenants.has(row.tenant));
     const known = this.#whole.get(collection);
     if (known?.rows === entries) return known.texts;
@@ -159,7 +161,10 @@ export class Board {
       const api = crdNameOf(template.spec.APIServiceSelector);
       const tenants = (boundBy.get(api) ?? []).map(({ metadata }) => metadata.namespace ?? "").toSorted();
       const crd = caches.crds.get(api);
-      return { deps: [template, crd, tenants.join()], make: () => [offerRow(template, plansOf(crd), tenants)] };
+      return {
+        deps: [template, crd, tenants.join()],
+        make: () => [offerRow(template, plansOf(crd), tenants)],
+      };
     });
     const { instances, counts } = this.#instances(problems);
     const clusters = this.#collect("clusters", caches.bindings.list(), (binding) => {
@@ -182,8 +187,8 @@ export class Board {
       deps: [grant],
       make: () => [grantRow(grant)],
     }));
-    for (const { row } of offers.values()) problems.push(...(maybe(offerProblem(row))));
-    for (const { row } of clusters.values()) problems.push(...(maybe(clusterProblem(row))));
+    for (const { row } of offers.values()) problems.push(...maybe(offerProblem(row)));
+    for (const { row } of clusters.values()) problems.push(...maybe(clusterProblem(row)));
     const worst = this.#collect("problems", problems.toSorted(problemOrder), (problem) => ({
       deps: [JSON.stringify(problem)],
       make: () => [problem],
@@ -207,7 +212,10 @@ export class Board {
       const place = places.get(namespace);
       if (place === undefined) return undefined;
       facts.set(`${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`, claim);
-      return { deps: [claim, caches.namespaces.get(namespace), place.cluster], make: () => [instanceRow(type, claim, place)] };
+      return {
+        deps: [claim, caches.namespaces.get(namespace), place.cluster],
+        make: () => [instanceRow(type, claim, place)],
+      };
     });
     const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();
     for (const [id, { row }] of instances) {
@@ -245,7 +253,9 @@ export class Board {
   #collect<C extends Collection, S>(
     collection: C,
     sources: Iterable<S>,
-    read: (source: S) => { readonly deps: readonly unknown[]; readonly make: () => readonly RowOf[C][] } | undefined,
+    read: (
+      source: S,
+    ) => { readonly deps: readonly unknown[]; readonly make: () => readonly RowOf[C][] } | undefined,
   ): ReadonlyMap<string, Entry<RowOf[C]>> {
     const before = this.#before.get(collection);
     const bySource = this.#bySource.get(collection) ?? new WeakMap<object, Known>();

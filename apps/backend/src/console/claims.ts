@@ -21,7 +21,10 @@ export class ConsoleClaims implements Runnable {
   readonly #caches: Pick<Caches, "crds" | "exports">;
   readonly #logger: Logger;
   readonly #onChange = new Set<() => void>();
-  readonly #watched = new Map<string, { readonly type: ResourceType; readonly claims: Informer<ClaimFacts> }>();
+  readonly #watched = new Map<
+    string,
+    { readonly type: ResourceType; readonly claims: Informer<ClaimFacts> }
+  >();
 
   constructor(parts: {
     readonly client: KubeClient;

@@ -14,13 +14,13 @@ import {
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
 import { clusterRoleBindings, type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
-import { allowPeople, namespaceObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
+import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
-import { createTenant, exportRequest } from "../testing/tenants.ts";
+import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -51,22 +51,38 @@ const bomb = Object.fromEntries(
 );
 const markup = "<script>alert(1)</script>\u0000\u202e";
 
+const flags = ["--bind-authorization=everyone", "--oidc-username-claim=email", `--console-assets=${folder}`];
+const first = await start("one", ...flags);
+const second = await start("two", ...flags);
+service.route(first.url);
+
+/** Service namespaces by the tenant. */
+const spaces = new Map<string, string>();
+
 async function createApp(tenant: string, identity: string): Promise<void> {
   await createTenant(client, tenant, identity);
   const name = { annotations: { [clusterNameAnnotation]: `<b>${tenant}</b>` } };
   await client.mergePatch(clusterBindings, { namespace: tenant, name: "cluster" }, { metadata: name });
-  await client.create(apiServiceExportRequests, exportRequest({ namespace: tenant, name: "databases" }, "databases"));
-  const owner = { [serviceNamespaceAnnotation]: `${tenant}/team` };
-  await client.create(namespaces, namespaceObject(`${tenant}-team`, owner));
-  await client.create(secrets, secretObject(`${tenant}-team`, "creds", { password: canary }));
+  await client.create(
+    apiServiceExportRequests,
+    exportRequest({ namespace: tenant, name: "databases" }, "databases"),
+  );
+  const space = await mapNamespace(client, { namespace: tenant, name: "team" });
+  spaces.set(tenant, space);
+  await client.create(secrets, secretObject(space, "creds", { password: canary }));
 }
 
 async function createClaim(tenant: string, name: string, status?: object, spec: object = {}): Promise<void> {
-  const place = { namespace: `${tenant}-team`, name };
+  const place = { namespace: spaces.get(tenant) ?? "", name };
   // Its own words name another tenant.
   const annotations = { [serviceNamespaceAnnotation]: "mine/team" };
   const metadata = { ...place, annotations, labels: bomb };
-  await client.create<DynamicObject>(databases, { apiVersion: "example.org/v1", kind: "Database", metadata, spec });
+  await client.create<DynamicObject>(databases, {
+    apiVersion: "example.org/v1",
+    kind: "Database",
+    metadata,
+    spec,
+  });
   if (status !== undefined) await client.mergePatch(databases, place, { status }, { subresource: "status" });
 }
 
@@ -81,15 +97,6 @@ const operator = [["User", `oidc:${addressOf("operator")}`]] as const;
 for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases].entries())
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
-const flags = [
-  "--bind-authorization=everyone",
-  "--oidc-username-claim=email",
-  `--console-assets=${folder}`,
-];
-const first = await start("one", ...flags);
-const second = await start("two", ...flags);
-service.route(first.url);
-
 /** Every answer that any browser got. */
 const answers: string[] = [];
 
@@ -102,7 +109,11 @@ async function logIn(person: DexPerson): Promise<TestBrowser> {
   return browser;
 }
 
-async function get(browser: TestBrowser, path: string, init: RequestInit = {}): Promise<{ status: number; body: any }> {
+async function get(
+  browser: TestBrowser,
+  path: string,
+  init: RequestInit = {},
+): Promise<{ status: number; body: any }> {
   const { status, html } = await browser.go(`${service.url}/console/${path}`, init);
   answers.push(html);
   return { status, body: JSON.parse(html) };
@@ -145,7 +156,7 @@ function open(browser: TestBrowser): Stream {
   return stream;
 }
 
-const mine = "databases.example.org/mine-team";
+const mine = `databases.example.org/${spaces.get("mine")}`;
 
 test("an operator sees all by RBAC, and a member their own tenant", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];
@@ -177,7 +188,10 @@ test("another tenant's claim by its guessed name is not there, and a huge status
   const claim = (tenant: string, name: string): string =>
     `api/explain?api=databases.example.org&tenant=${tenant}&namespace=team&name=${name}`;
   assert.equal((await get(member, claim("theirs", "secret-plan"))).status, 404);
-  assert.equal((await get(member, "api/explain?api=databases.example.org&namespace=team&name=secret-plan")).status, 404);
+  assert.equal(
+    (await get(member, "api/explain?api=databases.example.org&namespace=team&name=secret-plan")).status,
+    404,
+  );
   const { status, body } = await get(member, claim("mine", "huge"));
   assert.equal(status, 200, JSON.stringify(body).slice(0, 300));
   assert.equal(body.state, "failed");
@@ -217,14 +231,21 @@ test("a change arrives at those who may see it, and rows go when a member is rem
   await waitFor("the claim at the member", () => shows(narrow, "last"));
   assert.ok(!shows(narrow, "later"));
   await client.delete(clusterRoleBindings, { name: "sees-2" });
-  await client.mergePatch(namespaces, { name: "mine" }, {
-    metadata: { annotations: { [identityAnnotation]: "#abc1" } },
-  });
-  const removed = ({ events }: Stream): readonly string[] => events.flatMap(({ data }) => data.removed ?? []);
-  await waitFor("the rows to go", () => removed(narrow).includes(`${mine}/well`) && removed(wide).includes(`${mine}/well`), {
-    timeoutMs: 15_000,
-  });
-  await waitFor("the end for one who may see nothing", () => narrow.isOver && narrow.events.at(-1)?.name === "end");
+  await client.mergePatch(
+    namespaces,
+    { name: "mine" },
+    {
+      metadata: { annotations: { [identityAnnotation]: "#abc1" } },
+    },
+  );
+  const isGone = ({ events }: Stream): boolean =>
+    events.some(({ data }) => data.removed?.includes(`${mine}/well`));
+  await waitFor("the member's rows to go", () => isGone(narrow), { timeoutMs: 15_000 });
+  await waitFor("the operator's rows to go", () => isGone(wide), { timeoutMs: 20_000 });
+  await waitFor(
+    "the end for one who may see nothing",
+    () => narrow.isOver && narrow.events.at(-1)?.name === "end",
+  );
 });
 
 test("a logout of another site is refused; one of the console ends the session at each replica, and open pages", async () => {
@@ -242,10 +263,13 @@ test("a logout of another site is refused; one of the console ends the session a
   const own = { method: "POST", headers: { "sec-fetch-site": "same-origin" } };
   assert.equal((await get(browser, "logout", own)).status, 200);
   assert.equal((await get(thief, "api/viewer")).status, 401);
-  await waitFor("the end", () => stream.isOver && stream.events.at(-1)?.name === "end", { timeoutMs: 15_000 });
+  await waitFor("the end", () => stream.isOver && stream.events.at(-1)?.name === "end", {
+    timeoutMs: 15_000,
+  });
 });
 
 test("no answer holds a Secret, a token or a kubeconfig, nor another tenant's plan at a member", () => {
   assert.ok(answers.length > 20);
-  for (const text of answers) assert.doesNotMatch(text, new RegExp(`${canary}|eyJ[\\w-]{20}|client-certificate|kubeconfig:`));
+  for (const text of answers)
+    assert.doesNotMatch(text, new RegExp(`${canary}|eyJ[\\w-]{20}|client-certificate|kubeconfig:`));
 });

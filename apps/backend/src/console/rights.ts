@@ -116,7 +116,8 @@ function tenantsOf(
       const { annotations, deletionTimestamp } = space.metadata;
       if (deletionTimestamp !== undefined) return false;
       const identity = annotations?.[identityAnnotation] ?? "";
-      const isOwn = splitIdentity(identity).subject === session.subject && isFounder(space, identity, session);
+      const isOwn =
+        splitIdentity(identity).subject === session.subject && isFounder(space, identity, session);
       return isOwn || isMember(space, session);
     })
     .map(({ metadata }) => metadata.name ?? "")

@@ -69,7 +69,10 @@ export function addConsoleRoutes(app: Hono, parts: ConsoleRoutes): void {
       Promise.reject(new UserError(404, "The console has no such address.", "Reload the page.")),
     ),
   );
-  app.get("/console/login", async (context) => heldOff(gate, context) ?? context.redirect(await login.begin(context)));
+  app.get(
+    "/console/login",
+    async (context) => heldOff(gate, context) ?? context.redirect(await login.begin(context)),
+  );
   app.post("/console/logout", (context) =>
     answered(context, parts, async () => {
       checkOwnSite(context);
@@ -96,7 +99,12 @@ async function answered(
       return context.json(wordsOf(error), 500);
     }
     const { status, message: reason, cause } = error;
-    logger.info("request refused", { path, status, reason, ...(cause === undefined ? {} : { error: cause }) });
+    logger.info("request refused", {
+      path,
+      status,
+      reason,
+      ...(cause === undefined ? {} : { error: cause }),
+    });
     if (status === 503) context.header("Retry-After", "10");
     return context.json(wordsOf(error), status);
   }

@@ -37,8 +37,7 @@ export function createConsoleSessions(parts: {
   const { lifetimeSeconds, sealer, ended, knownGroups, clock } = parts;
   const check = async (session: Session): Promise<void> => {
     if (clock.now() >= session.endsAt) throw new UserError(401, "Your session is over.", logInAgain);
-    if (await ended.has(session))
-      throw new UserError(401, "Your session was ended by a logout.", logInAgain);
+    if (await ended.has(session)) throw new UserError(401, "Your session was ended by a logout.", logInAgain);
   };
   return {
     lifetimeSeconds,
