@@ -19,7 +19,8 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
-import { type Assets, readAssets } from "./console/assets.ts";
+import type { Assets } from "./console/assets.ts";
+import { consoleFlags, consoleOf } from "./console-flags.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
@@ -203,14 +204,7 @@ const backendFlags = {
     help: "Lifetime of the sessions of klutch login, by which a person's scripts bind APIs: 1m to 24h, or off for none",
     default: "1h",
   }),
-  "console-assets": optionalText({
-    value: "folder",
-    help: "Folder with the pages of the console, which is served at /console/ beside --oidc-callback-url. Default: no console",
-  }),
-  "console-session-lifetime": sessionLifetime({
-    help: "Lifetime of the sessions of the console: 1m to 24h, or off for no console",
-    default: "8h",
-  }),
+  ...consoleFlags,
   "trusted-proxies": wholeNumber(
     {
       help: "Number of proxies in front that append to X-Forwarded-For, to tell callers apart by their addresses",
@@ -268,15 +262,14 @@ export async function readConfig(
   const device = deviceFault(values);
   if (device !== undefined) faults.push(device);
   const tls = await certificateOf(values, given, faults);
-  const consoleAssets = await consoleOf(values, servesLogin, faults);
+  const consoleValues = await consoleOf(values, servesLogin, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     ...ofControlPlane(values),
     ...ofLogin(values, servesLogin),
     ...ofServers(values),
     tls,
-    consoleAssets,
-    consoleSeconds: values["console-session-lifetime"],
+    ...consoleValues,
     bindAuthorization: values["bind-authorization"],
     servesLogin,
     controlPlaneMode,
@@ -324,26 +317,6 @@ async function certificateOf(
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
     faults.push(`--tls-${error.file}-file: ${error.message}`);
-    return undefined;
-  }
-}
-
-async function consoleOf(
-  values: Values,
-  servesLogin: boolean,
-  faults: string[],
-): Promise<Assets | undefined> {
-  const { "console-assets": folder } = values;
-  if (folder === undefined || folder === "") return undefined;
-  if (!servesLogin) {
-    faults.push("--console-assets needs a login: set the --oidc flags");
-    return undefined;
-  }
-  try {
-    return await readAssets(folder);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    faults.push(`--console-assets: ${folder} is no folder with the pages of the console: ${why}`);
     return undefined;
   }
 }

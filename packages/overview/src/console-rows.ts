@@ -100,7 +100,7 @@ export function blameOf(
   return found.find(({ meaning }) => meaning.state === "failed") ?? found[0];
 }
 
-/** Where a claim belongs, as the annotation of its service namespace says it. */
+/** Place of a claim in its app cluster, as the annotation of its service namespace says it. */
 export interface Place {
   readonly tenant: string;
   /** Namespace in the app cluster. */

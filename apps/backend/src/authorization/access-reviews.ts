@@ -26,7 +26,7 @@ const timeoutMs = 5_000;
 export interface MayDoOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Says what is not possible without an answer. */
+  /** Words for a question without an answer: the things that are not possible then. */
   readonly unanswered: string;
   /** Longest wait for one answer in milliseconds. Default 5,000. */
   readonly timeoutMs?: number | undefined;

@@ -24,7 +24,7 @@ import { addConsoleRoutes } from "./routes.ts";
 import { createConsoleSessions } from "./sessions.ts";
 import { Streams } from "./streams.ts";
 
-/** What the console is made of. */
+/** Parts of the console. */
 export interface ConsoleParts {
   readonly assets: Assets;
   readonly lifetimeSeconds: number;

@@ -165,9 +165,9 @@ function addPages(app: Hono, { assets }: Pick<ConsoleRoutes, "assets">): void {
     context.header("Cache-Control", "no-store");
     return context.html(assets.page.replaceAll("__CSP_NONCE__", nonceOf(context)));
   };
-  // Addresses of the page's files are relative to it.
+  // Addresses of the page's files are relative to it; the router takes both for one.
   app.get("/console", (context) =>
-    context.req.path.endsWith("/") ? page(context) : context.redirect(consolePath, 302),
+    new URL(context.req.url).pathname.endsWith("/") ? page(context) : context.redirect(consolePath, 302),
   );
   app.get("/console/*", (context) => {
     const name = context.req.path.slice(consolePath.length);

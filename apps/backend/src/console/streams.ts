@@ -21,7 +21,7 @@ export interface StreamParts {
 /** Bounds of one replica. */
 const [mostStreams, mostOfPerson] = [500, 8];
 /** Seconds between two looks at the rows, at the rights and at the end of the session, and between two signs of life. */
-const [rightsEvery, sessionEvery, beatEvery] = [3, 8, 15];
+const [rightsEvery, sessionEvery, beatEvery] = [2, 8, 15];
 /** Bytes that wait for a reader. */
 const mostWaiting = 16 * 1024 * 1024;
 
@@ -106,6 +106,11 @@ export class Streams {
       }
     } catch (error) {
       if (signal.aborted) return;
+      // From now on nothing may be shown.
+      for (const [name, old] of seen) {
+        const change = changeOf(name, old, new Map());
+        if (change !== undefined) send(eventOf("change", change));
+      }
       send(eventOf("end", JSON.stringify(wordsOf(error))));
     }
   }
