@@ -1,5 +1,6 @@
-/** `npm run build`: the bundles of all shipped apps and the commands for people, in `dist/`. `-- <app> <file>` writes one bundle somewhere else. */
+/** `npm run build`: the bundles of all shipped apps, the pages of the console and the commands for people, in `dist/`. `-- <app> <file>` writes one bundle somewhere else. */
 import { join, relative } from "node:path";
+import { buildConsole } from "@klutch/console";
 import { repositoryRoot } from "../root.ts";
 import { bundleApp, bundledApps } from "./bundle.ts";
 import { buildCommands } from "./commands.ts";
@@ -12,5 +13,7 @@ else {
     await bundleApp(name, join(dist, `${name}.mjs`));
     console.log(`dist/${name}.mjs`);
   }
+  await buildConsole(join(dist, "console"));
+  console.log("dist/console");
   for (const path of await buildCommands(join(dist, "bin"))) console.log(relative(repositoryRoot, path));
 }

@@ -9,7 +9,13 @@ import type { Finders } from "./check.ts";
 export const programChecks: Finders = {
   format: () => outputOnFailure("biome", "format", "--colors=off", "--reporter=summary", "."),
   lint: () => outputOnFailure("oxlint", "--type-aware", "--deny-warnings", "."),
-  types: () => outputOnFailure("tsc", "--noEmit", "--pretty", "false", "-p", "."),
+  types: async () => {
+    const programs = [".", "apps/console"];
+    const outputs = programs.map((path) =>
+      outputOnFailure("tsc", "--noEmit", "--pretty", "false", "-p", path),
+    );
+    return (await Promise.all(outputs)).flat();
+  },
 };
 
 /** Returns all that the program printed when it did not succeed, else nothing. Rejects when it cannot be started. */

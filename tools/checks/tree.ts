@@ -50,7 +50,7 @@ function isFile(path: string): boolean {
 
 /** Returns true if the path is TypeScript that people write. */
 export function isHandWritten(path: string): boolean {
-  return path.endsWith(".ts") && !path.includes("/gen/");
+  return /\.tsx?$/.test(path) && !path.includes("/gen/");
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Builds the layer with one program, and the licences of what went into it. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { buildConsole } from "@klutch/console";
 import { bundleApp } from "../build/bundle.ts";
 import { repositoryRoot } from "../root.ts";
-import { buildLayer, type BuiltLayer, type FileEntry } from "./files.ts";
+import { buildLayer, type BuiltLayer, type FileEntry, filesIn } from "./files.ts";
 import { type LockedPackage, lockedPackages, packageFolders } from "./lock-file.ts";
 
 /** A program that is not in any layer yet. */
@@ -24,6 +25,18 @@ export async function buildAppLayer(app: string, folder: string): Promise<BuiltL
   const { program, licences, packages } = await buildProgramFiles(app, folder);
   const below = licences.map((file) => ({ ...file, path: `app/${file.path}` }));
   return buildLayer([{ path: programPath(app), content: program }, ...below], { npm: packages });
+}
+
+/** Builds the pages of the console in `folder`: the layer with them at `/console`, which `--console-assets` of the backend names. */
+export async function buildConsoleLayer(folder: string): Promise<BuiltLayer> {
+  const pages = join(folder, "console");
+  const packages = await lockedPackages(packageFolders(await buildConsole(pages)));
+  const files = (await filesIn(pages)).map(async (path) => ({
+    path: `console/${path}`,
+    content: await readFile(join(pages, path)),
+  }));
+  const licences = { path: "app/CONSOLE-LICENSES", content: Buffer.from(await licencesOf(packages)) };
+  return buildLayer([...(await Promise.all(files)), licences], { npm: packages });
 }
 
 /** Bundles the app in `folder`, and collects the licences. */

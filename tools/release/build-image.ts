@@ -25,17 +25,18 @@ export interface BuiltImage {
   readonly referrers: readonly Referrer[];
 }
 
-/** Builds the image of a definition; `app` has its program, if it has one. The same source and packages give the same digests. */
+/** Builds the image of a definition; `app` has its program, if it has one, and `beside` other files of ours. The same source and packages give the same digests. */
 export function buildReleaseImage(
   { name, description, program, documents }: ImageDefinition,
   app: BuiltLayer | undefined,
   foundation: Foundation,
   source: Source,
+  beside: readonly BuiltLayer[] = [],
 ): BuiltImage {
   const { architecture, base, node } = foundation;
   const servers = program?.servers?.flatMap((server) => foundation.servers.get(server) ?? []) ?? [];
   // Layers that several images have come first: a node keeps them once.
-  const layers = app === undefined ? [] : [base, node, ...servers, app];
+  const layers = app === undefined ? [] : [base, node, ...servers, app, ...beside];
   const annotations = {
     "org.opencontainers.image.title": name,
     "org.opencontainers.image.description": description,

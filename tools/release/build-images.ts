@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
 import { type Blob, buildIndex, type ImageIndex, type NamedImage, writeLayout } from "@klutch/oci";
-import { buildAppLayer } from "./app-layer.ts";
+import { buildAppLayer, buildConsoleLayer } from "./app-layer.ts";
 import { type BuiltImage, buildReleaseImage } from "./build-image.ts";
 import { replace, replaceFile } from "./disk-full.ts";
 import { buildFoundation } from "./foundation.ts";
@@ -44,7 +44,10 @@ export async function buildImages(
   for (const definition of definitions) {
     const { program } = definition;
     const app = program === undefined ? undefined : await buildAppLayer(program.app, folder);
-    const built = foundations.map((foundation) => buildReleaseImage(definition, app, foundation, source));
+    const pages = program?.console === true ? [await buildConsoleLayer(folder)] : [];
+    const built = foundations.map((foundation) =>
+      buildReleaseImage(definition, app, foundation, source, pages),
+    );
     const image = { definition, index: buildIndex(built), built };
     await writeImage(image, out, sign);
     released.push(image);

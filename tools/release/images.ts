@@ -9,6 +9,8 @@ export interface ProgramDefinition {
   readonly app: string;
   /** Database servers beside it, lowest layer first. */
   readonly servers?: readonly ServerName[];
+  /** True if the pages of the console lie beside it. */
+  readonly console?: true;
   /** Environment that a container of it has from the image. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -45,7 +47,10 @@ const images: Readonly<
     "The agent of an app cluster: claims go to the control plane, status and Secrets come back.",
     { app: "konnector" },
   ],
-  backend: ["Logins, the binding page, and the controllers of the control plane.", { app: "backend" }],
+  backend: [
+    "Logins, the binding page, and the controllers of the control plane.",
+    { app: "backend", console: true },
+  ],
   broker: [
     "A service broker for trying Klutch out, with its PostgreSQL, MariaDB and Redis servers.",
     { app: "broker", servers: ["postgresql", "mariadb", "redis"], env: brokerEnv },

@@ -22,6 +22,7 @@ import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
 import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
 import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
+import { type Console, createConsole } from "./console/console.ts";
 import { createCaches, informersOf } from "./caches.ts";
 import { createControllers } from "./controllers.ts";
 import { byNamespace, type Caches, type ControllerContext, isOperators } from "./controller-context.ts";
@@ -43,6 +44,8 @@ import { createConfirmation } from "./provisioning/confirmation.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { createRenewal } from "./provisioning/renewal.ts";
 import { ownTenant, refuseAtLogin, type TenantIdentity, tenantFor } from "./provisioning/tenant.ts";
+import { addBackchannelRoute } from "./sessions/backchannel-route.ts";
+import { createEndedSessions } from "./sessions/ended-sessions.ts";
 import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 import { CredentialEnds } from "./states/credential-ends.ts";
@@ -74,6 +77,8 @@ export interface Backend {
   problem(): string | undefined;
   /** Caches, controllers and the search for the identity provider. */
   readonly parts: readonly ManagerPart[];
+  /** Ends answers that would go on for ever, so that the server can stop. */
+  drain(): void;
 }
 
 export function createBackend(options: BackendOptions): Backend {
@@ -102,7 +107,7 @@ export function createBackend(options: BackendOptions): Backend {
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
   const web = config.servesLogin
-    ? createWeb(options, caches, { exportTemplates, mayBind, audit }, issuer)
+    ? createWeb(options, caches, { exportTemplates, templates, mayBind, audit }, issuer)
     : undefined;
   const ends = new CredentialEnds();
   const context: ControllerContext = {
@@ -150,7 +155,9 @@ export function createBackend(options: BackendOptions): Backend {
       claimCauses,
       states,
       ...(web === undefined ? [] : [probing(web.identityProvider)]),
+      ...(web?.console === undefined ? [] : [web.console.part]),
     ],
+    drain: () => web?.console?.close(),
   };
 }
 
@@ -182,15 +189,21 @@ function createWeb(
   caches: Caches,
   {
     exportTemplates,
+    templates,
     mayBind,
     audit,
   }: {
     readonly exportTemplates: ExportTemplates;
+    readonly templates: Informer<APIServiceExportTemplate>;
     readonly mayBind: MayBind | undefined;
     readonly audit: Audit;
   },
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
-): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
+): {
+  readonly app: Hono;
+  readonly identityProvider: IdentityProvider;
+  readonly console: Console | undefined;
+} {
   const { config, client, logger, clock, signal } = options;
   const { prettyName } = config;
   const credentials = createCredentialIssuer({ ...issuer, client });
@@ -254,18 +267,35 @@ function createWeb(
   };
   const gate = { admit: createAdmission(clock), addressOf: createClientAddress(config.trustedProxies) };
   const clusterKeyOf = createClusterKeyOf({ sealer, url });
+  const ended = createEndedSessions({ client, namespace: config.leaseNamespace, clock });
+  const { consoleAssets: assets, consoleSeconds } = config;
+  const lives = [config.sessionSeconds, assets && consoleSeconds].filter((one) => one !== undefined);
+  const longestSeconds = Math.max(...lives);
+  const common = { cookieKeys: config.cookieKeys, client, identityProvider, offers, knownGroups, ended };
+  const pages =
+    assets === undefined || consoleSeconds === undefined
+      ? undefined
+      : createConsole({
+          ...common,
+          assets,
+          lifetimeSeconds: consoleSeconds,
+          caches,
+          templates,
+          prettyName,
+          secure,
+          gate,
+          audit,
+          logger,
+          clock,
+          signal,
+        });
   const sessions = createSessionWeb({
+    ...common,
     lifetimeSeconds: config.sessionSeconds,
-    cookieKeys: config.cookieKeys,
-    namespace: config.leaseNamespace,
-    client,
-    identityProvider,
-    offers,
     respond: respondBy("session"),
     clusterKeyOf,
     ownTenant: (identity) => ownTenant(tenant, identity),
     requireProof: config.requireConfirmedLogin,
-    knownGroups,
     url: besideCallback(config, "session"),
     secure,
     gate,
@@ -294,6 +324,8 @@ function createWeb(
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf,
     sessions,
+    console: pages?.login,
+    before: (routes) => pages?.before(routes),
     extend: (routes) => {
       addRenewalRoutes(routes, { renewal, gate, logger, audit });
       addConfirmRoute(routes, { confirmation, gate, logger });
@@ -307,9 +339,20 @@ function createWeb(
       });
       addAppClusterRoute(routes, { ...appClusters, gate, logger, audit, signal });
       sessions?.addRoutes(routes);
+      if (lives.length > 0)
+        addBackchannelRoute(routes, {
+          identityProvider,
+          ended,
+          lifetimeSeconds: longestSeconds,
+          clock,
+          gate,
+          logger,
+          audit,
+        });
+      pages?.addRoutes(routes);
     },
   });
-  return { app, identityProvider };
+  return { app, identityProvider, console: pages };
 }
 
 function renewalUrlFor(config: BackendConfig): string {

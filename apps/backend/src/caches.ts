@@ -29,7 +29,14 @@ import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { AnyInformer } from "./app-cluster-bindings/controller.ts";
 import { byNamespace, byTenant, type Caches, namespaceOf } from "./controller-context.ts";
-import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
+import {
+  byClusterKey,
+  byIdentity,
+  bySubject,
+  clusterKeysOf,
+  identitiesOf,
+  subjectsOf,
+} from "./provisioning/members.ts";
 import { clusterNamespaceOf } from "./tenants/limits.ts";
 
 /** Returns all of them, to be started. */
@@ -61,6 +68,7 @@ export function createCaches(
       indexes: {
         [byIdentity]: identitiesOf,
         [byClusterKey]: clusterKeysOf,
+        [bySubject]: subjectsOf,
         [byTenant]: clusterNamespaceOf,
       },
     }),

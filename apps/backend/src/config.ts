@@ -20,6 +20,8 @@ import {
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { defaultAnswersPerMinute } from "./cluster-bindings/canary.ts";
+import type { Assets } from "./console/assets.ts";
+import { consoleFlags, consoleOf } from "./console-flags.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
@@ -88,6 +90,10 @@ export interface BackendConfig {
   readonly requireConfirmedLogin: boolean;
   /** Lifetime of sessions of people for scripts, in seconds; undefined: there are none. */
   readonly sessionSeconds: number | undefined;
+  /** Pages of the console; undefined: it is not served. */
+  readonly consoleAssets?: Assets | undefined;
+  /** Lifetime of sessions of the console in seconds; undefined: there are none, and no console. */
+  readonly consoleSeconds?: number | undefined;
   /** Proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
@@ -201,6 +207,7 @@ const backendFlags = {
     help: "Lifetime of the sessions of klutch login, by which a person's scripts bind APIs: 1m to 24h, or off for none",
     default: "1h",
   }),
+  ...consoleFlags,
   "trusted-proxies": wholeNumber(
     {
       help: "Number of proxies in front that append to X-Forwarded-For, to tell callers apart by their addresses",
@@ -265,12 +272,14 @@ export async function readConfig(
   const device = deviceFault(values);
   if (device !== undefined) faults.push(device);
   const tls = await certificateOf(values, given, faults);
+  const consoleValues = await consoleOf(values, servesLogin, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     ...ofControlPlane(values),
     ...ofLogin(values, servesLogin),
     ...ofServers(values),
     tls,
+    ...consoleValues,
     bindAuthorization: values["bind-authorization"],
     servesLogin,
     controlPlaneMode,

@@ -22,7 +22,7 @@ const keepAliveTimeout = 620_000;
 
 /** Listens until the signal aborts; requests in flight are answered then. Fails with `ListenError` when its port is taken. */
 export function httpServer(
-  backend: Pick<Backend, "app" | "problem">,
+  backend: Pick<Backend, "app" | "problem"> & Partial<Pick<Backend, "drain">>,
   config: Pick<BackendConfig, "host" | "port" | "tls">,
   runtime: Pick<Runtime, "logger" | "metrics" | "clock" | "tracer">,
 ): Runnable {
@@ -45,7 +45,10 @@ export function httpServer(
       server.on("error", (cause) => reject(new ListenError("the server of the login", config, cause)));
       const drain =
         "closeAllConnections" in server ? drainable(server, runtime.clock) : () => Promise.resolve();
-      signal.addEventListener("abort", () => void drain().then(resolve));
+      signal.addEventListener("abort", () => {
+        backend.drain?.();
+        void drain().then(resolve);
+      });
       if (tls !== undefined && "setSecureContext" in server) {
         const following = follow(tls, (renewed) => server.setSecureContext(optionsOf(renewed)), { signal });
         await Promise.all([closed, following]);

@@ -68,6 +68,8 @@ export interface Whereabouts {
   /** Ports with metrics; undefined where Pods serve them. */
   readonly ports?: Readonly<Record<string, number>> | undefined;
   readonly backendUrl: string;
+  /** URL of the console; undefined where the backend serves none. */
+  readonly consoleUrl?: string | undefined;
   readonly issuer: string;
   /** False if people log in at an identity provider that is not the sandbox's. */
   readonly hasDex: boolean;
@@ -90,11 +92,12 @@ export function report(where: Whereabouts): string {
   kubectl bind ${backendUrl}/export    # log in, choose postgresqlinstances
   kubectl bind ${backendUrl}/export    # log in, choose servicebindings
   kubectl apply ${files.join(" ")}`;
+  const pages = where.consoleUrl === undefined ? "" : `\n  console              ${where.consoleUrl}`;
   const login = where.hasDex ? `   (user ${sandboxUser.email}, password ${sandboxUser.password})` : "";
   return `
 Klutch is up.
 
-  binding page         ${backendUrl}/export${login}
+  binding page         ${backendUrl}/export${login}${pages}
   identity provider    ${where.issuer}
   control plane        ${clusters.controlPlane.config.server}   ${controlPlane}
   app cluster A        ${clusters.appA.config.server}   ${appA}

@@ -62,7 +62,8 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
     progress.say(`what it made is kept in ${folder}; npm run sandbox goes on from there`);
   } else {
     const next = "Ctrl-C ends every process; the next start takes up where this one ended.";
-    const where = { folder, clusters, cli, developer, backendUrl, ports: state.ports };
+    const consoleUrl = `${backendUrl}/console/`;
+    const where = { folder, clusters, cli, developer, backendUrl, consoleUrl, ports: state.ports };
     const hasDex = config.issuer === undefined;
     console.log(report({ ...where, issuer: identityProvider.url, hasDex, hasDatabase: config.demo, next }));
     await untilAborted(signal);

@@ -56,6 +56,10 @@ export interface AppOptions {
   readonly logger: Logger;
   /** The public key of the app cluster that the query of a login proves; undefined when it proves none. */
   readonly clusterKeyOf?: ClusterKeyOf | undefined;
+  /** Logins of the console. Default: there is none. */
+  readonly console?: Pick<SessionLogins, "finish"> | undefined;
+  /** Middleware around all others. */
+  readonly before?: ((app: Hono) => void) | undefined;
   /** Further routes. */
   readonly extend?: ((app: Hono) => void) | undefined;
 }
@@ -72,6 +76,7 @@ export interface SessionLogins {
 export function createApp(options: AppOptions): Hono {
   // People type a slash at the end, too.
   const app = new Hono({ strict: false });
+  options.before?.(app);
   app.use(securityHeaders());
   app.use(bodyLimit({ maxSize: largestBody, onError: tooLarge }));
   app.onError((error, context) => errorAnswer(options, error, context));
@@ -130,7 +135,10 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
     return context.redirect(await options.login.begin(context, request));
   });
   app.get("/callback", async (context) => {
-    const back = await options.sessions?.login.finish(context, options.addressOf?.(context));
+    const address = options.addressOf?.(context);
+    const back =
+      (await options.sessions?.login.finish(context, address)) ??
+      (await options.console?.finish(context, address));
     if (back !== undefined) {
       noStore(context);
       return context.redirect(back);

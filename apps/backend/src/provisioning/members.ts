@@ -14,6 +14,7 @@ import type { Identity } from "../identity.ts";
 /** Names of the cache's indexes. */
 export const byIdentity = "identity";
 export const byClusterKey = "clusterKey";
+export const bySubject = "subject";
 /** More people than this do not join one tenant. */
 export const mostMembers = 100;
 
@@ -68,6 +69,12 @@ export function identitiesOf(tenant: Tenant): readonly string[] {
   if (identity === undefined) return [];
   const { clusterId } = splitIdentity(identity);
   return [...new Set([identity, ...membersOf(tenant).map(({ subject }) => `${subject}#${clusterId}`)])];
+}
+
+/** Subjects of all who may use the namespace, whatever their issuers: the values of the index `bySubject`. */
+export function subjectsOf(tenant: Tenant): readonly string[] {
+  const subjects = identitiesOf(tenant).map((identity) => splitIdentity(identity).subject);
+  return [...new Set(subjects)].filter((subject) => subject !== "");
 }
 
 /** The proven key: the value of the index `byClusterKey`. */

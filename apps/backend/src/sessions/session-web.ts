@@ -1,6 +1,6 @@
 /** Wires the sessions of one backend: their login, their routes, and the bind with one. */
 import type { BindingResponse } from "@klutch/api";
-import type { Clock, KubeClient } from "@klutch/kube";
+import type { Clock } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import type { Context, Hono } from "hono";
 import type { Audit } from "../audit/audit.ts";
@@ -12,9 +12,8 @@ import type { Gate } from "../login/open-routes.ts";
 import type { Respond } from "../provisioning/bind.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import { addBackchannelRoute } from "./backchannel-route.ts";
 import { createBrowserLogin } from "./browser-login.ts";
-import { createEndedSessions } from "./ended-sessions.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import { createSessionBind } from "./session-bind.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { createSessions } from "./sessions.ts";
@@ -33,9 +32,7 @@ export function createSessionWeb(parts: {
   /** Undefined if the operator closed this way. */
   readonly lifetimeSeconds: number | undefined;
   readonly cookieKeys: Parameters<typeof createSealer>[1];
-  /** Namespace of the leader election, where ended sessions are remembered. */
-  readonly namespace: string;
-  readonly client: KubeClient;
+  readonly ended: EndedSessions;
   readonly identityProvider: IdentityProvider;
   readonly offers: Pick<AllowedOffers, "visible" | "unavailable">;
   readonly respond: Respond;
@@ -50,15 +47,13 @@ export function createSessionWeb(parts: {
   readonly logger: Logger;
   readonly clock: Clock;
 }): SessionWeb | undefined {
-  const { client, identityProvider, url, clock, gate, lifetimeSeconds, cookieKeys, namespace } = parts;
+  const { identityProvider, url, gate, lifetimeSeconds, cookieKeys } = parts;
   if (lifetimeSeconds === undefined) return undefined;
-  const ended = createEndedSessions({ client, namespace, clock });
   const sessions = createSessions({
     ...parts,
     lifetimeSeconds,
     tickets: createSealer("session ticket", cookieKeys),
     sealer: createSealer("bearer session", cookieKeys),
-    ended,
   });
   const handles = createSealer("session device", cookieKeys);
   const endSessionUrl = (): string | undefined => identityProvider.endSessionUrl;
@@ -67,7 +62,6 @@ export function createSessionWeb(parts: {
     url,
     addRoutes(app) {
       addSessionRoutes(app, { ...parts, sessions, endSessionUrl, handles });
-      addBackchannelRoute(app, { ...parts, ended, lifetimeSeconds });
     },
     bind: createSessionBind({ ...parts, sessions, addressOf: gate.addressOf }),
   };

@@ -131,14 +131,15 @@ function namesOf(
   return { issuer, subject, user, displayName, verifiedEmail };
 }
 
-function textsOf(session: Session): Readonly<Record<string, string>> {
+/** Returns the session as texts, to be sealed. */
+export function textsOf(session: Session): Readonly<Record<string, string>> {
   const { id, issuer, subject, displayName = "", verifiedEmail = "", startedAt, endsAt } = session;
   const times = { startedAt: String(startedAt), endsAt: String(endsAt) };
   return { id, issuer, subject, displayName, verifiedEmail, ...times, ...sealedUser(session) };
 }
 
-/** Returns undefined for what another release sealed. */
-function sessionOf(texts: Readonly<Record<string, string>>): Session | undefined {
+/** Reads them back; undefined for what another release sealed. */
+export function sessionOf(texts: Readonly<Record<string, string>>): Session | undefined {
   const { id = "", issuer = "", subject = "", displayName, verifiedEmail } = texts;
   const [startedAt, endsAt] = [Number(texts["startedAt"]), Number(texts["endsAt"])];
   if (id === "" || issuer === "" || subject === "" || !(startedAt > 0) || !(endsAt > 0)) return undefined;

@@ -10,7 +10,7 @@ import type { OidcClient } from "./identity-provider.ts";
 import { prepareReplicas, type ReplicaFixture } from "./replicas.ts";
 
 /** People of Dex, by the name before the address. */
-export const dexPeople = ["developer", "mallory"] as const;
+export const dexPeople = ["developer", "mallory", "operator"] as const;
 
 /** Its public client for logins on another device. */
 export const dexDeviceClient = "klutch-device";

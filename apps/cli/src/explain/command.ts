@@ -2,6 +2,8 @@
 import { Command } from "commander";
 import { createKubeClient, type LoadKubeconfigOptions, loadKubeconfig } from "@klutch/kube";
 import type { ObjectRef, ResourceType } from "@klutch/kube-core";
+import { type Above, explain, type Observed } from "@klutch/overview";
+import { readComposed } from "@klutch/overview/read";
 import { consumerOf, type Consumer } from "../clusters.ts";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
@@ -9,11 +11,9 @@ import { CliError } from "../errors.ts";
 import { NotWellError } from "../findings.ts";
 import { type CommonOptions, commonOptions, readFormat } from "../options.ts";
 import { ownClusterNamespace } from "../verify/verify.ts";
-import { explain } from "./explain.ts";
-import type { Above, Observed } from "./observed.ts";
 import { formatExplanation } from "./print.ts";
 import { readClaim, type ReadClaim } from "./read.ts";
-import { readAbove, readComposed } from "./read-above.ts";
+import { readAbove } from "./read-above.ts";
 import { parseWanted, resolveKind } from "./resolve.ts";
 
 /** Flags of `explain`. */

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
-import { explain, remedyOf } from "./explain.ts";
+import { explain, remedyOf, timeOf, viewOf } from "@klutch/overview";
 import { formatExplanation } from "./print.ts";
 import { parseWanted } from "./resolve.ts";
 import { cases } from "./testing/cases.ts";
-import { timeOf, viewOf } from "./view.ts";
 
 const page = new URL("../../../../docs/explain.md", import.meta.url);
 const marker = "<!-- The cases are printed by apps/cli/src/explain/explain.test.ts. -->\n";

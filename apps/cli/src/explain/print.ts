@@ -1,7 +1,6 @@
 /** Prints an explanation: as text with one line for each step, or as JSON or YAML for programs. */
+import { durationText, type Explanation, people, remedyOf, type Step, titles } from "@klutch/overview";
 import { columns, documentText } from "../output.ts";
-import { durationText, people, remedyOf } from "./explain.ts";
-import { type Explanation, type Step, titles } from "./explanation.ts";
 
 const marks = { done: "done", waiting: "waiting", failed: "failed", pending: "-", unknown: "?" } as const;
 

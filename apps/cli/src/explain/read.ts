@@ -12,12 +12,11 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
+import { type Looked, type ObjectView, type Observed, viewOf, type Warning } from "@klutch/overview";
 import { findBinding } from "../app-cluster/bound-resource.ts";
 import { type Consumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import type { Looked, Observed, Warning } from "./observed.ts";
-import { type ObjectView, viewOf } from "./view.ts";
 
 /** The claim as it was read. */
 export interface ReadClaim {

@@ -10,26 +10,9 @@ import {
   type Tenant,
   tenantName,
 } from "@klutch/api";
-import {
-  conditionsOf,
-  type DynamicObject,
-  findCondition,
-  isProblem,
-  type NewCondition,
-  numberAt,
-} from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, numberAt } from "@klutch/kube-core";
+import { problemsOf, problemText } from "@klutch/overview";
 import { ageOf, type Column, type Row } from "./table.ts";
-
-/** Returns the conditions that report a problem, but the one that a backend in Go says of each ClusterBinding that is well. */
-export function problemsOf(conditions: readonly NewCondition[]): readonly NewCondition[] {
-  return conditions.filter((one) => isProblem(one) && one.reason !== "HeartbeatTimeDrift");
-}
-
-/** Returns one line about a problem. */
-export function problemText({ type, reason = "", message = "" }: NewCondition): string {
-  const words = [type, reason].filter((part) => part !== "").join(" ");
-  return plainText(message === "" ? words : `${words}: ${message}`, 400);
-}
 
 export const clusterColumns: readonly Column[] = [
   { field: "tenant", title: "TENANT" },

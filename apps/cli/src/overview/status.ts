@@ -16,6 +16,7 @@ import {
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { problemsOf, problemText } from "@klutch/overview";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "../doctor/diagnosis.ts";
@@ -25,7 +26,7 @@ import { counted } from "../findings.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
 import { serves } from "./lists.ts";
-import { clusterRows, offerRows, problemsOf, problemText } from "./rows.ts";
+import { clusterRows, offerRows } from "./rows.ts";
 import type { Row } from "./table.ts";
 
 /** Reads the sections of the cluster at hand. A cluster that is both has those of both. */

@@ -90,6 +90,12 @@
 {{- if kindIs "invalid" .Values.trustedProxies | not }}
 - {{ printf "--trusted-proxies=%s" (toString (int64 .Values.trustedProxies)) | quote }}
 {{- end }}
+{{- if .Values.console.assets }}
+- {{ printf "--console-assets=%s" (toString .Values.console.assets) | quote }}
+{{- end }}
+{{- if .Values.console.sessionLifetime }}
+- {{ printf "--console-session-lifetime=%s" (toString .Values.console.sessionLifetime) | quote }}
+{{- end }}
 {{- if .Values.controlPlaneMode }}
 - {{ printf "--control-plane-mode=%s" (toString .Values.controlPlaneMode) | quote }}
 {{- end }}

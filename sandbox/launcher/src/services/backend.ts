@@ -2,6 +2,7 @@
 import { peopleBindingObject } from "@klutch/kube-testing";
 import { join } from "node:path";
 import { bindAllName } from "@klutch/api";
+import { buildConsole } from "@klutch/console";
 import type { KubeClient } from "@klutch/kube";
 import { type Generation, legacy } from "@klutch/services";
 import { accountKubeconfig, type SandboxContext } from "../context.ts";
@@ -21,6 +22,8 @@ export async function startBackend(context: SandboxContext, issuer: IdentityProv
   const mayBind = peopleBindingObject("bind-apis", bindAllName, [["User", `oidc:${sandboxUser.email}`]]);
   await applyAll(controlPlane.client, [...crds, ...rights, mayBind]);
   const folder = join(context.state.folder, "backend");
+  const consoleAssets = join(folder, "console");
+  await buildConsole(consoleAssets);
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
   const url = `http://127.0.0.1:${ports.backend}`;
   await keepApp(context, "backend", {
@@ -34,6 +37,7 @@ export async function startBackend(context: SandboxContext, issuer: IdentityProv
       `--oidc-authorize-url=${url}/authorize`,
       "--oidc-username-claim=email",
       "--oidc-extra-scope=groups",
+      `--console-assets=${consoleAssets}`,
       `--external-address=${controlPlane.url}`,
     ],
     env: {

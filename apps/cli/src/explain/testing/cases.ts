@@ -1,5 +1,5 @@
 /** Cases of docs/explain.md: objects as servers store them, with the words that konnector, backend, function and provider write. */
-import type { Observed } from "../observed.ts";
+import { type Observed, viewOf } from "@klutch/overview";
 import {
   type Row,
   api,
@@ -20,7 +20,6 @@ import {
   warning,
   object,
 } from "./objects.ts";
-import { viewOf } from "../view.ts";
 
 /** One case. */
 export interface Case {

@@ -1,8 +1,7 @@
 /** Makes objects of a claim's way as servers store them. */
 import { syncerFinalizer } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
-import type { Above, Composed, Observed, Warning } from "../observed.ts";
-import { viewOf } from "../view.ts";
+import { type Above, type Composed, type Observed, viewOf, type Warning } from "@klutch/overview";
 
 /** `[type, status, reason, message, time, generation]`. */
 export type Row = readonly [string, string, string, string?, string?, number?];

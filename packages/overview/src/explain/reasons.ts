@@ -20,8 +20,13 @@ export interface Named {
   readonly flag: string;
 }
 
+/** A claim that a condition is about. */
+export interface Blamed extends Pick<Observed, "api" | "choosesComposition"> {
+  readonly claim: Pick<Observed["claim"], "namespace" | "name">;
+}
+
 /** Returns the names of the claim for commands in its cluster. */
-export function namedClaim({ api, claim }: Pick<Observed, "api" | "claim">): Named {
+export function namedClaim({ api, claim }: Pick<Blamed, "api" | "claim">): Named {
   const flag = claim.namespace === undefined ? "" : ` -n ${claim.namespace}`;
   return { resource: api, name: claim.name, flag };
 }
@@ -103,7 +108,7 @@ function renameSecret({ flag }: Named): Remedy {
 /** Returns the meaning of a claim's condition that is not True. */
 export function meaningOf(
   { reason, message }: { readonly reason: string; readonly message: string },
-  observed: Observed,
+  observed: Blamed,
 ): Meaning {
   const named = namedClaim(observed);
   const [station, state, remedy] = Object.hasOwn(rows, reason) ? (rows[reason] ?? stranger) : stranger;

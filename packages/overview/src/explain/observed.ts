@@ -1,8 +1,8 @@
 /** Defines everything that `explain` looks at. Each part may be missing, because the caller's rights decide. */
+import type { Side } from "./explanation.ts";
 import type { ObjectView } from "./view.ts";
 
-/** A cluster; its clock is the only one by which times of its objects can be compared. */
-export type Side = "app cluster" | "control plane";
+export type { Side };
 
 /** The result of a look: an object, or why there is none. */
 export type Looked = { readonly found: ObjectView } | "missing" | "forbidden";

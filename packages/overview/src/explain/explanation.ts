@@ -1,5 +1,6 @@
 /** Defines the result of `explain`. */
-import type { Side } from "./observed.ts";
+/** A cluster; its clock is the only one by which times of its objects can be compared. */
+export type Side = "app cluster" | "control plane";
 
 /** A station of a claim's way, in this order. */
 export const stations = [

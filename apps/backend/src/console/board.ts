@@ -1,0 +1,315 @@
+/**
+ * Keeps the console's rows: each is derived once, when an object that it depends on has changed, and shared by all who look. A row that comes out
+ * the same keeps its text, so that a comparison finds what changed.
+ */
+import {
+  type APIServiceExportTemplate,
+  clusterNameAnnotation,
+  crdNameOf,
+  displayName,
+  readServiceNamespaceOwner,
+  serviceNamespaceAnnotation,
+  tenantName,
+} from "@klutch/api";
+import { isRecord, type KubeObject } from "@klutch/kube-core";
+import type { Informer } from "@klutch/kube-runtime";
+import {
+  type ClaimFacts,
+  clusterProblem,
+  clusterRow,
+  type Collection,
+  grantRow,
+  instanceProblem,
+  type InstanceRow,
+  instanceRow,
+  memberRows,
+  offerProblem,
+  offerRow,
+  type OfferRow,
+  problemOrder,
+  type ProblemRow,
+  type RowOf,
+} from "@klutch/overview";
+import { byNamespace, type Caches } from "../controller-context.ts";
+import type { ConsoleClaims } from "./claims.ts";
+import { instancesOf, type Rights } from "./rights.ts";
+
+/** A row with the text that is sent. */
+export interface Entry<R = RowOf[Collection]> {
+  readonly row: R;
+  readonly text: string;
+}
+
+/** Texts of rows by their ids, in the order of the page. The same object as long as nothing changed. */
+export type Texts = ReadonlyMap<string, string>;
+
+/** Sources of the rows. */
+export interface BoardParts {
+  readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
+  readonly templates: Informer<APIServiceExportTemplate>;
+  readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** Rows are derived at most this often. */
+const restMs = 1_000;
+
+interface Rows {
+  readonly offers: ReadonlyMap<string, Entry<OfferRow>>;
+  readonly clusters: ReadonlyMap<string, Entry<RowOf["clusters"]>>;
+  readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
+  readonly members: ReadonlyMap<string, Entry<RowOf["members"]>>;
+  readonly grants: ReadonlyMap<string, Entry<RowOf["grants"]>>;
+  readonly problems: ReadonlyMap<string, Entry<ProblemRow>>;
+}
+
+/** The rows of one replica. */
+export class Board {
+  readonly #parts: BoardParts;
+  /** The rows of the last time by their ids, and by the object that they were derived from. */
+  readonly #before = new Map<Collection, ReadonlyMap<string, Entry>>();
+  readonly #bySource = new Map<Collection, WeakMap<object, Known>>();
+  #isDirty = true;
+  #derivedAt = Number.NEGATIVE_INFINITY;
+  #rows: Rows | undefined;
+  /** Texts for those who see all of a collection. */
+  #whole = new Map<Collection, { readonly rows: object; readonly texts: Texts }>();
+
+  constructor(parts: BoardParts) {
+    this.#parts = parts;
+    const { bindings, exports, tenants, grants, namespaces, crds } = parts.caches;
+    const soil = (): void => void (this.#isDirty = true);
+    for (const one of [bindings, exports, tenants, grants, namespaces, crds, parts.templates])
+      (one as Informer<KubeObject>).onChange(soil);
+    parts.claims.onChange(soil);
+  }
+
+  /** Returns what a person with these rights may see of a collection. */
+  visible(collection: Collection, rights: Rights): Texts {
+    const rows = this.#current();
+    if (collection === "audit" || collection === "cost" || !rights.viewer.collections.includes(collection))
+      return nothing;
+    const { all, tenants, templates } = rights;
+    const isAll = (name: Collection, row: { readonly api?: string } = {}): boolean =>
+      all.has(name === "instances" ? instancesOf(row.api ?? "") : name);
+    if (collection === "offers") return this.#offers(rows, rights);
+    if (collection === "problems") {
+      return textsOf(rows.problems, ({ about, tenant }) => {
+        if (about.collection === "offers") return isAll("offers") || templates.has(about.id);
+        const api = about.collection === "instances" ? about.id.split("/")[0] : undefined;
+        return isAll(about.collection, api === undefined ? {} : { api }) || tenants.has(tenant);
+      });
+    }
+    const entries: ReadonlyMap<string, Entry<{ readonly tenant: string; readonly api?: string }>> = rows[
+      collection
+    ];
+    const kinds = [...this.#parts.claims.caches.keys()];
+    const isWhole =
+      collection === "instances" ? kinds.every((api) => isAll("instances", { api })) : isAll(collection);
+    if (!isWhole) return textsOf(entries, (row) => isAll(collection, row) || tenants.has(row.tenant));
+    const known = this.#whole.get(collection);
+    if (known?.rows === entries) return known.texts;
+    const texts = textsOf(entries, () => true);
+    this.#whole.set(collection, { rows: entries, texts });
+    return texts;
+  }
+
+  /** Returns the claims of these names that a person may see. */
+  claimsOf(rights: Rights, asked: Pick<InstanceRow, "api" | "namespace" | "name">): readonly InstanceRow[] {
+    const found = [...this.#current().instances.values()].map(({ row }) => row);
+    return found.filter(
+      (row) =>
+        row.api === asked.api &&
+        row.namespace === asked.namespace &&
+        row.name === asked.name &&
+        (rights.all.has(instancesOf(row.api)) || rights.tenants.has(row.tenant)),
+    );
+  }
+
+  #offers({ offers }: Rows, { all, tenants, templates }: Rights): Texts {
+    const [seesOffers, seesClusters] = [all.has("offers"), all.has("clusters")];
+    const texts = new Map<string, string>();
+    for (const [id, { row, text }] of offers) {
+      if (!seesOffers && !templates.has(id)) continue;
+      const boundBy = row.boundBy.filter((tenant) => tenants.has(tenant));
+      texts.set(id, seesClusters ? text : JSON.stringify({ ...row, boundBy }));
+    }
+    return texts;
+  }
+
+  #current(): Rows {
+    const now = this.#parts.now();
+    if (this.#rows !== undefined && (!this.#isDirty || now - this.#derivedAt < restMs)) return this.#rows;
+    this.#isDirty = false;
+    this.#derivedAt = now;
+    this.#rows = this.#derive();
+    return this.#rows;
+  }
+
+  #derive(): Rows {
+    const { caches, templates } = this.#parts;
+    const exports = [...caches.exports.list()];
+    const tenantIn = new Map(
+      [...caches.tenants.list()]
+        .filter(({ metadata }) => metadata.name === tenantName)
+        .map((one) => [one.metadata.namespace ?? "", one] as const),
+    );
+    const problems: ProblemRow[] = [];
+    const boundBy = Map.groupBy(exports, ({ metadata }) => metadata.name ?? "");
+    const offers = this.#collect("offers", templates.list(), (template) => {
+      const api = crdNameOf(template.spec.APIServiceSelector);
+      const tenants = (boundBy.get(api) ?? []).map(({ metadata }) => metadata.namespace ?? "").toSorted();
+      const crd = caches.crds.get(api);
+      return {
+        deps: [template, crd, tenants.join()],
+        make: () => [offerRow(template, plansOf(crd), tenants)],
+      };
+    });
+    const { instances, counts } = this.#instances(problems);
+    const clusters = this.#collect("clusters", caches.bindings.list(), (binding) => {
+      const { namespace = "" } = binding.metadata;
+      const tenant = tenantIn.get(namespace);
+      const { claims = 0, notReady = 0, heldDeletions = 0 } = counts.get(namespace) ?? {};
+      const apis = caches.exports
+        .byIndex(byNamespace, namespace)
+        .map(({ metadata }) => metadata.name ?? "")
+        .toSorted();
+      const facts = { apis, claims, notReady, heldDeletions };
+      const deps = [binding, tenant, apis.join(), claims, notReady, heldDeletions];
+      return { deps, make: () => [clusterRow(binding, tenant, facts)] };
+    });
+    const members = this.#collect("members", tenantIn.values(), (tenant) => ({
+      deps: [tenant],
+      make: () => memberRows(tenant),
+    }));
+    const grants = this.#collect("grants", caches.grants.list(), (grant) => ({
+      deps: [grant],
+      make: () => [grantRow(grant)],
+    }));
+    for (const { row } of offers.values()) problems.push(...maybe(offerProblem(row)));
+    for (const { row } of clusters.values()) problems.push(...maybe(clusterProblem(row)));
+    const worst = this.#collect("problems", problems.toSorted(problemOrder), (problem) => ({
+      deps: [JSON.stringify(problem)],
+      make: () => [problem],
+    }));
+    return { offers, clusters, instances, members, grants, problems: worst };
+  }
+
+  #instances(problems: ProblemRow[]): {
+    readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
+    readonly counts: ReadonlyMap<string, { claims: number; notReady: number; heldDeletions: number }>;
+  } {
+    const { caches, claims: kinds } = this.#parts;
+    const places = this.#places();
+    const found: { type: Parameters<typeof instanceRow>[0]; claim: ClaimFacts }[] = [];
+    for (const { type, claims } of kinds.caches.values())
+      for (const claim of claims.list()) found.push({ type, claim });
+    const facts = new Map<string, ClaimFacts>();
+    const instances = this.#collect("instances", found, ({ type, claim }) => {
+      const { namespace = "", name = "" } = claim.metadata;
+      // The claim's own words count for nothing: the backend wrote the namespace.
+      const place = places.get(namespace);
+      if (place === undefined) return undefined;
+      facts.set(`${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`, claim);
+      return {
+        deps: [claim, caches.namespaces.get(namespace), place.cluster],
+        make: () => [instanceRow(type, claim, place)],
+      };
+    });
+    const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();
+    for (const [id, { row }] of instances) {
+      const count = counts.get(row.tenant) ?? { claims: 0, notReady: 0, heldDeletions: 0 };
+      counts.set(row.tenant, count);
+      count.claims++;
+      if (row.health !== "well") count.notReady++;
+      if (row.reason === "DeletionHeld") count.heldDeletions++;
+      const claim = facts.get(id);
+      if (claim !== undefined) problems.push(...maybe(instanceProblem(row, claim)));
+    }
+    return { instances, counts };
+  }
+
+  /** Returns where the claims of each service namespace belong. */
+  #places(): ReadonlyMap<string, Parameters<typeof instanceRow>[2]> {
+    const { bindings, namespaces } = this.#parts.caches;
+    const names = new Map(
+      [...bindings.list()].map(({ metadata: { namespace = "", annotations } }) => [
+        namespace,
+        displayName(annotations?.[clusterNameAnnotation]) ?? "",
+      ]),
+    );
+    const places = new Map<string, Parameters<typeof instanceRow>[2]>();
+    for (const { metadata } of namespaces.list()) {
+      const owner = readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation]);
+      if (owner === undefined) continue;
+      const { clusterNamespace: tenant, consumerNamespace: namespace } = owner;
+      places.set(metadata.name ?? "", { tenant, namespace, cluster: names.get(tenant) ?? "" });
+    }
+    return places;
+  }
+
+  /** Derives the rows of a collection. Rows of objects whose dependencies are the same are taken as they were. */
+  #collect<C extends Collection, S>(
+    collection: C,
+    sources: Iterable<S>,
+    read: (
+      source: S,
+    ) => { readonly deps: readonly unknown[]; readonly make: () => readonly RowOf[C][] } | undefined,
+  ): ReadonlyMap<string, Entry<RowOf[C]>> {
+    const before = this.#before.get(collection);
+    const bySource = this.#bySource.get(collection) ?? new WeakMap<object, Known>();
+    this.#bySource.set(collection, bySource);
+    const entries = new Map<string, Entry<RowOf[C]>>();
+    for (const source of sources) {
+      const reading = read(source);
+      if (reading === undefined) continue;
+      const { deps, make } = reading;
+      const key = sourceOf(deps);
+      const known = key === undefined ? undefined : bySource.get(key);
+      const isSame = known !== undefined && known.deps.every((one, index) => one === deps[index]);
+      const made = isSame ? known.entries : make().map((row): Entry => entryOf(row, before?.get(row.id)));
+      if (key !== undefined && !isSame) bySource.set(key, { deps, entries: made });
+      for (const entry of made) entries.set(entry.row.id, entry as Entry<RowOf[C]>);
+    }
+    this.#before.set(collection, entries);
+    return entries;
+  }
+}
+
+/** Rows of one object, and all that they were derived from. */
+interface Known {
+  readonly deps: readonly unknown[];
+  readonly entries: readonly Entry[];
+}
+
+const nothing: Texts = new Map();
+
+function maybe<T>(value: T | undefined): readonly T[] {
+  return value === undefined ? [] : [value];
+}
+
+function sourceOf([first]: readonly unknown[]): object | undefined {
+  return typeof first === "object" && first !== null ? first : undefined;
+}
+
+function entryOf<R extends RowOf[Collection]>(row: R, before: Entry | undefined): Entry {
+  const text = JSON.stringify(row);
+  return before?.text === text ? before : { row, text };
+}
+
+function textsOf<R>(entries: ReadonlyMap<string, Entry<R>>, isShown: (row: R) => boolean): Texts {
+  const texts = new Map<string, string>();
+  for (const [id, { row, text }] of entries) if (isShown(row)) texts.set(id, text);
+  return texts;
+}
+
+/** Returns the values that the schema of a kind allows for `spec.plan`. */
+function plansOf(crd: KubeObject | undefined): readonly string[] {
+  const at = (value: unknown, ...path: readonly string[]): unknown =>
+    path.reduce<unknown>((one, name) => (isRecord(one) ? one[name] : undefined), value);
+  const versions = at(crd, "spec", "versions");
+  const served = Array.isArray(versions) ? versions.find((one) => at(one, "storage") === true) : undefined;
+  const schema = at(served, "schema", "openAPIV3Schema", "properties", "spec", "properties", "plan", "enum");
+  return Array.isArray(schema) ? schema.filter((one) => typeof one === "string") : [];
+}

@@ -1,0 +1,96 @@
+/** Wires the console: sessions, rights, rows, streams and routes. */
+import type { APIServiceExportTemplate } from "@klutch/api";
+import type { Clock, KubeClient } from "@klutch/kube";
+import type { Informer, ManagerPart } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
+import type { Hono } from "hono";
+import type { Audit } from "../audit/audit.ts";
+import { createMayDo } from "../authorization/access-reviews.ts";
+import type { AllowedOffers } from "../authorization/allowed-offers.ts";
+import type { KnownGroups } from "../authorization/fitting-groups.ts";
+import type { Caches } from "../controller-context.ts";
+import type { IdentityProvider } from "../login/identity-provider.ts";
+import type { Gate } from "../login/open-routes.ts";
+import { createSealer } from "../sealed-cookie.ts";
+import type { EndedSessions } from "../sessions/ended-sessions.ts";
+import type { Assets } from "./assets.ts";
+import { Board } from "./board.ts";
+import { ConsoleClaims } from "./claims.ts";
+import { explainRow } from "./explain.ts";
+import { consoleHeaders } from "./headers.ts";
+import { type ConsoleLogin, createConsoleLogin } from "./login.ts";
+import { createRightsOf } from "./rights.ts";
+import { addConsoleRoutes } from "./routes.ts";
+import { createConsoleSessions } from "./sessions.ts";
+import { Streams } from "./streams.ts";
+
+/** Parts of the console. */
+export interface ConsoleParts {
+  readonly assets: Assets;
+  readonly lifetimeSeconds: number;
+  readonly cookieKeys: Parameters<typeof createSealer>[1];
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly templates: Informer<APIServiceExportTemplate>;
+  readonly offers: AllowedOffers;
+  readonly ended: EndedSessions;
+  readonly identityProvider: IdentityProvider;
+  readonly knownGroups: KnownGroups;
+  readonly prettyName: string;
+  readonly secure: boolean;
+  readonly gate: Gate;
+  readonly audit: Audit;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The console of one replica. */
+export interface Console {
+  readonly login: Pick<ConsoleLogin, "finish">;
+  /** Adds its headers; before all other routes. */
+  before(app: Hono): void;
+  addRoutes(app: Hono): void;
+  /** Ends open streams, so that the server can stop. */
+  close(): void;
+  readonly part: ManagerPart;
+}
+
+/** Creates it. */
+export function createConsole(parts: ConsoleParts): Console {
+  const { client, caches, templates, offers, cookieKeys, prettyName, clock, signal } = parts;
+  const claims = new ConsoleClaims({ client, caches, logger: parts.logger });
+  const board = new Board({ caches, templates, claims, now: () => clock.monotonic() });
+  const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
+  const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
+  const mayDo = createMayDo({
+    client,
+    clock,
+    unanswered: "The control plane does not say at the moment who may see what, so nothing is shown.",
+  });
+  const { namespaces } = caches;
+  const rightsOf = createRightsOf({
+    mayDo,
+    offers,
+    namespaces,
+    kinds: () => claims.caches,
+    provider: prettyName,
+    signal,
+  });
+  const streams = new Streams({ board, rightsOf, sessions, clock });
+  return {
+    login,
+    before: (app) => void app.use("/console/*", consoleHeaders()),
+    addRoutes: (app) =>
+      addConsoleRoutes(app, {
+        ...parts,
+        login,
+        rightsOf,
+        board,
+        streams,
+        explain: (row) => explainRow(client, claims.caches.get(row.api)?.type, row),
+      }),
+    close: () => streams.close(),
+    part: claims,
+  };
+}

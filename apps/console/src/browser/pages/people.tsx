@@ -1,0 +1,130 @@
+/** Members, grants, audit and cost. */
+import type { AuditRow, CostRow, GrantRow, MemberRow } from "@klutch/overview/console-wire";
+import type { Page } from "../view/page.ts";
+import { Age, formatNumber, Moment, Price, Text } from "../view/words.tsx";
+import { NameList } from "./clusters.tsx";
+
+export const members: Page<MemberRow> = {
+  title: "Members",
+  noun: ["member", "members"],
+  empty: {
+    sign: "○",
+    title: "No members yet.",
+    text: "People become members when they bind an app cluster.",
+  },
+  sort: "name",
+  columns: [
+    { id: "name", title: "Name", phone: true, share: 1.5, value: ({ name }) => name },
+    { id: "tenant", title: "Tenant", phone: true, share: 1.3, value: ({ tenant }) => tenant },
+    { id: "issuer", wide: true, title: "Identity provider", share: 2, value: ({ issuer }) => issuer },
+    {
+      id: "bound",
+      title: "Last bound",
+      value: ({ lastBound }) => lastBound,
+      show: ({ lastBound }) => <Age at={lastBound} />,
+    },
+  ],
+  heading: ({ name }) => name,
+  details: (row) => [
+    ["Tenant", <Text key="" of={row.tenant} />],
+    ["Identity provider", <Text key="" of={row.issuer} />],
+    ["Last bound", <Moment key="" at={row.lastBound} />],
+  ],
+};
+
+export const grants: Page<GrantRow> = {
+  title: "Grants",
+  noun: ["grant", "grants"],
+  empty: {
+    sign: "○",
+    title: "No grants yet.",
+    text: "Each set of credentials that somebody gets is listed here.",
+  },
+  sort: "-at",
+  columns: [
+    { id: "who", title: "Who", phone: true, share: 1.4, value: ({ who }) => who },
+    { id: "tenant", title: "Tenant", share: 1.3, value: ({ tenant }) => tenant },
+    { id: "way", title: "Way", value: ({ way }) => way },
+    { id: "templates", title: "APIs", share: 2, value: ({ templates }) => templates.join(", ") },
+    { id: "at", title: "When", phone: true, value: ({ at }) => at, show: ({ at }) => <Age at={at} /> },
+  ],
+  heading: ({ who }) => who,
+  details: (row) => [
+    ["Tenant", <Text key="" of={row.tenant} />],
+    ["Way", <Text key="" of={row.way} />],
+    ["When", <Moment key="" at={row.at} />],
+    ["APIs", <NameList key="" names={row.templates} />],
+  ],
+};
+
+export const audit: Page<AuditRow> = {
+  title: "Audit",
+  noun: ["event", "events"],
+  empty: {
+    sign: "○",
+    title: "No events.",
+    text: "The control plane keeps events of a tenant for a limited time.",
+  },
+  sort: "-at",
+  columns: [
+    {
+      id: "at",
+      title: "When",
+      phone: true,
+      share: 0.8,
+      value: ({ at }) => at,
+      show: ({ at }) => <Age at={at} />,
+    },
+    { id: "reason", title: "Event", share: 1.2, value: ({ reason }) => reason },
+    { id: "says", title: "Says", phone: true, share: 3, value: ({ says }) => says },
+    { id: "tenant", title: "Tenant", share: 1.2, value: ({ tenant }) => tenant },
+  ],
+  heading: ({ reason }) => reason,
+  details: (row) => [
+    ["Tenant", <Text key="" of={row.tenant} />],
+    ["When", <Moment key="" at={row.at} />],
+    ["Says", <Text key="" of={row.says} />],
+  ],
+};
+
+export const cost: Page<CostRow> = {
+  title: "Cost",
+  noun: ["line", "lines"],
+  empty: {
+    sign: "○",
+    title: "No cost this month.",
+    text: "Plans without a price in the service table cost nothing here.",
+  },
+  sort: "-cost",
+  columns: [
+    { id: "tenant", title: "Tenant", phone: true, share: 1.3, value: ({ tenant }) => tenant },
+    { id: "service", title: "Service", share: 1.3, value: ({ service }) => service },
+    { id: "plan", title: "Plan", value: ({ plan }) => plan },
+    { id: "month", title: "Month", share: 0.8, value: ({ month }) => month },
+    {
+      id: "hours",
+      title: "Hours",
+      numeric: true,
+      share: 0.8,
+      value: ({ hours }) => hours,
+      show: ({ hours }) => formatNumber(hours),
+    },
+    {
+      id: "cost",
+      title: "Cost",
+      phone: true,
+      numeric: true,
+      value: ({ cost: money }) => (money === undefined ? undefined : Number(money.amount)),
+      show: ({ cost: money }) => <Price money={money} />,
+    },
+  ],
+  heading: ({ tenant, service }) => `${tenant}: ${service}`,
+  details: (row) => [
+    ["Tenant", <Text key="" of={row.tenant} />],
+    ["Service", <Text key="" of={row.service} />],
+    ["Plan", <Text key="" of={row.plan} />],
+    ["Month", <Text key="" of={row.month} />],
+    ["Hours", formatNumber(row.hours)],
+    ["Cost", <Price key="" money={row.cost} />],
+  ],
+};

@@ -1,0 +1,1 @@
+export { buildConsole } from "./bundle.ts";

@@ -1,0 +1,71 @@
+/** 500 app clusters with 10,000 instances: time to the first rows, scrolling through all of them, rows in the document, a change each second. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { launchChromium, picture } from "@klutch/kube-testing/chromium";
+import { buildConsole } from "./bundle.ts";
+import { open } from "./testing/opened.ts";
+import { allRows, instanceRow } from "./testing/rows.ts";
+import { startWireServer } from "./testing/wire-server.ts";
+
+/** Scrolls the grid through in the page, 20 rows a frame, and returns the milliseconds of each frame and the most rows in the document. */
+const scrollThrough = `new Promise((resolve) => {
+  const grid = document.querySelector(".table");
+  const frames = [];
+  let last = performance.now();
+  let rows = 0;
+  const step = (time) => {
+    frames.push(time - last);
+    last = time;
+    rows = Math.max(rows, document.querySelectorAll('[role="row"]').length);
+    if (grid.scrollTop + grid.clientHeight >= grid.scrollHeight - 1) resolve({ frames: frames.slice(1), rows });
+    else { grid.scrollTop += 880; requestAnimationFrame(step); }
+  };
+  requestAnimationFrame(step);
+})`;
+
+test("10,000 instances of 500 app clusters open in less than a second and scroll smoothly", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-console-"));
+  await buildConsole(folder);
+  const browser = await launchChromium();
+  await using server = await startWireServer(folder, allRows(500, 10_000));
+  try {
+    await using opened = await open(browser, `${server.url}/console/problems`);
+    const { page } = opened;
+    await page.waitForSelector(".row");
+    const times: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      await page.goto(`${server.url}/console/instances`, { waitUntil: "commit" });
+      await page.waitForSelector(".row");
+      // By the page's own clock, which starts with the navigation.
+      times.push(Number(await page.evaluate("performance.now()")));
+    }
+    const median = times.toSorted((a, b) => a - b)[2] ?? Number.NaN;
+    t.diagnostic(`first rows after ${times.map((ms) => Math.round(ms)).join(", ")} ms`);
+    assert.ok(median < 1000, `the median is ${median} ms`);
+    const timer = setInterval(() => {
+      server.change({ collection: "instances", upserts: [instanceRow(5, 500)], removed: [] });
+    }, 1000);
+    const result: unknown = await page.evaluate(scrollThrough);
+    clearInterval(timer);
+    const { frames, rows } = result as { readonly frames: readonly number[]; readonly rows: number };
+    const mean = frames.reduce((sum, ms) => sum + ms, 0) / frames.length;
+    const worst = Math.max(...frames);
+    t.diagnostic(`${frames.length} frames, ${mean.toFixed(1)} ms on average, ${worst.toFixed(0)} ms at most`);
+    t.diagnostic(`at most ${rows} rows in the document`);
+    assert.ok(mean < 100, `a frame takes ${mean} ms`);
+    assert.ok(rows < 100, `${rows} rows in the document`);
+    await page.waitForSelector('[aria-rowindex="10001"]');
+    await picture(page, "console-10000-end");
+    const before = performance.now();
+    await page.getByRole("searchbox").fill("redis prod-7");
+    await page.waitForSelector("text=/ of 10,000 instances/");
+    t.diagnostic(`a search answers after ${Math.round(performance.now() - before)} ms`);
+    assert.deepEqual(opened.complaints, []);
+  } finally {
+    await browser.close();
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,35 @@
+/** The way of a claim that waits for its broker. */
+export const waitingWay: Readonly<Record<string, unknown>> = {
+  kind: "PostgresqlInstance",
+  api: "postgresqlinstances.anynines.com",
+  namespace: "team-3",
+  name: "db-3",
+  from: "control plane",
+  state: "failed",
+  steps: [
+    { station: "edited", state: "done", text: "generation 4", since: "2026-11-28T08:10:00Z" },
+    { station: "agent", state: "done", text: "", since: "2026-11-28T08:10:01Z" },
+    { station: "sent", state: "done", text: "", since: "2026-11-28T08:10:01Z" },
+    { station: "composite", state: "done", text: "", object: "XPostgresqlInstance/db-3-x7k2p" },
+    { station: "managed", state: "done", text: "", object: "ServiceInstance/db-3-x7k2p-abc" },
+    {
+      station: "broker",
+      state: "failed",
+      text: "The service broker answers with 503.",
+      since: "2026-11-28T08:12:00Z",
+      remedy: { who: "operator", next: "kubectl get providerconfigs.anynines.com postgresql -o yaml" },
+    },
+    { station: "back", state: "pending", text: "" },
+    { station: "secret", state: "pending", text: "" },
+  ],
+  waitsFor: {
+    station: "broker",
+    state: "failed",
+    text: "The service broker answers with 503.",
+    since: "2026-11-28T08:12:00Z",
+    remedy: { who: "operator", next: "kubectl get providerconfigs.anynines.com postgresql -o yaml" },
+  },
+  cause: "The service broker postgresql cannot be reached: it answers with 503 for 48 minutes.",
+  usualSeconds: 210,
+  notes: [],
+};

@@ -1,0 +1,27 @@
+export * from "./console-wire.ts";
+export { durationText, explain, people, remedyOf } from "./explain/explain.ts";
+export {
+  type Explanation,
+  type Remedy,
+  type State,
+  type Station,
+  stations,
+  type Step,
+  titles,
+  type Who,
+} from "./explain/explanation.ts";
+export type { Above, Composed, Looked, Observed, Side, Warning } from "./explain/observed.ts";
+export { type Blamed, meaningOf, type Meaning, type Named } from "./explain/reasons.ts";
+export { type ObjectView, timeOf, viewOf } from "./explain/view.ts";
+export { problemsOf, problemText } from "./problems.ts";
+export {
+  claimFacts,
+  type ClaimFacts,
+  clusterRow,
+  type ClusterFacts,
+  grantRow,
+  instanceRow,
+  memberRows,
+  offerRow,
+} from "./console-rows.ts";
+export { clusterProblem, instanceProblem, offerProblem, problemOrder } from "./console-problems.ts";
