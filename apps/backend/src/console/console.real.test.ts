@@ -160,7 +160,7 @@ function open(browser: TestBrowser): Stream {
     const response = await fetch(`${service.url}/console/api/changes`, { headers: { cookie }, signal });
     let text = "";
     for await (const chunk of response.body ?? []) {
-      text += new TextDecoder().decode(chunk);
+      text += new TextDecoder().decode(chunk as Uint8Array);
       const parts = text.split("\n\n");
       text = parts.pop() ?? "";
       for (const part of parts) {
