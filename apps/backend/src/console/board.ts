@@ -308,8 +308,10 @@ function textsOf<R>(entries: ReadonlyMap<string, Entry<R>>, isShown: (row: R) =>
 function plansOf(crd: KubeObject | undefined): readonly string[] {
   const at = (value: unknown, ...path: readonly string[]): unknown =>
     path.reduce<unknown>((one, name) => (isRecord(one) ? one[name] : undefined), value);
-  const versions = at(crd, "spec", "versions");
-  const served = Array.isArray(versions) ? versions.find((one) => at(one, "storage") === true) : undefined;
+  const versions: unknown = at(crd, "spec", "versions");
+  const served: unknown = Array.isArray(versions)
+    ? versions.find((one) => at(one, "storage") === true)
+    : undefined;
   const schema = at(served, "schema", "openAPIV3Schema", "properties", "spec", "properties", "plan", "enum");
   return Array.isArray(schema) ? schema.filter((one) => typeof one === "string") : [];
 }
