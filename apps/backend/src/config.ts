@@ -19,9 +19,9 @@ import {
 } from "@klutch/program";
 import { type LogLevel, Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
-import { defaultAnswersPerMinute } from "./cluster-bindings/canary.ts";
 import type { Assets } from "./console/assets.ts";
 import { consoleFlags, consoleOf } from "./console-flags.ts";
+import { tenantFlags } from "./tenant-flags.ts";
 import { ciFlags, ciRulesOf } from "./ci-flags.ts";
 import { userFlags, userRulesOf } from "./user-flags.ts";
 import { deviceFault, deviceFlags } from "./device-flags.ts";
@@ -229,17 +229,7 @@ const backendFlags = {
     "Maximum number of export requests per app cluster",
     defaultLimits.requestsPerCluster,
   ),
-  "canary-answers-per-minute": wholeNumber(
-    {
-      help: "Canary probes of one app cluster that are answered in a minute; 0 answers none, so app clusters have no canary",
-      default: String(defaultAnswersPerMinute),
-    },
-    { least: 0, most: 600, rule: "must be 0 (no canary) to 600" },
-  ),
-  "metrics-tenants": wholeNumber(
-    { help: "Tenants that metrics show each by itself; all others count as other", default: "50" },
-    { least: 0, most: 1000 },
-  ),
+  ...tenantFlags,
   v: wholeNumber(
     { short: "v", help: "Log verbosity; values above 2 enable debug logs", default: "2" },
     { least: 0 },
