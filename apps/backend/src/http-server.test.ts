@@ -114,7 +114,7 @@ for (const [scheme, isSecure] of [
     });
     assert.match(answer, /^keep-alive: timeout=620\r$/im);
     server.abort.abort();
-    await server.clock.advance(2_000);
+    await server.clock.advance(5_000);
     await waitFor("the end of the connection", () => socket.closed);
   });
 }

@@ -53,7 +53,10 @@ test("the connection of a service stands on its instances, beside the kind of th
   });
 });
 
-for (const service of services())
+/** Services that the release before did not have. */
+const added: ReadonlySet<string> = new Set(["objectstorage"]);
+
+for (const service of services().filter(({ type }) => !added.has(type)))
   test(`a Composition of ${service.title} composes what the one of the release before composes`, () => {
     const [name = "", plan = ""] = [service.offerings[0], service.plans[0]];
     const parameters = Object.fromEntries(
