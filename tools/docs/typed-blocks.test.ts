@@ -16,6 +16,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: A table from a broker's catalog": "apps/cli/src/service/from-catalog.test.ts",
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "console.md: Who sees what": onServer,
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "explain.md: Why is my database not ready?":
     "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.long.test.ts types it for another kind",

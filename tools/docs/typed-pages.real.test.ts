@@ -1,5 +1,5 @@
 /**
- * Commands of the pages that need no more than an API server with Klutch's kinds, typed word for word with real kubectl: of add-a-provider.md, gitops.md,
+ * Commands of the pages that need no more than an API server with Klutch's kinds, typed word for word with real kubectl: of add-a-provider.md, console.md, gitops.md,
  * install.md, offer-an-api.md, operating.md, remove.md and rotate-credentials.md. Names in angle brackets are those that the person has.
  */
 import assert from "node:assert/strict";
@@ -191,6 +191,16 @@ test("add-a-provider.md, install.md and gitops.md: health is listed, a role is g
   const { url, ...added } = JSON.parse(map) as Readonly<Record<string, string>>;
   assert.equal(url, "https://argocd.example.org", "a key that kubectl apply wrote");
   assert.ok(Object.keys(added).includes("resource.customizations.health.anynines.com_PostgresqlInstance"));
+});
+
+test("console.md: the platform team may list all that the console shows", async () => {
+  assert.match(
+    await typesUnder("console.md", "Who sees what"),
+    /clusterrolebinding\S+klutch-console created/,
+  );
+  const canI = "kubectl auth can-i list -A --as=oidc:ann --as-group=oidc:platform-team";
+  for (const kind of ["clusterbindings", "tenants", "grants"])
+    assert.equal(await types(`${canI} ${kind}.klutch.anynines.com`), "yes\n", kind);
 });
 
 test("rotate-credentials.md: a rotation is asked for, also at once, and its state is read", async () => {
