@@ -325,7 +325,7 @@ async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promi
   const kubeconfig = await writeKubeconfig(cluster, `${chosen.name}.kubeconfig`, config);
   await using ports = await reservePorts(1);
   const logFile = join(cluster.dataDir, `${chosen.name}.log`);
-  return startKonnector({ ...chosen, kubeconfig, port: ports.ports[0] ?? 0, logFile, isAwaited: true });
+  return await startKonnector({ ...chosen, kubeconfig, port: ports.ports[0] ?? 0, logFile, isAwaited: true });
 }
 
 /** Options of a konnector's start. */

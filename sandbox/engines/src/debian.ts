@@ -47,7 +47,8 @@ export async function resolveDebian(name: DebianName, options: DebianOptions = {
     const programs = await usable(definition, join(base, version));
     if (programs !== undefined) return programs;
   }
-  return fetched(base, definition, { ...options, say });
+  // Awaited, so that the lock is held until it is there.
+  return await fetched(base, definition, { ...options, say });
 }
 
 async function fetched(

@@ -92,7 +92,7 @@ async function ask(namespace: string, resource: Resource, until = /^Succeeded/):
   await tenant.delete(apiServiceExportRequests, ref);
   const claims = resource === "databases" ? [ownClaim("secrets")] : undefined;
   await tenant.create(apiServiceExportRequests, exportRequest(ref, resource, claims));
-  return waitFor(`the request for ${resource}`, async () => {
+  return await waitFor(`the request for ${resource}`, async () => {
     const { status } = await client.get<APIServiceExportRequest>(apiServiceExportRequests, ref);
     const text = `${status?.phase} ${conditionText(status?.conditions, "ExportsReady")}`;
     return until.test(text) ? text : undefined;

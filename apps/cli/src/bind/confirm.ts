@@ -51,7 +51,7 @@ export async function confirmedLogin(
   const url = loginUrlOf(provider, { port, sessionId, clusterId, clusterName, wish, keys });
   const offer = await answerFromBrowser(context, provider, url, callback, options);
   const redirectUrl = `http://localhost:${port}/callback`;
-  return finishLogin(context, provider, { ...options, key, offer, redirectUrl });
+  return await finishLogin(context, provider, { ...options, key, offer, redirectUrl });
 }
 
 /** A login whose offer has come. */
