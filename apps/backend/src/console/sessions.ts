@@ -51,7 +51,8 @@ export function createConsoleSessions(parts: {
       const opened = sealed === undefined ? undefined : await sealer.open(sealed);
       if (opened === "expired") throw new UserError(401, "Your session is over.", logInAgain);
       const session = opened && sessionOf(opened);
-      if (session === undefined) throw new UserError(401, "You are not logged in.", logInAgain);
+      if (session === undefined)
+        throw new UserError(401, "You are not logged in.", "Log in to see your app clusters.");
       await check(session);
       return session;
     },
