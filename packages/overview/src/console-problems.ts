@@ -1,11 +1,11 @@
 /** Derives the console's problems from rows that are not well, with the one who can go on and the next step. No I/O. */
 import type { ClusterRow, InstanceRow, OfferRow, ProblemRow } from "./console-wire.ts";
 import { blameOf, type ClaimFacts } from "./console-rows.ts";
+import { clusterAdvice, offerAdvice } from "./problems.ts";
 
 /** Returns the problem of a template; undefined if it has none. */
 export function offerProblem(row: OfferRow): ProblemRow | undefined {
   if (row.health !== "problem") return undefined;
-  const [namespace = "", name = ""] = row.id.split("/");
   return {
     id: `offers/${row.id}`,
     severity: "error",
@@ -14,7 +14,7 @@ export function offerProblem(row: OfferRow): ProblemRow | undefined {
     tenant: "",
     ...saidBy(row.problem),
     since: undefined,
-    next: `kubectl describe apiserviceexporttemplates ${name} -n ${namespace}`,
+    next: offerAdvice(row.id),
     who: "operator",
   };
 }
@@ -59,14 +59,6 @@ function saidBy(text: string): Pick<ProblemRow, "reason" | "says"> {
   const [head = "", ...rest] = text.split(": ");
   const says = rest.join(": ");
   return { reason: head, says: says === "" ? head : says };
-}
-
-function clusterAdvice({ problem, tenant }: ClusterRow): string {
-  if (problem.startsWith("Authorized ")) return `klutch members ${tenant}`;
-  if (/^(?:WithinLimits|LimitsEnforced) /.test(problem)) return `kubectl describe tenant tenant -n ${tenant}`;
-  if (/ AccountMissing\b/.test(problem))
-    return `if that was not intended: kubectl bind in the app cluster; klutch audit ${tenant}`;
-  return "in the app cluster: klutch doctor";
 }
 
 const rankOf = ({ severity, about }: ProblemRow): number =>

@@ -1,4 +1,4 @@
-/** Picks problems from conditions, and puts them into words. */
+/** Picks problems from conditions, puts them into words, and names the next step. */
 import { plainText } from "@klutch/api";
 import { isProblem, type NewCondition } from "@klutch/kube-core";
 
@@ -11,4 +11,25 @@ export function problemsOf(conditions: readonly NewCondition[]): readonly NewCon
 export function problemText({ type, reason = "", message = "" }: NewCondition): string {
   const words = [type, reason].filter((part) => part !== "").join(" ");
   return plainText(message === "" ? words : `${words}: ${message}`, 400);
+}
+
+/** Returns the next step for an app cluster. `problem`: as `problemText` has it. */
+export function clusterAdvice({
+  problem,
+  tenant,
+}: {
+  readonly problem: string;
+  readonly tenant: string;
+}): string {
+  if (problem.startsWith("Authorized ")) return `klutch members ${tenant}`;
+  if (/^(?:WithinLimits|LimitsEnforced) /.test(problem)) return `kubectl describe tenant tenant -n ${tenant}`;
+  if (/ AccountMissing\b/.test(problem))
+    return `if that was not intended: kubectl bind in the app cluster; klutch audit ${tenant}`;
+  return "in the app cluster: klutch doctor";
+}
+
+/** Returns the next step for a template, which is named `<namespace>/<name>`. */
+export function offerAdvice(template: string): string {
+  const [namespace = "", name = ""] = template.split("/");
+  return `kubectl describe apiserviceexporttemplates ${name} -n ${namespace}`;
 }

@@ -1,10 +1,10 @@
 /** Watches the claims of bound kinds for the console, with the little of each that its row needs. */
-import { type APIServiceExport, crdNameOf } from "@klutch/api";
-import { type KubeClient, resourceTypeOf } from "@klutch/kube";
-import { conditionsOf, isTrue, type KubeObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { jsonEqual, type ResourceType } from "@klutch/kube-core";
 import { Informer, type Runnable, untilAborted } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { claimFacts, type ClaimFacts } from "@klutch/overview";
+import { boundKinds } from "../causes/kinds.ts";
 import type { Caches } from "../controller-context.ts";
 
 /** Claims of one kind. */
@@ -93,20 +93,4 @@ export class ConsoleClaims implements Runnable {
   #changed(): void {
     for (const handler of this.#onChange) handler();
   }
-}
-
-/** Returns the namespaced kinds that app clusters have bound and that this cluster serves, by the names of their CRDs. */
-export function boundKinds(
-  exports: Iterable<APIServiceExport>,
-  crds: { readonly get: (name: string) => KubeObject | undefined },
-): ReadonlyMap<string, ResourceType> {
-  const names = new Set([...exports].map(({ metadata }) => metadata.name ?? ""));
-  const kinds = new Map<string, ResourceType>();
-  for (const name of names) {
-    const crd = crds.get(name);
-    if (crd === undefined || !isTrue(conditionsOf(crd), "Established")) continue;
-    const type = resourceTypeOf(crd);
-    if (type?.namespaced === true) kinds.set(crdNameOf({ group: type.group, resource: type.plural }), type);
-  }
-  return kinds;
 }

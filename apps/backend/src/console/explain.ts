@@ -1,7 +1,7 @@
 /** Explains one claim in the console, from objects that are read from the API server at that moment. */
 import type { KubeClient } from "@klutch/kube";
-import { type DynamicObject, type ResourceType, valueAt } from "@klutch/kube-core";
-import { explain, type Explanation, type InstanceRow, viewOf } from "@klutch/overview";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { choosesComposition, explain, type Explanation, type InstanceRow, viewOf } from "@klutch/overview";
 import { readComposed } from "@klutch/overview/read";
 import { UserError } from "../errors.ts";
 
@@ -20,16 +20,13 @@ export async function explainRow(
     const object = await client.find<DynamicObject>(type, { namespace: place, name }, { signal });
     if (object === undefined) throw gone();
     const above = await readComposed({ client, signal }, type, object);
-    const choosesComposition = ["compositionRef", "compositionSelector"].some(
-      (field) => valueAt(object.spec, field) !== undefined,
-    );
     return explain({
       // Commands are for the app cluster, whose namespace the person knows.
       claim: { ...viewOf(object), namespace },
       from: "control plane",
       api,
       plural: type.plural,
-      choosesComposition,
+      choosesComposition: choosesComposition(object),
       binding: undefined,
       agent: "unknown",
       warnings: [],

@@ -1,6 +1,6 @@
 /**
- * Tells those who look what changed, as server-sent events: at most one a second and collection, only rows that they may see at that moment. A
- * reader that does not keep up is let go, and comes back.
+ * Tells those who look what changed, as server-sent events: at most one a second and collection, only rows that they may see at that moment. The
+ * stream of a reader that does not keep up ends, and its page opens another.
  */
 import type { Clock } from "@klutch/kube";
 import { type Collection, collections, type ConsoleError } from "@klutch/overview";

@@ -10,9 +10,15 @@ import {
   type ResourceType,
   secrets,
   textAt,
-  valueAt,
 } from "@klutch/kube-core";
-import { type Looked, type ObjectView, type Observed, viewOf, type Warning } from "@klutch/overview";
+import {
+  choosesComposition,
+  type Looked,
+  type ObjectView,
+  type Observed,
+  viewOf,
+  type Warning,
+} from "@klutch/overview";
 import { findBinding } from "../app-cluster/bound-resource.ts";
 import { type Consumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -71,10 +77,6 @@ export async function readClaim(
     object,
     observed: { ...known, from: "app cluster", binding, agent, warnings, secret, usualMs },
   };
-}
-
-function choosesComposition({ spec }: DynamicObject): boolean {
-  return ["compositionRef", "compositionSelector"].some((field) => valueAt(spec, field) !== undefined);
 }
 
 async function servesExports(client: KubeClient, signal: AbortSignal): Promise<boolean> {

@@ -16,7 +16,7 @@ import {
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
-import { problemsOf, problemText } from "@klutch/overview";
+import { clusterAdvice, offerAdvice, problemsOf, problemText } from "@klutch/overview";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "../doctor/diagnosis.ts";
@@ -70,9 +70,11 @@ async function controlPlaneSections(context: CliContext, cluster: ControlPlane):
       "app cluster",
       clusterRows(bindings, owners, context.clock.now()),
       "tenant",
-      clusterAdvice,
+      ({ fields }) => clusterAdvice({ problem: String(fields["problem"]), tenant: String(fields["tenant"]) }),
     ),
-    ofRows("Offers", "offer", offerRows(templates), "api", offerAdvice),
+    ofRows("Offers", "offer", offerRows(templates), "api", ({ fields }) =>
+      offerAdvice(String(fields["template"])),
+    ),
     ofObjects("Exports", "export", living, apiServiceExports, ({ type }) => type === "ProviderInSync"),
     ofObjects("App clusters that bind by themselves", "AppCluster", declared, appClusters),
     ofObjects("App clusters with a konnector here", "AppClusterBinding", ours, appClusterBindings),
@@ -137,21 +139,6 @@ function section(title: string, what: string, count: number, findings: readonly 
   const more = findings.length - mostShown;
   const rest = more > 0 ? [problem(`${more} more`, "klutch clusters and klutch offers list all")] : [];
   return { title, findings: [...findings.slice(0, mostShown), ...rest] };
-}
-
-function clusterAdvice({ fields }: Row): string {
-  const text = String(fields["problem"]);
-  const tenant = String(fields["tenant"]);
-  if (text.startsWith("Authorized ")) return `klutch members ${tenant}`;
-  if (/^(?:WithinLimits|LimitsEnforced) /.test(text)) return `kubectl describe tenant tenant -n ${tenant}`;
-  if (/ AccountMissing\b/.test(text))
-    return `if that was not intended: kubectl bind in the app cluster; klutch audit ${tenant}`;
-  return "in the app cluster: klutch doctor";
-}
-
-function offerAdvice({ fields }: Row): string {
-  const [namespace = "", name = ""] = String(fields["template"]).split("/");
-  return `kubectl describe apiserviceexporttemplates ${name} -n ${namespace}`;
 }
 
 /** Returns the sections as one screen: a line for a section that is well, and whatever is not. */

@@ -110,6 +110,11 @@ function isUntouched({ status, metadata }: DynamicObject): boolean {
   return status === undefined && metadata.finalizers?.includes(syncerFinalizer) !== true;
 }
 
+/** Returns true if a claim names its Composition, or selects one. */
+export function choosesComposition({ spec }: DynamicObject): boolean {
+  return ["compositionRef", "compositionSelector"].some((field) => valueAt(spec, field) !== undefined);
+}
+
 /** Returns a time as RFC 3339 with whole seconds; undefined for another text, and for the time of defaults, 1970. */
 export function timeOf(value: unknown): string | undefined {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value))

@@ -6,7 +6,7 @@ import { isRecord, listAt, recordAt } from "@klutch/kube-core";
 import { isPattern } from "@klutch/schema";
 import type { Warn } from "./notes.ts";
 import { boundsOf, double, type Keywords, sizesOf } from "./keywords.ts";
-import { plainText } from "./plain-text.ts";
+import { withoutMarkup } from "./plain-text.ts";
 import { resolved } from "./references.ts";
 import type { SchemaPlace } from "./schema-place.ts";
 
@@ -55,7 +55,7 @@ export function fieldOfSchema(value: unknown, place: SchemaPlace, to: Conversion
   if (type === undefined) return undefined;
   warnOfUnchecked(schema, field, warn);
   const inner = { ...place, refs, depth: depth + 1 };
-  const about = plainText(schema["description"], 300) || plainText(schema["title"], 300);
+  const about = withoutMarkup(schema["description"], 300) || withoutMarkup(schema["title"], 300);
   const own = keywordsOf(type, schema, inner, to);
   return own === undefined ? undefined : { type, ...(about === "" ? {} : { about }), ...own };
 }

@@ -1,5 +1,5 @@
 /** Collects the warnings about one catalog. */
-import { plainText, shownValue } from "./plain-text.ts";
+import { withoutMarkup, shownValue } from "./plain-text.ts";
 
 /** Tells that a field of the catalog is not taken as it is: the field, its value, and the consequence. */
 export type Warn = (field: string, value: unknown, consequence: string) => undefined;
@@ -19,7 +19,7 @@ export function createNotes(): Notes {
   let left = 0;
   return {
     warn(field, value, consequence) {
-      const text = `${plainText(field, 200)} is ${shownValue(value)}: ${consequence}`;
+      const text = `${withoutMarkup(field, 200)} is ${shownValue(value)}: ${consequence}`;
       if (kept.size < mostWarnings) kept.add(text);
       else if (!kept.has(text)) left++;
       return undefined;

@@ -1,7 +1,7 @@
 /** Reads one service of a catalog document into trusted types. Every fault names its field and value. */
 import { isRecord, listAt, recordAt } from "@klutch/kube-core";
 import type { Warn } from "./notes.ts";
-import { plainText, shownValue } from "./plain-text.ts";
+import { withoutMarkup, shownValue } from "./plain-text.ts";
 
 /** A plan of a catalog whose name a table can hold. */
 export interface OfferedPlan {
@@ -66,8 +66,8 @@ export function offeredService(document: unknown, choice: Choice, warn: Warn): O
       warn(`${field}.${flag}`, value[flag], "expected true or false; it counts as false");
   return {
     name,
-    displayName: plainText(recordAt(metadata)["displayName"], 60),
-    description: plainText(value["description"], 500),
+    displayName: withoutMarkup(recordAt(metadata)["displayName"], 60),
+    description: withoutMarkup(value["description"], 500),
     bindable: value["bindable"] === true,
     instancesRetrievable: value["instances_retrievable"] === true,
     bindingsRetrievable: value["bindings_retrievable"] === true,
@@ -185,7 +185,7 @@ function planOf(
   const schemas = plan["schemas"];
   return {
     name,
-    description: plainText(plan["description"], 200),
+    description: withoutMarkup(plan["description"], 200),
     field: at,
     bindable: typeof bindable === "boolean" ? bindable : service["bindable"] === true,
     updateable: typeof updateable === "boolean" ? updateable : service["plan_updateable"] === true,

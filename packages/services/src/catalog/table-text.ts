@@ -2,7 +2,7 @@
 import { formatYaml } from "@klutch/kube";
 import type { CatalogParameters } from "./parameters.ts";
 import type { OfferedPlan, OfferedService } from "./offered-service.ts";
-import { plainText } from "./plain-text.ts";
+import { withoutMarkup } from "./plain-text.ts";
 import { tableApiVersion } from "../table/file-schema.ts";
 
 /** Content of a table. */
@@ -19,7 +19,7 @@ export function tableText(content: TableContent): string {
   const { service, parameters } = content;
   const type = typeName(service.name);
   const kind = `${type.replaceAll(/(?:^|-)([a-z0-9]?)/g, (_, letter: string) => letter.toUpperCase())}Instance`;
-  const title = service.displayName || plainText(service.name, 60);
+  const title = service.displayName || withoutMarkup(service.name, 60);
   return [
     ...header(content),
     `apiVersion: ${tableApiVersion}`,
@@ -44,7 +44,7 @@ export function tableText(content: TableContent): string {
 function header({ service, source }: TableContent): readonly string[] {
   const says = (flag: boolean): string => (flag ? "yes" : "no");
   return [
-    `# Written by klutch service from-catalog from ${plainText(source, 200)}.`,
+    `# Written by klutch service from-catalog from ${withoutMarkup(source, 200)}.`,
     "# docs/add-a-service.md explains each field. Lines with Decide need a person.",
     `# Instances can be fetched: ${says(service.instancesRetrievable)}; bindings can be fetched: ${says(service.bindingsRetrievable)}.`,
   ];
@@ -84,7 +84,7 @@ function parameterLines({ parameters, service }: TableContent): readonly string[
     "  parameters:",
     ...parameters.flatMap(({ name, key, schema: { about, ...schema } }) => [
       `    - name: ${quoted(name)}`,
-      `      about: ${quoted(typeof about === "string" ? about : `The broker's parameter ${plainText(key, 100)}.`)}`,
+      `      about: ${quoted(typeof about === "string" ? about : `The broker's parameter ${withoutMarkup(key, 100)}.`)}`,
       `      to: { broker: ${quoted(key)} }`,
       "      schema:",
       ...block(schema, 8),
@@ -111,7 +111,7 @@ function exampleLines(
     bindParameters.length === 0
       ? []
       : [
-          `  # Bindings have no parameters in a table; the broker takes: ${plainText(bindParameters.join(", "), 300)}.`,
+          `  # Bindings have no parameters in a table; the broker takes: ${withoutMarkup(bindParameters.join(", "), 300)}.`,
         ];
   if (isAnyRequired) return [...bind, "  # Decide: examples, with the required parameters."];
   const spec = `{ service: ${quoted(service.name)}, plan: ${quoted(service.plans[0]?.name ?? "")} }`;
