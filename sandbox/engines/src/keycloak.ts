@@ -23,6 +23,8 @@ export interface KeycloakServer extends AsyncDisposable {
   readonly process: RunningProcess;
   /** Calls the Admin REST API; `path` follows `/admin/realms`. Throws with the answer if it is a refusal. */
   callAdmin(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Asks the token endpoint of a realm. Throws with the answer if it is a refusal. */
+  requestToken(realm: string, fields: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
 /** Folder of the distribution, prepared for a database in memory. Obtained once into the cache. Throws `EngineError`. */
@@ -89,6 +91,8 @@ export async function startKeycloak(port: number): Promise<KeycloakServer> {
     process: server,
     callAdmin: (method: string, path: string, body?: unknown) =>
       callAdmin({ url, admin }, method, path, body),
+    requestToken: (realm: string, fields: Readonly<Record<string, string>>) =>
+      requestToken(url, realm, fields),
   });
 }
 
@@ -99,16 +103,27 @@ async function callAdmin(
   body: unknown,
 ): Promise<unknown> {
   const credentials = { client_id: "admin-cli", grant_type: "password", ...admin };
-  const login = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
-    method: "POST",
-    body: new URLSearchParams(credentials),
-  });
-  const { access_token: token } = (await answerOf(login)) as { readonly access_token: string };
+  const { access_token: token } = (await requestToken(url, "master", credentials)) as {
+    readonly access_token: string;
+  };
   return answerOf(
     await fetch(`${url}/admin/realms${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  );
+}
+
+async function requestToken(
+  url: string,
+  realm: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  return answerOf(
+    await fetch(`${url}/realms/${realm}/protocol/openid-connect/token`, {
+      method: "POST",
+      body: new URLSearchParams(fields),
     }),
   );
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
-import { launchChromium, picture, plugin, violations } from "../testing/chromium.ts";
+import { launchChromium, picture, violations } from "@klutch/kube-testing/chromium";
+import { plugin } from "../testing/waiting-plugin.ts";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { sampleOffer, sampleResponse, startLoginFixture } from "../testing/login-fixture.ts";
 

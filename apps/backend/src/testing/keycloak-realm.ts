@@ -49,7 +49,7 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
       const { id, secret } = oidcClient;
       const client = { client_id: id, client_secret: secret, scope: "openid" };
       return textOf(
-        await requestToken(issuer, { ...client, grant_type: "password", username, password }),
+        await keycloak.requestToken(name, { ...client, grant_type: "password", username, password }),
         "id_token",
       );
     },
@@ -97,7 +97,7 @@ export async function createRealm(keycloak: KeycloakServer, redirectUri: string)
       return async () => {
         const client = { client_id: id, client_secret: `${id}-secret`, grant_type: "client_credentials" };
         const scope = own.length === 0 ? {} : { scope: own.join(" ") };
-        return textOf(await requestToken(issuer, { ...client, ...scope }), "access_token");
+        return textOf(await keycloak.requestToken(name, { ...client, ...scope }), "access_token");
       };
     },
   };
@@ -173,21 +173,6 @@ function userOf({ id, username, password }: RealmUser, realmRoles: readonly stri
     realmRoles,
     groups: ["/company/platform/databases"],
   };
-}
-
-async function requestToken(issuer: string, fields: Readonly<Record<string, string>>): Promise<unknown> {
-  return answer(
-    await fetch(`${issuer}/protocol/openid-connect/token`, {
-      method: "POST",
-      body: new URLSearchParams(fields),
-    }),
-  );
-}
-
-async function answer(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
-  return text === "" ? undefined : JSON.parse(text);
 }
 
 function textOf(value: unknown, field: string): string {

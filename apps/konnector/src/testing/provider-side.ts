@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import {
   type APIServiceExportSpec,
   apiServiceExports,
+  apiServiceExportTemplates,
   apiServiceNamespaces,
   binderClusterWideName,
   binderName,
@@ -21,6 +22,7 @@ import {
   type DynamicObject,
   type KubeObject,
   namespaces,
+  type ResourceType,
   roleBindings,
   secrets,
   serviceAccounts,
@@ -28,6 +30,7 @@ import {
 import { formatKubeconfig, parseYaml } from "@klutch/kube";
 import {
   accountConfig,
+  objectOfType,
   roleBindingObject,
   roleObject,
   secretObject,
@@ -174,4 +177,15 @@ async function serveOne(client: TestCluster["client"], { metadata }: DynamicObje
 function bind(tenant: string, namespace: string | undefined, name: string): DynamicObject {
   const account = { namespace: tenant, name: binderName };
   return roleBindingObject({ namespace, name: binderName }, { kind: "ClusterRole", name }, account);
+}
+
+/** Offers an API to app clusters: a backend gives rights only on what a template offers. */
+export async function offer(
+  { client }: TestCluster,
+  { group, plural }: ResourceType,
+  permissionClaims?: readonly PermissionClaim[],
+): Promise<void> {
+  const spec = { APIServiceSelector: { group, resource: plural }, permissionClaims };
+  const template = { name: plural, namespace: "default" };
+  await client.create(apiServiceExportTemplates, objectOfType(apiServiceExportTemplates, template, { spec }));
 }

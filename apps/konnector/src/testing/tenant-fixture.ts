@@ -1,8 +1,10 @@
 /** Prepares a test file of the whole agent: two clusters, and on the provider a tenant to which APIs are exported. Nothing is bound. */
 import { after } from "node:test";
 import type { APIServiceExportSpec, PermissionClaim } from "@klutch/api";
+import { TcpProxy } from "@klutch/kube-testing";
+import { providerSecret, putKubeconfig } from "./credentials.ts";
 import { type Pair, pairOf } from "./pair.ts";
-import { exportCrd, grantClusterWide, installCrd, prepareTenant } from "./provider-side.ts";
+import { exportCrd, grantClusterWide, installCrd, offer, prepareTenant } from "./provider-side.ts";
 import { startFixture, type TestApi, type Fixture } from "./fixture.ts";
 
 /** An API with what its export says of it. */
@@ -47,4 +49,24 @@ export async function startTenantFixture(options: TenantFixtureOptions = {}): Pr
   if (clusterWide) await grantClusterWide(provider);
   for (const { crd, exportSpec, claims } of exported) await exportCrd(provider, crd, exportSpec, claims);
   return { consumer, provider, ...pairOf({ consumer, provider }), kubeconfig, cleanup };
+}
+
+/** A tenant of a control plane with a real backend, which its test starts. */
+export interface GatedFixture extends TenantFixture {
+  /** The way to the provider. `--external-address` of the backend is its URL. */
+  readonly gate: TcpProxy;
+  /** Returns the kubeconfig with the way through the gate. */
+  readonly gated: (kubeconfig: string) => string;
+}
+
+/** Starts it; `api` is exported, and offered by a template. */
+export async function startGatedFixture(api: ExportedApi): Promise<GatedFixture> {
+  const fixture = await startTenantFixture({ exported: [api], backend: true });
+  const { provider, cleanup } = fixture;
+  const gate = cleanup.use(await TcpProxy.start(provider.url));
+  const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
+  const kubeconfig = gated(fixture.kubeconfig);
+  await putKubeconfig(provider, providerSecret, kubeconfig);
+  await offer(provider, api.type);
+  return { ...fixture, kubeconfig, gate, gated };
 }

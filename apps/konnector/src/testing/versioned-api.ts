@@ -1,5 +1,4 @@
 /** An API of several versions, which its provider changes while app clusters use it. */
-import { apiServiceExportTemplates, type PermissionClaim } from "@klutch/api";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -83,18 +82,4 @@ export async function migrateStorage(
   }
   const status = { storedVersions: [type.version] };
   await client.mergePatch(customResourceDefinitions, { name }, { status }, { subresource: "status" });
-}
-
-/** Offers an API to app clusters. */
-export async function offer(
-  { client }: TestCluster,
-  { group, plural }: ResourceType,
-  permissionClaims: readonly PermissionClaim[],
-): Promise<void> {
-  await client.create<DynamicObject>(apiServiceExportTemplates, {
-    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportTemplate",
-    metadata: { namespace: "default", name: plural },
-    spec: { APIServiceSelector: { group, resource: plural }, permissionClaims },
-  });
 }

@@ -1,31 +1,13 @@
 /** The objective of the canary in a real Prometheus: its budget burns when the backend of real API servers stops, and no longer when it is back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apiServiceExportTemplates } from "@klutch/api";
-import {
-  type BackendProcess,
-  startAlertWatch,
-  startBackendProcess,
-  TcpProxy,
-  waitFor,
-} from "@klutch/kube-testing";
-import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
+import { type BackendProcess, startAlertWatch, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
-import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { startGatedFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const fixture = await startTenantFixture({ exported: [widgets], backend: true });
-const { provider, cleanup, untilReady } = fixture;
-const gate = cleanup.use(await TcpProxy.start(provider.url));
-const kubeconfig = fixture.kubeconfig.replace(provider.url, gate.url);
-await putKubeconfig(provider, providerSecret, kubeconfig);
-// The backend gives rights only on what a template offers.
-await provider.client.create(apiServiceExportTemplates, {
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: "widgets" },
-  spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
-});
+const fixture = await startGatedFixture(widgets);
+const { provider, cleanup, untilReady, gate, kubeconfig } = fixture;
 const startBackend = (name: string): Promise<BackendProcess> =>
   startBackendProcess(provider, {
     name,

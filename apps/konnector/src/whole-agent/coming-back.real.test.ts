@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  apiServiceExportTemplates,
   clusterKeySecret,
   kubeconfigKey,
   newClusterKey,
@@ -17,33 +16,25 @@ import {
   secrets,
   secretText,
 } from "@klutch/kube-core";
-import {
-  answerTo,
-  documentedMetrics,
-  metricNames,
-  startBackendProcess,
-  TcpProxy,
-  waitFor,
-} from "@klutch/kube-testing";
+import { answerTo, documentedMetrics, metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { startGatedFixture } from "../testing/tenant-fixture.ts";
 import { bindApi, startKonnector, testApi } from "../testing/fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const fixture = await startTenantFixture({ exported: [widgets], backend: true });
-const { consumer, provider, cleanup, binding, untilReady, createSynced } = fixture;
-const gate = cleanup.use(await TcpProxy.start(provider.url));
-const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
-const first = gated(fixture.kubeconfig);
-await putKubeconfig(provider, providerSecret, first);
-// The backend gives rights only on what a template offers.
-await provider.client.create(apiServiceExportTemplates, {
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: "widgets" },
-  spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
-});
+const fixture = await startGatedFixture(widgets);
+const {
+  consumer,
+  provider,
+  cleanup,
+  binding,
+  untilReady,
+  createSynced,
+  gate,
+  gated,
+  kubeconfig: first,
+} = fixture;
 const backend = cleanup.use(
   await startBackendProcess(provider, {
     flags: [`--external-address=${gate.url}`, "--lease-namespace=default"],

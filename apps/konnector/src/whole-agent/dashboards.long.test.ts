@@ -1,35 +1,17 @@
 /** Each panel of the dashboards about konnector and backend has data: a real Prometheus scrapes both beside real API servers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apiServiceExportTemplates, tenants } from "@klutch/api";
+import { tenants } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
-import {
-  panelsOf,
-  startAlertWatch,
-  startBackendProcess,
-  TcpProxy,
-  untilFilled,
-  waitFor,
-} from "@klutch/kube-testing";
-import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
+import { panelsOf, startAlertWatch, startBackendProcess, untilFilled, waitFor } from "@klutch/kube-testing";
 import { startAgentProcess } from "../testing/agent-process.ts";
 import { bindApi, testApi } from "../testing/fixture.ts";
 import { installCrd, tenantNamespace } from "../testing/provider-side.ts";
-import { startTenantFixture } from "../testing/tenant-fixture.ts";
+import { startGatedFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
-const fixture = await startTenantFixture({ exported: [widgets], backend: true });
-const { provider, cleanup, untilReady, createSynced } = fixture;
-const gate = cleanup.use(await TcpProxy.start(provider.url));
-const kubeconfig = fixture.kubeconfig.replace(provider.url, gate.url);
-await putKubeconfig(provider, providerSecret, kubeconfig);
-// The backend gives rights only on what a template offers.
-await provider.client.create(apiServiceExportTemplates, {
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: "widgets" },
-  spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
-});
+const fixture = await startGatedFixture(widgets);
+const { provider, cleanup, untilReady, createSynced, gate, kubeconfig } = fixture;
 // Crossplane makes the kinds of claims and of composites from one definition.
 const definition = {
   apiVersion: "apiextensions.crossplane.io/v2",

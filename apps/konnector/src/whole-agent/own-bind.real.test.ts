@@ -16,14 +16,12 @@ import {
   konnectorName,
   kubeconfigKey,
   ownBindSecret,
-  templateGroup,
 } from "@klutch/api";
 import {
   clusterRoles,
   conditionsOf,
   type DynamicObject,
   findCondition,
-  type KubeObject,
   namespaces,
   secrets,
   secretText,
@@ -50,7 +48,7 @@ import {
   widget,
 } from "../testing/fixture.ts";
 import { pairOf } from "../testing/pair.ts";
-import { installCrd } from "../testing/provider-side.ts";
+import { installCrd, offer } from "../testing/provider-side.ts";
 
 const cleanup = new AsyncDisposableStack();
 after(() => cleanup.disposeAsync());
@@ -60,12 +58,7 @@ const { binding, create, untilReady } = pairOf(fixture);
 const [widgets, gadgets] = [testApi("widgets", "Widget"), testApi("gadgets", "Gadget")];
 for (const { crd, type } of [widgets, gadgets]) {
   await installCrd(provider, crd);
-  await provider.client.create<KubeObject>(apiServiceExportTemplates, {
-    apiVersion: `${templateGroup}/v1alpha1`,
-    kind: "APIServiceExportTemplate",
-    metadata: { namespace: "default", name: type.plural },
-    spec: { APIServiceSelector: { group: type.group, resource: type.plural } },
-  } as KubeObject);
+  await offer(provider, type);
 }
 await provider.client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
 // Plays the Service of two replicas.

@@ -17,14 +17,13 @@ import {
 import { secretObject, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { createLogger } from "@klutch/telemetry";
 import { serviceNamespace } from "../testing/pair.ts";
-import { providerSecrets } from "../testing/provider-side.ts";
+import { offer, providerSecrets } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 import {
   type ApiVersion,
   changeVersions,
   inVersion,
   migrateStorage,
-  offer,
   storedVersions,
   untilServes,
   withVersions,

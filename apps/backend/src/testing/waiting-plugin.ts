@@ -1,7 +1,5 @@
-/** A real browser for tests of the login, and a plugin that waits for its answer. */
+/** A plugin that waits for the answer that a real browser brings. */
 import { createServer } from "node:http";
-
-export { launchChromium, picture, violations } from "@klutch/kube-testing/chromium";
 
 /** Plays the plugin: takes the answer on loopback. */
 export async function plugin(): Promise<
