@@ -73,6 +73,8 @@ export class Board {
   #isDirty = true;
   #derivedAt = Number.NEGATIVE_INFINITY;
   #rows: Rows | undefined;
+  /** Results of `visible` for rights that are in use. */
+  readonly #seen = new WeakMap<Rights, { readonly rows: Rows; readonly texts: Map<Collection, Texts> }>();
   /** Texts for those who see all of a collection. */
   #whole = new Map<Collection, { readonly rows: object; readonly texts: Texts }>();
 
@@ -85,9 +87,18 @@ export class Board {
     parts.claims.onChange(soil);
   }
 
-  /** Returns what a person with these rights may see of a collection. */
+  /** Returns what a person with these rights may see of a collection: for the same object of rights the same texts, until any row changes. */
   visible(collection: Collection, rights: Rights): Texts {
     const rows = this.#current();
+    const known = this.#seen.get(rights);
+    const seen = known?.rows === rows ? known : { rows, texts: new Map<Collection, Texts>() };
+    this.#seen.set(rights, seen);
+    const texts = seen.texts.get(collection) ?? this.#filtered(rows, collection, rights);
+    seen.texts.set(collection, texts);
+    return texts;
+  }
+
+  #filtered(rows: Rows, collection: Collection, rights: Rights): Texts {
     if (collection === "audit" || collection === "cost" || !rights.viewer.collections.includes(collection))
       return nothing;
     const { all, tenants, templates } = rights;
